@@ -1,0 +1,1 @@
+"""The grammar files; read by streamsql.parser."""
