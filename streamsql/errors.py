@@ -1,0 +1,165 @@
+"""Every error a user can see, whose fault it is, and how it is shown.
+
+    StreamSQLError
+    ├── UserError            the statement or the settings: the user can mend it (exit code 1)
+    │   ├── ParseError           the text is not a statement
+    │   ├── BindError            a name that is unknown or ambiguous
+    │   ├── TypeMismatchError    an expression whose types do not fit
+    │   ├── PlanError            a query that breaks a rule of streams and tables
+    │   ├── CatalogError         an object that exists already, is missing, or is in use
+    │   └── ConfigError          a property or an option
+    ├── UnsupportedError     valid SQL that streamsql does not run yet (exit code 1)
+    ├── ExternalError        Kafka, Spark, Java or a file failed (exit code 2)
+    └── InternalError        a bug of streamsql (exit code 3)
+
+A message is short and has no full stop of its own making; `detail` and `hint` are full sentences.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of the statement's text: `start`/`end` are offsets, `line`/`column` count from 1."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+
+
+class StreamSQLError(Exception):
+    """The base of all; never raised itself."""
+
+    kind: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+        span: Span | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+        self.span = span
+        self.sql: str | None = None
+        """The text that `span` points into, once known."""
+
+    def located(self, sql: str) -> StreamSQLError:
+        """The same error, knowing the text it is about (kept if it already knew one)."""
+        if self.sql is None:
+            self.sql = sql
+        return self
+
+
+class UserError(StreamSQLError):
+    """The user's statement or settings are at fault."""
+
+
+class ParseError(UserError):
+    kind = "syntax error"
+
+
+class BindError(UserError):
+    kind = "name error"
+
+
+class TypeMismatchError(UserError):
+    kind = "type error"
+
+
+class PlanError(UserError):
+    kind = "query error"
+
+
+class CatalogError(UserError):
+    kind = "catalog error"
+
+
+class ConfigError(UserError):
+    kind = "configuration error"
+
+
+class UnsupportedError(StreamSQLError):
+    """Valid SQL that is not run (yet); the hint says what to write instead."""
+
+    kind = "not supported"
+
+
+class ExternalError(StreamSQLError):
+    """Something outside failed; `retryable` says whether waiting may help."""
+
+    kind = "external error"
+    exit_code = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        detail: str | None = None,
+        hint: str | None = None,
+        span: Span | None = None,
+    ) -> None:
+        super().__init__(message, detail=detail, hint=hint, span=span)
+        self.retryable = retryable
+
+
+class InternalError(StreamSQLError):
+    """A bug: the message asks for a report."""
+
+    kind = "internal error"
+    exit_code = 3
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A hint naming the closest candidate, or None where nothing is close."""
+    by_key = {candidate.casefold(): candidate for candidate in candidates}
+    close = difflib.get_close_matches(name.casefold(), by_key, n=1, cutoff=0.6)
+    return f"Did you mean {by_key[close[0]]}?" if close else None
+
+
+def render(error: StreamSQLError, sql: str | None = None, file: str | None = None) -> str:
+    """The error as a user reads it, with the line and a caret where its place is known.
+
+    >>> print(render(ParseError("unexpected ;", span=Span(7, 8, 1, 8)), "SELECT ;"))
+    syntax error at line 1, column 8: unexpected ;
+      SELECT ;
+             ^
+    """
+    text = error.sql if error.sql is not None else sql
+    span = error.span
+    where = f"{file}:" if file else ""
+    if span is None or text is None:
+        lines = [f"{where}{' ' if file else ''}{error.kind}: {error.message}"]
+    else:
+        place = (
+            f"{where}{span.line}:{span.column}: {error.kind}"
+            if file
+            else f"{error.kind} at line {span.line}, column {span.column}"
+        )
+        lines = [f"{place}: {error.message}", *_excerpt(text, span)]
+    if error.detail:
+        lines.append(error.detail)
+    if error.hint:
+        lines.append(f"Hint: {error.hint}")
+    return "\n".join(lines)
+
+
+def _excerpt(sql: str, span: Span) -> list[str]:
+    source = sql.splitlines() or [""]
+    line = source[min(span.line, len(source)) - 1]
+    # A tab stays a tab under the line, so that the caret meets its place in any terminal.
+    pad = "".join("\t" if c == "\t" else " " for c in line[: span.column - 1])
+    width = max(1, min(span.end - span.start, len(line) - span.column + 1))
+    return [f"  {line}", f"  {pad}{'^' * width}"]

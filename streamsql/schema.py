@@ -1,0 +1,134 @@
+"""What a stream or table looks like: columns, formats and windows, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from streamsql.types import BIGINT, INT, SQLType, quote, to_sql
+
+
+class Kind(Enum):
+    """A stream is its events; a table is the latest value per key."""
+
+    STREAM = "STREAM"
+    TABLE = "TABLE"
+
+
+class Namespace(Enum):
+    """Which part of a Kafka record a column comes from."""
+
+    KEY = "KEY"
+    VALUE = "VALUE"
+    HEADERS = "HEADERS"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; `header` is the header's name of a HEADER('x') column, None for all HEADERS."""
+
+    name: str
+    type: SQLType
+    namespace: Namespace = Namespace.VALUE
+    header: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{quote(self.name)} {to_sql(self.type)}"
+        match self.namespace:
+            case Namespace.KEY:
+                return text + " KEY"
+            case Namespace.HEADERS:
+                return text + (f" HEADER('{self.header}')" if self.header else " HEADERS")
+        return text
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns in their order: keys first, as `SELECT *` shows them. Names are unique."""
+
+    columns: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __str__(self) -> str:
+        return ", ".join(str(c) for c in self.columns)
+
+    @property
+    def key(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.namespace is Namespace.KEY)
+
+    @property
+    def value(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.namespace is Namespace.VALUE)
+
+    @property
+    def headers(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.namespace is Namespace.HEADERS)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)
+
+    def find(self, name: str) -> Column | None:
+        return next((c for c in self.columns if c.name == name), None)
+
+
+ROWTIME = Column("ROWTIME", BIGINT)
+ROWPARTITION = Column("ROWPARTITION", INT)
+ROWOFFSET = Column("ROWOFFSET", BIGINT)
+WINDOWSTART = Column("WINDOWSTART", BIGINT)
+WINDOWEND = Column("WINDOWEND", BIGINT)
+
+PSEUDO_COLUMNS = (ROWTIME, ROWPARTITION, ROWOFFSET)
+"""Columns that every source has and `SELECT *` leaves out; times are ms since the epoch."""
+WINDOW_BOUNDS = (WINDOWSTART, WINDOWEND)
+"""Columns that windowed sources have besides."""
+RESERVED_COLUMNS = frozenset(c.name for c in PSEUDO_COLUMNS + WINDOW_BOUNDS)
+
+
+class WindowType(Enum):
+    TUMBLING = "TUMBLING"
+    HOPPING = "HOPPING"
+    SESSION = "SESSION"
+
+
+@dataclass(frozen=True)
+class KeyWindow:
+    """How a windowed key is written; `size_ms` is None for sessions, whose keys hold both ends."""
+
+    type: WindowType
+    size_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class FormatSpec:
+    """A format by its name with its properties (`delimiter`, `wrap`); resolved in FORMATS."""
+
+    name: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TimestampColumn:
+    """The column that gives a record's event time; `format` is a java.time pattern for text."""
+
+    name: str
+    format: str | None = None
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic and how its records are written. `partitions` is None while it is not known."""
+
+    name: str
+    key_format: FormatSpec
+    value_format: FormatSpec
+    window: KeyWindow | None = None
+    partitions: int | None = None
+    replicas: int | None = None
+    retention_ms: int | None = None

@@ -1,0 +1,295 @@
+"""SQL types: how they are written, ordered and converted into each other.
+
+A type is a sqlglot `DataType`, so that it can stand inside expressions; this module is the only
+one that looks into it. Rules: ksqlDB's data types (language.md, section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.expressions import DataType
+
+SQLType = DataType
+_T = exp.DType
+
+BOOLEAN = DataType(this=_T.BOOLEAN)
+INT = DataType(this=_T.INT)
+BIGINT = DataType(this=_T.BIGINT)
+DOUBLE = DataType(this=_T.DOUBLE)
+STRING = DataType(this=_T.TEXT)
+BYTES = DataType(this=_T.VARBINARY)
+DATE = DataType(this=_T.DATE)
+TIME = DataType(this=_T.TIME)
+TIMESTAMP = DataType(this=_T.TIMESTAMP)
+NULL = DataType(this=_T.NULL)
+"""The type of an untyped NULL literal: it fits everywhere."""
+INTERVAL_UNIT = DataType(this=_T.INTERVAL)
+"""A bare time unit (SECONDS) as an argument of a date function."""
+
+MAX_PRECISION = 38
+"""Spark's limit; ksqlDB has none."""
+
+PRIMITIVES: dict[str, SQLType] = {
+    "BOOLEAN": BOOLEAN,
+    "INT": INT,
+    "INTEGER": INT,
+    "BIGINT": BIGINT,
+    "DOUBLE": DOUBLE,
+    "STRING": STRING,
+    "VARCHAR": STRING,
+    "BYTES": BYTES,
+    "DATE": DATE,
+    "TIME": TIME,
+    "TIMESTAMP": TIMESTAMP,
+}
+
+_NAMES = {
+    _T.BOOLEAN: "BOOLEAN",
+    _T.INT: "INTEGER",
+    _T.BIGINT: "BIGINT",
+    _T.DOUBLE: "DOUBLE",
+    _T.TEXT: "STRING",
+    _T.VARBINARY: "BYTES",
+    _T.DATE: "DATE",
+    _T.TIME: "TIME",
+    _T.TIMESTAMP: "TIMESTAMP",
+    _T.NULL: "NULL",
+    _T.INTERVAL: "INTERVALUNIT",
+}
+
+_NUMERIC_ORDER = (_T.INT, _T.BIGINT, _T.DECIMAL, _T.DOUBLE)
+_TIME_TYPES = (_T.DATE, _T.TIME, _T.TIMESTAMP)
+
+
+def decimal(precision: int, scale: int) -> SQLType:
+    """DECIMAL(precision, scale)."""
+    return DataType(
+        this=_T.DECIMAL,
+        expressions=[
+            exp.DataTypeParam(this=exp.Literal.number(precision)),
+            exp.DataTypeParam(this=exp.Literal.number(scale)),
+        ],
+    )
+
+
+def array(element: SQLType) -> SQLType:
+    return DataType(this=_T.ARRAY, expressions=[element.copy()], nested=True)
+
+
+def map_(key: SQLType, value: SQLType) -> SQLType:
+    return DataType(this=_T.MAP, expressions=[key.copy(), value.copy()], nested=True)
+
+
+def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
+    columns = [
+        exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=t.copy()) for name, t in fields
+    ]
+    return DataType(this=_T.STRUCT, expressions=columns, nested=True)
+
+
+def custom(name: str) -> SQLType:
+    """A reference to a type made by CREATE TYPE, not yet resolved."""
+    return DataType(this=_T.USERDEFINED, kind=name)
+
+
+# -- looking into a type -------------------------------------------------------------------------
+
+
+def is_a(t: SQLType, *others: SQLType) -> bool:
+    """Whether `t` has the same constructor (DECIMAL, ARRAY ... whatever is inside) as one other."""
+    return any(t.this == other.this for other in others)
+
+
+def is_decimal(t: SQLType) -> bool:
+    return bool(t.this == _T.DECIMAL)
+
+
+def is_array(t: SQLType) -> bool:
+    return bool(t.this == _T.ARRAY)
+
+
+def is_map(t: SQLType) -> bool:
+    return bool(t.this == _T.MAP)
+
+
+def is_struct(t: SQLType) -> bool:
+    return bool(t.this == _T.STRUCT)
+
+
+def is_null(t: SQLType) -> bool:
+    return bool(t.this == _T.NULL)
+
+
+def is_custom(t: SQLType) -> bool:
+    return bool(t.this == _T.USERDEFINED)
+
+
+def is_numeric(t: SQLType) -> bool:
+    return t.this in _NUMERIC_ORDER
+
+
+def is_time(t: SQLType) -> bool:
+    """DATE, TIME or TIMESTAMP."""
+    return t.this in _TIME_TYPES
+
+
+def custom_name(t: SQLType) -> str:
+    return str(t.args["kind"])
+
+
+def element_type(t: SQLType) -> SQLType:
+    """Of an ARRAY: its elements' type; of a MAP: its values'."""
+    inner: SQLType = t.expressions[-1]
+    return inner
+
+
+def key_type(t: SQLType) -> SQLType:
+    """Of a MAP."""
+    inner: SQLType = t.expressions[0]
+    return inner
+
+
+def fields(t: SQLType) -> list[tuple[str, SQLType]]:
+    """The fields of a STRUCT in their order."""
+    return [(column.name, column.args["kind"]) for column in t.expressions]
+
+
+def precision_scale(t: SQLType) -> tuple[int, int]:
+    """Of a DECIMAL; of an integer type the DECIMAL that holds it exactly."""
+    if t.this == _T.INT:
+        return 10, 0
+    if t.this == _T.BIGINT:
+        return 19, 0
+    precision, scale = (int(p.this.this) for p in t.expressions)
+    return precision, scale
+
+
+def contains_map(t: SQLType) -> bool:
+    if is_map(t):
+        return True
+    if is_array(t):
+        return contains_map(element_type(t))
+    return is_struct(t) and any(contains_map(kind) for _, kind in fields(t))
+
+
+# -- text ----------------------------------------------------------------------------------------
+
+
+def to_sql(t: SQLType) -> str:
+    """Canonical text, as DESCRIBE shows it: `STRUCT<`A` INTEGER, `B` ARRAY<STRING>>`."""
+    if is_decimal(t):
+        precision, scale = precision_scale(t)
+        return f"DECIMAL({precision}, {scale})"
+    if is_array(t):
+        return f"ARRAY<{to_sql(element_type(t))}>"
+    if is_map(t):
+        return f"MAP<{to_sql(key_type(t))}, {to_sql(element_type(t))}>"
+    if is_struct(t):
+        inner = ", ".join(f"{quote(name)} {to_sql(kind)}" for name, kind in fields(t))
+        return f"STRUCT<{inner}>"
+    if is_custom(t):
+        return quote(custom_name(t))
+    return _NAMES[t.this]
+
+
+def quote(name: str) -> str:
+    """An identifier between backticks."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+# -- conversion ----------------------------------------------------------------------------------
+
+
+def widens_to(source: SQLType, target: SQLType) -> bool:
+    """Whether a value of `source` is taken where `target` is asked for (strict coercion):
+    numeric widening, text to a time type or BYTES, the same for what containers hold."""
+    if source == target or is_null(source):
+        return True
+    if is_numeric(source) and is_numeric(target):
+        if is_decimal(source) and is_decimal(target):
+            (p1, s1), (p2, s2) = precision_scale(source), precision_scale(target)
+            return s1 <= s2 and p1 - s1 <= p2 - s2
+        return _NUMERIC_ORDER.index(source.this) < _NUMERIC_ORDER.index(target.this)
+    if source == STRING:
+        return is_time(target) or target == BYTES
+    if is_array(source) and is_array(target):
+        return widens_to(element_type(source), element_type(target))
+    if is_map(source) and is_map(target):
+        return widens_to(key_type(source), key_type(target)) and widens_to(
+            element_type(source), element_type(target)
+        )
+    if is_struct(source) and is_struct(target):
+        wanted = dict(fields(target))
+        return all(n in wanted and widens_to(t, wanted[n]) for n, t in fields(source))
+    return False
+
+
+def common_type(a: SQLType, b: SQLType) -> SQLType | None:
+    """The narrowest type that both widen to, or None: of two DECIMALs one that holds both; of two
+    STRUCTs the union of their fields."""
+    if widens_to(a, b) and not (is_decimal(b) and not is_decimal(a) and is_numeric(a)):
+        return b
+    if widens_to(b, a) and not (is_decimal(a) and not is_decimal(b) and is_numeric(b)):
+        return a
+    if is_numeric(a) and is_numeric(b):
+        if DOUBLE in (a, b):
+            return DOUBLE
+        (p1, s1), (p2, s2) = precision_scale(a), precision_scale(b)
+        scale = max(s1, s2)
+        return decimal(min(max(p1 - s1, p2 - s2) + scale, MAX_PRECISION), scale)
+    if is_array(a) and is_array(b):
+        inner = common_type(element_type(a), element_type(b))
+        return array(inner) if inner else None
+    if is_map(a) and is_map(b):
+        key = common_type(key_type(a), key_type(b))
+        value = common_type(element_type(a), element_type(b))
+        return map_(key, value) if key and value else None
+    if is_struct(a) and is_struct(b):
+        return _common_struct(a, b)
+    return None
+
+
+def _common_struct(a: SQLType, b: SQLType) -> SQLType | None:
+    merged = dict(fields(a))
+    for name, kind in fields(b):
+        both = common_type(merged[name], kind) if name in merged else kind
+        if both is None:
+            return None
+        merged[name] = both
+    return struct(list(merged.items()))
+
+
+_EXPLICIT_CASTS: dict[object, tuple[object, ...]] = {
+    _T.BOOLEAN: (_T.TEXT,),
+    _T.INT: (_T.BIGINT, _T.DECIMAL, _T.DOUBLE, _T.TEXT),
+    _T.BIGINT: (_T.INT, _T.DECIMAL, _T.DOUBLE, _T.TEXT),
+    _T.DECIMAL: (_T.INT, _T.BIGINT, _T.DECIMAL, _T.DOUBLE, _T.TEXT),
+    _T.DOUBLE: (_T.INT, _T.BIGINT, _T.DECIMAL, _T.TEXT),
+    _T.TEXT: (
+        *(_T.BOOLEAN, _T.INT, _T.BIGINT, _T.DECIMAL, _T.DOUBLE),
+        *(_T.TIMESTAMP, _T.TIME, _T.DATE, _T.VARBINARY),
+    ),
+    _T.TIMESTAMP: (_T.TEXT, _T.TIME, _T.DATE),
+    _T.TIME: (_T.TEXT,),
+    _T.DATE: (_T.TEXT, _T.TIMESTAMP),
+}
+
+
+def can_cast(source: SQLType, target: SQLType) -> bool:
+    """Whether CAST(source AS target) is allowed (language.md, section 4's matrix)."""
+    if source == target or is_null(source):
+        return True
+    if is_array(source) and is_array(target):
+        return can_cast(element_type(source), element_type(target))
+    if is_map(source) and is_map(target):
+        return can_cast(key_type(source), key_type(target)) and can_cast(
+            element_type(source), element_type(target)
+        )
+    if is_struct(source) and is_struct(target):
+        wanted = dict(fields(target))
+        return all(can_cast(t, wanted[n]) for n, t in fields(source) if n in wanted)
+    if is_array(source) or is_map(source) or is_struct(source):
+        return target == STRING
+    return target.this in _EXPLICIT_CASTS.get(source.this, ())
