@@ -84,7 +84,8 @@ def map_(key: SQLType, value: SQLType) -> SQLType:
 
 def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
     columns = [
-        exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=t.copy()) for name, t in fields
+        exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=kind.copy())
+        for name, kind in fields
     ]
     return DataType(this=_T.STRUCT, expressions=columns, nested=True)
 
