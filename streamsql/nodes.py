@@ -7,12 +7,14 @@ planner types:
 | SQL | node |
 |---|---|
 | `a`, `s.a` | `Column(this=Identifier(quoted=True), table=Identifier or None)` |
-| `1`, `1.5`, `1e3`, `'x'`, `TRUE`, `NULL` | `Literal.number(text)`, `Literal.string`, `Boolean`, `Null` |
+| `1`, `1.5`, `1e3` | `Literal.number(text)` |
+| `'x'`, `TRUE`, `NULL` | `Literal.string`, `Boolean`, `Null` |
 | `+ - * / %`, unary `-`, `||` | `Add Sub Mul Div Mod`, `Neg`, `DPipe` |
 | `= <> < <= > >=` | `EQ NEQ LT LTE GT GTE` |
 | `IS [NOT] DISTINCT FROM` | `NullSafeNEQ`, `NullSafeEQ` |
 | `AND OR NOT`, `IS [NOT] NULL` | `And Or Not`, `Is(this, Null)`, `Not(Is)` |
-| `BETWEEN`, `IN (..)`, `LIKE .. ESCAPE c` | `Between`, `In(expressions)`, `Like`, `Escape(Like, Literal)` |
+| `BETWEEN`, `IN (..)` | `Between`, `In(expressions)` |
+| `LIKE .. ESCAPE c` | `Like`, `Escape(Like, Literal)` |
 | `CASE` | `Case(this or None, ifs=[If(this, true)], default)` |
 | `CAST(e AS t)` | `Cast(this, to=DataType)` |
 | `f(..)`, `COUNT(*)` | `Anonymous(this="F", expressions)`; `Star` as the argument |
@@ -184,7 +186,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Statement:
-    """The base of all; `text` is the source text without its `;`, `span` its place in the script."""
+    """The base of all; `text` is the source text without `;`, `span` its place in the script."""
 
     text: str = field(default="", compare=False, kw_only=True)
     span: Span | None = field(default=None, compare=False, kw_only=True)

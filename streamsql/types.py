@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.expressions import DataType
 
+from streamsql.errors import InternalError
+
 SQLType = DataType
 _T = exp.DType
 
@@ -93,6 +95,13 @@ def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
 def custom(name: str) -> SQLType:
     """A reference to a type made by CREATE TYPE, not yet resolved."""
     return DataType(this=_T.USERDEFINED, kind=name)
+
+
+def type_of(expression: exp.Expr) -> SQLType:
+    """The type that the planner has given an expression."""
+    if expression.type is None:
+        raise InternalError(f"expression without a type: {expression!r}")
+    return expression.type
 
 
 # -- looking into a type -------------------------------------------------------------------------

@@ -1,1 +1,1 @@
-""""""
+"""From a statement to a logical plan."""

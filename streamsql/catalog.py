@@ -1,0 +1,86 @@
+"""The catalog: which streams, tables and types exist, and which queries read and write them.
+
+The only mutable metadata. It knows nothing of Kafka or Spark: executing a statement brings both in
+line with what stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from streamsql.errors import CatalogError, did_you_mean
+from streamsql.schema import Kind, Schema, TimestampColumn, Topic
+from streamsql.types import SQLType
+
+
+@dataclass(frozen=True)
+class Source:
+    """A stream or a table: a schema over a topic. `statement` is the canonical SQL that made it."""
+
+    name: str
+    kind: Kind
+    schema: Schema
+    topic: Topic
+    timestamp: TimestampColumn | None = None
+    is_source: bool = False
+    """Read-only: made by CREATE SOURCE STREAM | TABLE."""
+    created_by_query: str | None = None
+    """The id of the CREATE .. AS SELECT query that fills it."""
+    statement: str = ""
+
+    @property
+    def is_windowed(self) -> bool:
+        return self.topic.window is not None
+
+
+@dataclass(frozen=True)
+class QueryLinks:
+    """What a persistent query reads and writes, by names of sources."""
+
+    id: str
+    reads: tuple[str, ...]
+    writes: str
+
+
+@dataclass
+class Catalog:
+    """Sources, custom types and query links by name. Not thread-safe: the engine serialises."""
+
+    sources: dict[str, Source] = field(default_factory=dict)
+    types: dict[str, SQLType] = field(default_factory=dict)
+    queries: dict[str, QueryLinks] = field(default_factory=dict)
+    next_query: int = 0
+    """Numbers query ids: CSAS_NAME_<n>."""
+
+    def copy(self) -> Catalog:
+        """A catalog that can be changed without touching this one (check, EXPLAIN)."""
+        return Catalog(dict(self.sources), dict(self.types), dict(self.queries), self.next_query)
+
+    def get(self, name: str) -> Source:
+        """The source of that name; CatalogError with a suggestion where there is none."""
+        source = self.sources.get(name)
+        if source is None:
+            raise CatalogError(
+                f"{name} does not exist.",
+                hint=did_you_mean(name, self.sources)
+                or "SHOW STREAMS and SHOW TABLES list what exists.",
+            )
+        return source
+
+    def of_kind(self, kind: Kind) -> Iterator[Source]:
+        return (s for s in self.sources.values() if s.kind is kind)
+
+    def put(self, source: Source) -> None:
+        self.sources[source.name] = source
+
+    def remove(self, name: str) -> None:
+        del self.sources[name]
+
+    def readers(self, name: str) -> list[str]:
+        """Ids of the queries that read the source."""
+        return [q.id for q in self.queries.values() if name in q.reads]
+
+    def writers(self, name: str) -> list[str]:
+        """Ids of the queries that write into the source."""
+        return [q.id for q in self.queries.values() if q.writes == name]

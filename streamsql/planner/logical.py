@@ -1,0 +1,257 @@
+"""The logical plan: one frozen dataclass an operator, each knowing its schema, inputs and kind.
+
+Expressions inside a plan are bound and typed: every column is a `Column` with no table, named as in
+the input's schema, and every node has its SQL type in `node.type`. A plan says what is computed;
+how Spark does it is the executor's business.
+
+System columns are not part of a schema: each row carries its event time (ROWTIME), whether its
+value is null (a tombstone of a table) and, where one record causes one row, the record's headers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from streamsql.catalog import Source
+from streamsql.nodes import Emit, Expression, Window
+from streamsql.schema import (
+    PSEUDO_COLUMNS,
+    WINDOW_BOUNDS,
+    Column,
+    Kind,
+    Namespace,
+    Schema,
+    TimestampColumn,
+)
+from streamsql.types import type_of
+
+
+@dataclass(frozen=True)
+class Named:
+    """An expression and the column it makes."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class LogicalPlan:
+    """The base of all operators."""
+
+    @property
+    def schema(self) -> Schema:
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> Kind:
+        """STREAM: rows are events; TABLE: rows are upserts and deletes by key."""
+        return self.inputs[0].kind
+
+
+@dataclass(frozen=True)
+class Scan(LogicalPlan):
+    """The records of a source's topic, decoded; unreadable ones go to the processing log."""
+
+    source: Source
+    alias: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The source's columns, then the pseudo columns and, if windowed, the window's bounds."""
+        bounds = WINDOW_BOUNDS if self.source.is_windowed else ()
+        return Schema((*self.source.schema.columns, *PSEUDO_COLUMNS, *bounds))
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return ()
+
+    @property
+    def kind(self) -> Kind:
+        return self.source.kind
+
+
+@dataclass(frozen=True)
+class Filter(LogicalPlan):
+    """Rows for which the condition is true. On a TABLE the others become tombstones."""
+
+    input: LogicalPlan
+    condition: Expression
+    clause: str = "WHERE"
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Project(LogicalPlan):
+    """The columns of the result: the key's and the value's."""
+
+    input: LogicalPlan
+    key: tuple[Named, ...]
+    value: tuple[Named, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema((*_columns(self.key, Namespace.KEY), *_columns(self.value, Namespace.VALUE)))
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class FlatMap(LogicalPlan):
+    """Table functions, zipped: as many rows as the longest result, short ones padded with null.
+
+    Adds a VALUE column per function to the input's; each expression is a typed call.
+    """
+
+    input: LogicalPlan
+    functions: tuple[Named, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema((*self.input.schema.columns, *_columns(self.functions, Namespace.VALUE)))
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Repartition(LogicalPlan):
+    """PARTITION BY: new key columns, the old ones become value columns; none: a keyless stream."""
+
+    input: LogicalPlan
+    keys: tuple[Named, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        """New keys, then all columns of the input as value columns (a key that is one of them
+        stays at its new place only)."""
+        names = {k.name for k in self.keys}
+        old = self.input.schema
+        rest = [c for c in (*old.value, *old.headers, *old.key) if c.name not in names]
+        return Schema(
+            (
+                *_columns(self.keys, Namespace.KEY),
+                *(Column(c.name, c.type, Namespace.VALUE) for c in rest),
+            )
+        )
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Aggregate(LogicalPlan):
+    """GROUP BY, windowed or not: the keys, then a column per aggregate call.
+
+    `keys` empty: one group of all rows (push queries only). Rows with a null key are excluded.
+    """
+
+    input: LogicalPlan
+    keys: tuple[Named, ...]
+    aggregates: tuple[Named, ...]
+    window: Window | None = None
+    emit: Emit = Emit.CHANGES
+
+    @cached_property
+    def schema(self) -> Schema:
+        bounds = WINDOW_BOUNDS if self.window else ()
+        return Schema(
+            (
+                *_columns(self.keys, Namespace.KEY),
+                *_columns(self.aggregates, Namespace.VALUE),
+                PSEUDO_COLUMNS[0],
+                *bounds,
+            )
+        )
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return (self.input,)
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.TABLE
+
+
+@dataclass(frozen=True)
+class Limit(LogicalPlan):
+    """The first rows of a push query, in order of arrival."""
+
+    input: LogicalPlan
+    count: int
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Sink(LogicalPlan):
+    """Rows written to the topic of `target`; `timestamp` names the column that gives their time."""
+
+    input: LogicalPlan
+    target: Source
+    timestamp: TimestampColumn | None = None
+
+    @property
+    def schema(self) -> Schema:
+        return self.target.schema
+
+    @property
+    def inputs(self) -> tuple[LogicalPlan, ...]:
+        return (self.input,)
+
+
+class Mode(Enum):
+    """How a caught-up query runs."""
+
+    REAL_TIME = "real-time"
+    MICRO_BATCH = "micro-batch"
+
+
+@dataclass(frozen=True)
+class ModeDecision:
+    """The mode and, in words for EXPLAIN, why."""
+
+    mode: Mode
+    reason: str
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """A planned query: `root` is a Sink for a persistent one, else a Project or Limit (push)."""
+
+    root: LogicalPlan
+    mode: ModeDecision
+    emit: Emit
+    reads: tuple[str, ...]
+    """Names of the sources it reads."""
+    query_id: str | None = None
+
+    @property
+    def schema(self) -> Schema:
+        return self.root.schema
+
+
+def _columns(items: tuple[Named, ...], namespace: Namespace) -> tuple[Column, ...]:
+    return tuple(Column(i.name, type_of(i.expression), namespace) for i in items)

@@ -1,0 +1,97 @@
+"""What executing a statement gives back: the contract of engine, shell and (later) server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from streamsql.types import SQLType
+
+Value = object
+"""A cell: None, bool, int, float, Decimal, str, bytes, date, time, datetime, list or dict."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """Something was done: `Stream created`, `Created query with ID CSAS_X_1`."""
+
+    text: str
+    query_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Warning:
+    """Done, or left undone, with a remark (IF NOT EXISTS on what exists)."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a result; `type` is None where the text says it all (SHOW)."""
+
+    name: str
+    type: SQLType | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A complete result, such as that of SHOW; `title` stands above it."""
+
+    fields: tuple[Field, ...]
+    rows: Sequence[tuple[Value, ...]]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """Several lines to be shown as they are: DESCRIBE FUNCTION, EXPLAIN."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a push query; a tombstone has its value columns None."""
+
+    values: tuple[Value, ...]
+    tombstone: bool = False
+
+
+class Cancellable(Protocol):
+    """Something running that can be told to end, from any thread."""
+
+    def cancel(self) -> None: ...
+
+
+@dataclass
+class RowStream:
+    """A push query: iterate `rows` (blocks until there is one), `cancel` to end it.
+
+    Ends by itself at its LIMIT; `final_message` then says so. `lines` instead of rows: PRINT.
+    """
+
+    query_id: str
+    fields: tuple[Field, ...]
+    rows: Iterator[Row]
+    source: Cancellable = field(repr=False)
+    final_message: str | None = None
+
+    def cancel(self) -> None:
+        self.source.cancel()
+
+
+@dataclass
+class LineStream:
+    """PRINT: lines of text as records arrive."""
+
+    lines: Iterator[str]
+    source: Cancellable = field(repr=False)
+    final_message: str | None = None
+
+    def cancel(self) -> None:
+        self.source.cancel()
+
+
+Result = Message | Warning | Rows | Text | RowStream | LineStream
