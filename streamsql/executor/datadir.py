@@ -1,0 +1,122 @@
+"""The engine's data folder: which files lie where, and that one engine at a time owns it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+import platformdirs
+
+from streamsql.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class DataDir:
+    """The paths below a data folder; nothing is created or owned by naming them."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, chosen: str | os.PathLike[str] | None = None) -> DataDir:
+        """The folder the user chose (`--data`), else STREAMSQL_DATA, else the user's own."""
+        name = chosen or os.environ.get("STREAMSQL_DATA") or platformdirs.user_data_dir("streamsql")
+        return cls(Path(name).expanduser().absolute())
+
+    @property
+    def kafka(self) -> Path:
+        """The embedded broker's settings and records."""
+        return self.root / "kafka"
+
+    @property
+    def checkpoints(self) -> Path:
+        """One folder per query: Spark's offsets and state."""
+        return self.root / "checkpoints"
+
+    @property
+    def statements(self) -> Path:
+        """The durable log of statements."""
+        return self.root / "statements.log"
+
+    @property
+    def broker_record(self) -> Path:
+        """Which process the embedded broker is, and its ports."""
+        return self.root / "broker.json"
+
+    @property
+    def broker_lock(self) -> Path:
+        """Held while a broker is started or stopped."""
+        return self.root / "broker.lock"
+
+    @property
+    def engine_lock(self) -> Path:
+        """Held by the engine that owns the folder, for as long as it lives."""
+        return self.root / "engine.lock"
+
+    @property
+    def logs(self) -> Path:
+        """What Kafka and Spark have to say."""
+        return self.root / "logs"
+
+    def create(self) -> DataDir:
+        """Make the folder and those in it; ConfigError where that is not possible."""
+        try:
+            for folder in (self.root, self.kafka, self.checkpoints, self.logs):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot use the data folder {self.root}: {error.strerror}",
+                hint="Name another folder with --data.",
+            ) from error
+        return self
+
+
+class Ownership:
+    """Owns a data folder until closed; the lock ends with the process, however it dies."""
+
+    def __init__(self, data: DataDir) -> None:
+        """Raises ConfigError, naming the other engine's process, where there is one."""
+        self.data = data.create()
+        self._handle: IO[str] | None = data.engine_lock.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(self._handle)
+            self.close()
+            raise ConfigError(
+                f"the data folder {data.root} is in use by another engine{holder}",
+                hint="Stop that engine, or use another folder with --data.",
+            ) from None
+        self._handle.seek(0)
+        self._handle.truncate()
+        json.dump({"pid": os.getpid()}, self._handle)
+        self._handle.flush()
+
+    def close(self) -> None:
+        """Give the folder free; may be called again."""
+        if self._handle is not None:
+            self._handle.close()
+            self._handle = None
+
+    def __enter__(self) -> Ownership:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _holder(handle: IO[str]) -> str:
+    try:
+        handle.seek(0)
+        return f" (process {json.load(handle)['pid']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,264 @@
+"""Everything the engine itself asks of Kafka: topics, offsets, producing and reading raw records.
+
+Works on bytes; what they mean is the formats' business. The data path of queries is Spark's.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from streamsql.errors import CatalogError, ConfigError, ExternalError
+from streamsql.executor.kafka_records import (
+    NewRecord,
+    Reader,
+    Record,
+    Writer,
+    error_text,
+    failure,
+)
+
+__all__ = ["KafkaClient", "NewRecord", "Reader", "Record", "TopicInfo", "Writer"]
+
+_REJECTED = {
+    KafkaError.TOPIC_EXCEPTION,
+    KafkaError.INVALID_PARTITIONS,
+    KafkaError.INVALID_REPLICATION_FACTOR,
+    KafkaError.INVALID_CONFIG,
+    KafkaError.INVALID_REQUEST,
+    KafkaError.POLICY_VIOLATION,
+}
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    """A topic and the settings that were made for it (not the broker's defaults)."""
+
+    name: str
+    partitions: int
+    replicas: int
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+class KafkaClient:
+    """One cluster, reached by `bootstrap` and further librdkafka `settings`. Thread-safe.
+
+    Every method raises ExternalError where the cluster fails; its `retryable` says whether the
+    broker is only lost for now.
+    """
+
+    def __init__(
+        self, bootstrap: str, settings: Mapping[str, str] | None = None, timeout: float = 15.0
+    ) -> None:
+        """`timeout` in seconds holds for each request. ConfigError for an unknown setting."""
+        self.bootstrap = bootstrap
+        self.timeout = timeout
+        self._settings: dict[str, str | int | float | bool] = {
+            # librdkafka writes its own log lines to the terminal: errors come by calls instead.
+            "log_level": 0,
+            "log.connection.close": False,
+            "reconnect.backoff.ms": 50,
+            "reconnect.backoff.max.ms": 1000,
+            **(settings or {}),
+            "bootstrap.servers": bootstrap,
+        }
+        self._lock = threading.Lock()
+        self._produce_lock = threading.Lock()
+        self._writer: Writer | None = None
+        try:
+            self._admin = AdminClient(dict(self._settings))
+        except KafkaException as error:
+            raise ConfigError(f"Kafka settings: {error_text(error)}") from error
+
+    def reachable(self, timeout: float = 5.0) -> bool:
+        """Whether a broker answers within `timeout` seconds."""
+        try:
+            return bool(self._admin.list_topics(timeout=max(timeout, 0.01)).brokers)
+        except KafkaException:
+            return False
+
+    def topics(self) -> list[str]:
+        """All names but those of Kafka's own topics, sorted."""
+        try:
+            found = self._admin.list_topics(timeout=self.timeout).topics
+        except KafkaException as error:
+            raise self._failure("list the topics", error) from error
+        return sorted(name for name in found if not name.startswith("__"))
+
+    def partitions(self, topic: str) -> int | None:
+        """How many partitions a topic has; None where there is no such topic."""
+        found = self._layout(topic)
+        return found[0] if found else None
+
+    def describe(self, topic: str) -> TopicInfo | None:
+        """A topic's layout and own settings; None where there is no such topic."""
+        layout = self._layout(topic)
+        if layout is None:
+            return None
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        futures = self._admin.describe_configs([resource], request_timeout=self.timeout)
+        try:
+            entries: Iterable[ConfigEntry] = futures[resource].result().values()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise self._failure(f"describe the topic {topic}", error) from error
+        own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+        config = {
+            entry.name: entry.value
+            for entry in entries
+            if entry.value is not None and entry.source in (own, ConfigSource.DYNAMIC_TOPIC_CONFIG)
+        }
+        return TopicInfo(topic, *layout, config=dict(sorted(config.items())))
+
+    def _layout(self, topic: str) -> tuple[int, int] | None:
+        try:
+            found = self._admin.list_topics(topic=topic, timeout=self.timeout).topics[topic]
+        except KafkaException as error:
+            raise self._failure(f"look up the topic {topic}", error) from error
+        if found.error is not None:
+            if found.error.code() in (
+                KafkaError.UNKNOWN_TOPIC_OR_PART,
+                KafkaError._UNKNOWN_TOPIC,
+                KafkaError.TOPIC_EXCEPTION,
+            ):
+                return None
+            raise self._failure(f"look up the topic {topic}", KafkaException(found.error))
+        if not found.partitions:
+            return None
+        return len(found.partitions), len(found.partitions[0].replicas)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replicas: int = 1,
+        config: Mapping[str, str] | None = None,
+        *,
+        exists_ok: bool = False,
+    ) -> bool:
+        """Make a topic, whether it was made: False if it was there already and `exists_ok`.
+
+        Returns when the topic can be used. Raises CatalogError if it exists, ConfigError where
+        the broker rejects the name or a setting.
+        """
+        new = NewTopic(name, partitions, replicas, config=dict(config or {}))
+        try:
+            self._admin.create_topics([new], request_timeout=self.timeout)[name].result()
+        except KafkaException as error:
+            code = error.args[0].code()
+            if code == KafkaError.TOPIC_ALREADY_EXISTS:
+                if exists_ok:
+                    return False
+                raise CatalogError(f"the topic {name} exists already") from error
+            if code in _REJECTED:
+                raise ConfigError(f"cannot create the topic {name}: {error_text(error)}") from error
+            raise self._failure(f"create the topic {name}", error) from error
+        self._await(lambda: self._layout(name) is not None, f"the topic {name} to appear")
+        return True
+
+    def delete_topic(self, name: str, *, missing_ok: bool = False) -> bool:
+        """Delete a topic, whether there was one; returns when its name is free again."""
+        try:
+            self._admin.delete_topics([name], request_timeout=self.timeout)[name].result()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                if missing_ok:
+                    return False
+                raise CatalogError(f"the topic {name} does not exist") from error
+            raise self._failure(f"delete the topic {name}", error) from error
+        self._await(lambda: self._layout(name) is None, f"the topic {name} to disappear")
+        return True
+
+    def _await(self, done: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + self.timeout
+        while not done():
+            if time.monotonic() > deadline:
+                raise ExternalError(f"waited in vain for {what}", retryable=True)
+            time.sleep(0.02)
+
+    def begin_offsets(self, topic: str) -> dict[int, int]:
+        """The first offset of each partition."""
+        return self._offsets(topic, OffsetSpec.earliest())
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """The offset that each partition's next record will get."""
+        return self._offsets(topic, OffsetSpec.latest())
+
+    def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
+        """The first offset whose record is not older than `timestamp` (ms), else the end."""
+        found = self._offsets(topic, OffsetSpec.for_timestamp(timestamp))
+        end = self.end_offsets(topic)
+        return {p: offset if offset >= 0 else end[p] for p, offset in found.items()}
+
+    def _offsets(self, topic: str, spec: OffsetSpec) -> dict[int, int]:
+        count = self.partitions(topic)
+        if count is None:
+            raise CatalogError(f"the topic {topic} does not exist")
+        wanted = {TopicPartition(topic, p): spec for p in range(count)}
+        futures = self._admin.list_offsets(wanted, request_timeout=self.timeout)
+        try:
+            return {tp.partition: future.result().offset for tp, future in futures.items()}
+        except KafkaException as error:
+            raise self._failure(f"read the offsets of {topic}", error) from error
+
+    def writer(self, settings: Mapping[str, str | int] | None = None) -> Writer:
+        """A producer of its own, for one thread; `settings` tune it for bulk or for latency."""
+        return Writer(self.bootstrap, {**self._settings, **(settings or {})}, self.timeout)
+
+    def produce(self, topic: str, records: Iterable[NewRecord]) -> int:
+        """Write records and wait until all are acknowledged; how many there were."""
+        with self._produce_lock:
+            if self._writer is None:
+                self._writer = self.writer()
+            count = 0
+            for record in records:
+                self._writer.send(topic, record)
+                count += 1
+            self._writer.flush()
+        return count
+
+    def consume(
+        self,
+        topic: str,
+        *,
+        start: Mapping[int, int] | None = None,
+        until: Mapping[int, int] | None = None,
+        from_beginning: bool = True,
+        limit: int | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Record]:
+        """The topic's records as they come, partitions interleaved, for ever unless ended.
+
+        Begins at the offsets `start` (per partition), else at the topic's beginning or, not
+        `from_beginning`, at its end as it is when this is called. Ends within 0.2 s of `stop`
+        turning true, after `limit` records, or when each partition has reached its offset of
+        `until`.
+        """
+        begin = self.begin_offsets(topic) if from_beginning else self.end_offsets(topic)
+        positions = {**begin, **(start or {})}
+        reader = Reader(self.bootstrap, self._settings, topic, positions, until, limit, stop)
+        return reader.records()
+
+    def close(self) -> None:
+        """Write out what is still buffered."""
+        with self._produce_lock:
+            if self._writer is not None:
+                self._writer.flush()
+                self._writer = None
+
+    def _failure(self, action: str, error: KafkaException) -> ExternalError:
+        return failure(self.bootstrap, action, error)

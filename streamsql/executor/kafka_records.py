@@ -1,0 +1,263 @@
+"""Raw records to and from Kafka, and what a failure of Kafka means to the user.
+
+Works on bytes; what they mean is the formats' business.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import confluent_kafka
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from streamsql.errors import ConfigError, ExternalError
+
+Settings = Mapping[str, str | int | float | bool]
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+POLL_SECONDS = 0.05
+"""How long a reader may take to notice that it is to stop."""
+
+_LOST = {
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TRANSPORT,
+    KafkaError._RESOLVE,
+    KafkaError._TIMED_OUT,
+    KafkaError._MSG_TIMED_OUT,
+    KafkaError._WAIT_COORD,
+    KafkaError.REQUEST_TIMED_OUT,
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as Kafka holds it; `timestamp` in milliseconds, None where it has none."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+@dataclass(frozen=True)
+class NewRecord:
+    """A record to produce; without a timestamp or partition Kafka's client chooses them."""
+
+    key: bytes | None
+    value: bytes | None
+    timestamp: int | None = None
+    partition: int | None = None
+    headers: Headers = ()
+
+
+def failure(bootstrap: str, action: str, error: KafkaException) -> ExternalError:
+    """The error to raise for one of the client library; retryable where the broker is lost."""
+    cause = error.args[0]
+    lost = cause.code() in _LOST
+    return ExternalError(
+        f"cannot {action}: {'no answer from Kafka' if lost else error_text(error)}",
+        retryable=lost or cause.retriable(),
+        detail=f"Kafka at {bootstrap}: {error_text(error)}" if lost else None,
+    )
+
+
+def error_text(error: KafkaException) -> str:
+    cause = error.args[0]
+    return str(cause.str()) if isinstance(cause, KafkaError) else str(cause)
+
+
+class Writer:
+    """A buffering producer; errors of records sent earlier are raised by later calls."""
+
+    def __init__(self, bootstrap: str, settings: Settings, timeout: float) -> None:
+        """`timeout` in seconds is how long a record may wait for a lost broker."""
+        self._bootstrap = bootstrap
+        self._failed: list[KafkaError] = []
+        defaults = {
+            "enable.idempotence": True,
+            # As Java's clients, Spark's included: one key, one partition, whoever writes it.
+            "partitioner": "murmur2_random",
+            "message.timeout.ms": int(timeout * 1000),
+            # A call back into Python for each record would halve the throughput.
+            "delivery.report.only.error": True,
+            "on_delivery": self._on_delivery,
+        }
+        try:
+            self._producer = Producer({**defaults, **settings})
+        except KafkaException as error:
+            raise ConfigError(f"Kafka settings: {error_text(error)}") from error
+
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._failed.append(error)
+
+    def send(self, topic: str, record: NewRecord) -> None:
+        """Queue a record, waiting where the queue is full."""
+        while True:
+            try:
+                self._producer.produce(
+                    topic,
+                    value=record.value,
+                    key=record.key,
+                    partition=-1 if record.partition is None else record.partition,
+                    timestamp=0 if record.timestamp is None else record.timestamp,
+                    headers=list(record.headers),
+                )
+            except BufferError:
+                self._producer.poll(POLL_SECONDS)
+                self._raise_failed()
+                continue
+            except KafkaException as error:
+                raise failure(self._bootstrap, f"write to {topic}", error) from error
+            break
+        if self._failed:
+            self._raise_failed()
+
+    def flush(self) -> None:
+        """Wait until every record is acknowledged; raises the first record's error."""
+        # Each record's own timeout bounds this: every one ends in success or in _failed.
+        while self._producer.flush(1.0) > 0:
+            continue
+        self._raise_failed()
+
+    def _raise_failed(self) -> None:
+        self._producer.poll(0)
+        if self._failed:
+            error, count = self._failed[0], len(self._failed)
+            self._failed.clear()
+            raise failure(
+                self._bootstrap,
+                f"write {count} record{'s' if count > 1 else ''}",
+                KafkaException(error),
+            )
+
+
+def _reachable(consumer: Consumer) -> bool:
+    try:
+        return bool(consumer.list_topics(timeout=1.0).brokers)
+    except KafkaException:
+        return False
+
+
+class Reader:
+    """Reads fixed partitions from fixed offsets, outside of any consumer group."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        settings: Settings,
+        topic: str,
+        positions: Mapping[int, int],
+        until: Mapping[int, int] | None,
+        limit: int | None,
+        stop: Callable[[], bool],
+    ) -> None:
+        self._bootstrap = bootstrap
+        self._settings = settings
+        self._topic = topic
+        self._left = dict(until) if until is not None else None
+        if self._left is not None:
+            self._left = {p: end for p, end in self._left.items() if positions.get(p, 0) < end}
+        self._positions = dict(positions)
+        self._limit = limit
+        self._stop = stop
+        self._lost = False
+
+    def records(self) -> Iterator[Record]:
+        """The records as they come; ends as `KafkaClient.consume` says."""
+        if self._finished(0):
+            return
+        consumer = Consumer(
+            {
+                "fetch.queue.backoff.ms": 5,
+                **self._settings,
+                "group.id": f"streamsql-{uuid.uuid4().hex}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "error_cb": self._on_error,
+            }
+        )
+        try:
+            consumer.assign(
+                [TopicPartition(self._topic, p, offset) for p, offset in self._positions.items()]
+            )
+            yield from self._read(consumer)
+        finally:
+            consumer.close()
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._lost = self._lost or error.code() == KafkaError._ALL_BROKERS_DOWN
+
+    def _read(self, consumer: Consumer) -> Iterator[Record]:
+        count = 0
+        while not self._stop():
+            for record in self._next_records(consumer):
+                yield record
+                count += 1
+                if count == self._limit or self._stop():
+                    return
+            # Of a batch all was read ahead: it is done with only when all was handed on.
+            if self._finished(count):
+                return
+
+    def _next_records(self, consumer: Consumer) -> list[Record]:
+        """One record as soon as there is one, and with it all that have arrived too."""
+        first = consumer.poll(POLL_SECONDS)
+        if first is None:
+            if self._lost and not _reachable(consumer):
+                raise ExternalError(
+                    f"cannot read {self._topic}: no answer from Kafka",
+                    retryable=True,
+                    detail=f"Kafka at {self._bootstrap} is not reachable.",
+                )
+            self._lost = False
+            return []
+        messages = [first, *consumer.consume(500, timeout=0)]
+        return [record for m in messages if (record := self._record(m)) is not None]
+
+    def _record(self, message: Message) -> Record | None:
+        error = message.error()
+        partition = message.partition() or 0
+        offset = message.offset() or 0
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                # Reached also where the last offsets hold no records, but commit markers.
+                self._reached(partition, offset)
+                return None
+            raise failure(self._bootstrap, f"read {self._topic}", KafkaException(error))
+        if self._left is not None and partition not in self._left:
+            return None
+        self._reached(partition, offset + 1)
+        kind, timestamp = message.timestamp()
+        return Record(
+            self._topic,
+            partition,
+            offset,
+            None if kind == confluent_kafka.TIMESTAMP_NOT_AVAILABLE else timestamp,
+            message.key(),
+            message.value(),
+            tuple(message.headers() or ()),
+        )
+
+    def _reached(self, partition: int, position: int) -> None:
+        if self._left is not None and position >= self._left.get(partition, position + 1):
+            del self._left[partition]
+
+    def _finished(self, count: int) -> bool:
+        if self._limit is not None and count >= self._limit:
+            return True
+        return self._left is not None and not self._left
