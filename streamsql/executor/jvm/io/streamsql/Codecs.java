@@ -1,0 +1,51 @@
+package io.streamsql;
+
+import java.util.Map;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Finds the codec for a format by its name. Properties:
+ *
+ * <ul>
+ *   <li>{@code delimiter}: one character, DELIMITED only, default comma
+ *   <li>{@code wrap}: JSON with one column, "true" (default): an object with one field, "false": the
+ *       bare value
+ *   <li>{@code window}: "time" or "session": the bytes end with the bounds of a window, and two
+ *       columns WINDOWSTART, WINDOWEND follow the columns of the schema
+ *   <li>{@code window.size}: milliseconds, for {@code window=time}: WINDOWEND = WINDOWSTART + size
+ * </ul>
+ */
+final class Codecs {
+  private Codecs() {}
+
+  static Codec of(String format, Map<String, String> properties, StructType columns) {
+    Codec plain =
+        switch (format) {
+          case "JSON" -> new JsonCodec(columns, wrapped(properties, columns));
+          case "DELIMITED" -> new DelimitedCodec(columns, delimiter(properties));
+          case "KAFKA" -> new KafkaCodec(columns);
+          case "NONE" -> new NoneCodec(columns);
+          default -> throw new IllegalArgumentException("unknown format: " + format);
+        };
+    String window = properties.get("window");
+    return window == null ? plain : WindowedKeyCodec.of(plain, window, properties);
+  }
+
+  /** The schema that Python sent as JSON text. */
+  static StructType schema(String json) {
+    return (StructType) DataType.fromJson(json);
+  }
+
+  private static boolean wrapped(Map<String, String> properties, StructType columns) {
+    return columns.length() != 1 || !"false".equals(properties.get("wrap"));
+  }
+
+  private static char delimiter(Map<String, String> properties) {
+    String text = properties.getOrDefault("delimiter", ",");
+    if (text.length() != 1) {
+      throw new IllegalArgumentException("delimiter must be one character, not '" + text + "'");
+    }
+    return text.charAt(0);
+  }
+}

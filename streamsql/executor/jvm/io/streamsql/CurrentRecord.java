@@ -1,0 +1,57 @@
+package io.streamsql;
+
+import org.apache.spark.TaskContext;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The input record that this thread works on, set by the decoder for whoever fails further down the
+ * same task. Behind a shuffle there is none: the task there never saw the record.
+ */
+final class CurrentRecord {
+  private static final ThreadLocal<CurrentRecord> CURRENT =
+      ThreadLocal.withInitial(CurrentRecord::new);
+
+  private long task = -1;
+  private UTF8String topic;
+  private int partition;
+  private long offset;
+  private byte[] value;
+
+  private CurrentRecord() {}
+
+  static void set(UTF8String topic, int partition, long offset, byte[] value) {
+    CurrentRecord record = CURRENT.get();
+    record.task = currentTask();
+    record.topic = topic;
+    record.partition = partition;
+    record.offset = offset;
+    record.value = value;
+  }
+
+  /** The record of this task, or null. Valid until the task decodes its next one. */
+  static CurrentRecord get() {
+    CurrentRecord record = CURRENT.get();
+    return record.topic != null && record.task == currentTask() ? record : null;
+  }
+
+  private static long currentTask() {
+    TaskContext task = TaskContext.get();
+    return task == null ? -1 : task.taskAttemptId();
+  }
+
+  String topic() {
+    return topic.toString();
+  }
+
+  int partition() {
+    return partition;
+  }
+
+  long offset() {
+    return offset;
+  }
+
+  byte[] value() {
+    return value;
+  }
+}

@@ -1,0 +1,58 @@
+package io.streamsql;
+
+import java.util.List;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.AbstractDataType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.ObjectType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Columns that call our objects from inside Spark's generated code, without a UDF's conversions.
+ *
+ * <p>What reports to the processing log is marked as not deterministic: the optimizer then neither
+ * evaluates it twice nor moves a filter across it.
+ */
+public final class Expressions {
+  private Expressions() {}
+
+  /** The record as a struct of {@link RecordDecoder#rowType}, null if it cannot be read. */
+  public static Column decode(
+      Column key, Column value, Column topic, Column partition, Column offset, RecordDecoder decoder) {
+    List<Column> arguments = List.of(key, value, topic, partition, offset);
+    return call(decoder, "decode", decoder.rowType(), arguments, false);
+  }
+
+  /** The struct's bytes. */
+  public static Column encode(Column struct, RecordEncoder encoder) {
+    return call(encoder, "encode", DataTypes.BinaryType, List.of(struct), true);
+  }
+
+  /** A null of the type (Spark's JSON) that, when evaluated, reports the message to the log. */
+  public static Column reportNull(Column message, String type, ProcessingLog log, String step) {
+    FailureReporter reporter = new FailureReporter(log, step);
+    return call(reporter, "report", DataType.fromJson(type), List.of(message), false);
+  }
+
+  private static Column call(
+      Object target, String method, DataType result, List<Column> arguments, boolean pure) {
+    List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
+    List<AbstractDataType> anyTypes = List.of();
+    Expression object = Literal$.MODULE$.fromObject(target, new ObjectType(target.getClass()));
+    return ExpressionUtils.column(
+        new Invoke(
+            object,
+            method,
+            result,
+            CollectionConverters.asScala(inputs).toSeq(),
+            CollectionConverters.asScala(anyTypes).toSeq(),
+            false, // called with null arguments too
+            true,
+            pure));
+  }
+}

@@ -1,0 +1,129 @@
+package io.streamsql;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.StreamWriteFeature;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import com.fasterxml.jackson.core.util.ByteArrayBuilder;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * JSON: an object with one field a column or, unwrapped, the bare value of the only column. What the
+ * types accept and how they are written is in {@link JsonReader} and {@link JsonWriter}.
+ */
+final class JsonCodec implements Codec {
+  private static final long serialVersionUID = 1L;
+
+  /** Reads NaN as a bare word too: some producers write it; itself it writes "NaN", as text. */
+  static final JsonFactory JSON =
+      new JsonFactoryBuilder()
+          .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
+          .enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER)
+          .enable(StreamReadFeature.USE_FAST_BIG_NUMBER_PARSER)
+          .enable(JsonWriteFeature.WRITE_NAN_AS_STRINGS)
+          .enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN)
+          .build();
+
+  /** For objects that become text: keeps the digits of their numbers. */
+  static final ObjectMapper TREES =
+      JsonMapper.builder(JSON)
+          .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+          .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
+          .build();
+
+  private final boolean wrapped;
+  private final StructField[] columns;
+  private final JsonReader.Struct struct;
+  private final JsonReader single;
+  private final JsonWriter.Struct structWriter;
+  private final JsonWriter singleWriter;
+
+  JsonCodec(StructType schema, boolean wrapped) {
+    this.columns = schema.fields();
+    this.wrapped = wrapped;
+    this.struct = wrapped ? new JsonReader.Struct(schema) : null;
+    this.structWriter = wrapped ? new JsonWriter.Struct(schema) : null;
+    this.single = wrapped ? null : JsonReader.of(columns[0]);
+    this.singleWriter = wrapped ? null : JsonWriter.of(columns[0].dataType());
+  }
+
+  @Override
+  public int width() {
+    return columns.length;
+  }
+
+  @Override
+  public boolean decode(byte[] bytes, Object[] fields, int at) throws RecordException {
+    try (JsonParser parser = JSON.createParser(bytes)) {
+      JsonToken first = parser.nextToken();
+      if (first == null) {
+        throw new RecordException("invalid JSON: the record is empty");
+      }
+      boolean row = first != JsonToken.VALUE_NULL;
+      if (row && wrapped) {
+        struct.readInto(parser, fields, at);
+      } else if (row) {
+        fields[at] = readSingle(parser);
+      }
+      if (parser.nextToken() != null) {
+        throw new RecordException("invalid JSON: text after the end of the value");
+      }
+      return row;
+    } catch (JsonProcessingException e) {
+      throw new RecordException("invalid JSON: " + brief(e));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // bytes in memory do not fail
+    }
+  }
+
+  private Object readSingle(JsonParser parser) throws IOException, RecordException {
+    try {
+      return single.read(parser);
+    } catch (RecordException e) {
+      throw e.in("." + columns[0].name());
+    }
+  }
+
+  /** The parser's own sentence and place, without the dump of its source. */
+  private static String brief(JsonProcessingException e) {
+    String where = "";
+    if (e.getLocation() != null) {
+      where = " (line " + e.getLocation().getLineNr()
+          + ", column " + e.getLocation().getColumnNr() + ")";
+    }
+    return e.getOriginalMessage() + where;
+  }
+
+  @Override
+  public byte[] encode(InternalRow row) {
+    if (!wrapped && row.isNullAt(0)) {
+      return null;
+    }
+    try (ByteArrayBuilder out = new ByteArrayBuilder(JSON._getBufferRecycler())) {
+      try (JsonGenerator generator = JSON.createGenerator(out)) {
+        if (wrapped) {
+          structWriter.writeFields(generator, row);
+        } else {
+          singleWriter.write(generator, row, 0);
+        }
+      }
+      return out.getClearAndRelease();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // a buffer in memory does not fail
+    }
+  }
+}

@@ -1,0 +1,118 @@
+package io.streamsql;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.ForeachWriter;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.streaming.DataStreamWriter;
+
+/**
+ * Writes rows to Kafka with the record timestamps that Spark's own sink cannot set.
+ *
+ * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now), headers
+ * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null. Delivery is at
+ * least once: the end of a task waits for its records and fails it if one was not written.
+ */
+public final class KafkaSink extends ForeachWriter<Row> {
+  private static final long serialVersionUID = 1L;
+  private static final String STEP = "Sink";
+  private final Map<String, String> producerSettings;
+  private final ProcessingLog log;
+  private transient KafkaProducer<byte[], byte[]> producer;
+  private transient volatile Exception failure;
+
+  private KafkaSink(Map<String, String> producerSettings, ProcessingLog log) {
+    this.producerSettings = Map.copyOf(producerSettings);
+    this.log = log;
+  }
+
+  /**
+   * A writer for the rows, for the caller to give output mode, trigger and checkpoint.
+   *
+   * @param log takes rows that Kafka can never hold; null: such a row fails the query
+   */
+  public static DataStreamWriter<Row> write(
+      Dataset<Row> rows, Map<String, String> producerSettings, ProcessingLog log) {
+    return rows.writeStream().foreach(new KafkaSink(producerSettings, log));
+  }
+
+  @Override
+  public boolean open(long partition, long epoch) {
+    producer = SharedProducers.get(producerSettings);
+    failure = null;
+    return true;
+  }
+
+  @Override
+  public void process(Row row) {
+    failIfBroken();
+    Long timestamp = row.isNullAt(3) ? null : row.getLong(3);
+    if (timestamp != null && timestamp < 0) {
+      reject("the record's timestamp is negative: " + timestamp);
+      return;
+    }
+    byte[] key = row.getAs(1);
+    byte[] value = row.getAs(2);
+    send(new ProducerRecord<>(row.getString(0), null, timestamp, key, value, headers(row)));
+  }
+
+  private void send(ProducerRecord<byte[], byte[]> record) {
+    try {
+      producer.send(
+          record,
+          (meta, e) -> {
+            if (e != null && failure == null) {
+              failure = e;
+            }
+          });
+    } catch (InterruptException | ApiException e) {
+      throw e; // of this task or this record; the producer goes on
+    } catch (KafkaException e) {
+      SharedProducers.discard(producerSettings, producer);
+      throw e;
+    }
+  }
+
+  private void reject(String problem) {
+    if (log == null) {
+      throw new IllegalArgumentException(problem);
+    }
+    log.productionError(STEP, problem);
+  }
+
+  private static List<Header> headers(Row row) {
+    if (row.length() < 5 || row.isNullAt(4)) {
+      return null;
+    }
+    List<Row> rows = row.getList(4);
+    List<Header> headers = new ArrayList<>(rows.size());
+    for (Row header : rows) {
+      headers.add(new RecordHeader(header.getString(0), header.<byte[]>getAs(1)));
+    }
+    return headers;
+  }
+
+  @Override
+  public void close(Throwable error) {
+    if (error != null || producer == null) {
+      return; // the task's records are read and written again
+    }
+    producer.flush();
+    failIfBroken();
+  }
+
+  private void failIfBroken() {
+    if (failure != null) {
+      throw new IllegalStateException("a record could not be written to Kafka", failure);
+    }
+  }
+}

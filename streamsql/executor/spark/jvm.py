@@ -1,0 +1,138 @@
+"""Typed access to our Java classes (package io.streamsql) in the session's JVM.
+
+Decides nothing: what a record must look like is the caller's business, how it is read, written and
+delivered the Java's. Everything that goes through py4j's untyped gateway to io.streamsql is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructType
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+NULL_VALUE = "$null_value"
+"""Last field of a decoded record: true if the record has no value (a tombstone)."""
+
+
+@dataclass(frozen=True)
+class SideFormat:
+    """How one side (key or value) of a topic's records is written.
+
+    `name` is JSON, DELIMITED, KAFKA or NONE; `schema` holds the side's columns, a TIME column being
+    a bigint whose field has the metadata {"sql": "TIME"}. Properties: `delimiter` (one character),
+    `wrap` ("true" or "false", JSON with one column), for keys `window` ("time" or "session") and
+    `window.size` (ms).
+    """
+
+    name: str
+    schema: StructType
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProcessingLog:
+    """Where a query's bad records are reported; made by `Jvm.processing_log`."""
+
+    java: Any
+
+
+class Jvm:
+    """The classes of io.streamsql as seen from one Spark session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._jvm = cast(Any, spark)._jvm
+        self._io = self._jvm.io.streamsql
+
+    def processing_log(
+        self,
+        query_id: str,
+        topic: str,
+        producer_settings: Mapping[str, str],
+        include_rows: bool = False,
+    ) -> ProcessingLog:
+        """A log that writes JSON records to `topic`, without the failing rows unless asked."""
+        settings = self._map(producer_settings)
+        return ProcessingLog(self._io.ProcessingLog(query_id, topic, settings, include_rows))
+
+    def decode(
+        self, key: SideFormat, value: SideFormat, log: ProcessingLog | None, step: str
+    ) -> Column:
+        """A Kafka source's row as one struct: key columns, value columns, window bounds, NULL_VALUE.
+
+        Reads the columns key, value, topic, partition and offset. Null stands for a record that was
+        reported to `log` because it cannot be read: filter it out. Without a log it fails the query.
+        """
+        decoder = self._io.RecordDecoder.of(
+            *self._side(key), *self._side(value), log.java if log else None, step
+        )
+        source = [_java(F.col(c)) for c in ("key", "value", "topic", "partition", "offset")]
+        return _column(self._io.Expressions.decode(*source, decoder))
+
+    def encode(self, struct: Column, side: SideFormat) -> Column:
+        """The bytes of a struct that holds the side's columns, in order; a null struct gives null.
+
+        With the property `window`, two bigint fields follow: the window's start and end in ms.
+        """
+        encoder = self._io.RecordEncoder.of(*self._side(side))
+        return _column(self._io.Expressions.encode(_java(struct), encoder))
+
+    def report_null(
+        self, message: Column, data_type: DataType, log: ProcessingLog, step: str
+    ) -> Column:
+        """A null of the type that reports `message` to the log whenever it is evaluated.
+
+        Topic, partition and offset of the entry are those of the record last decoded in the same
+        task, so it has them only in front of a shuffle.
+        """
+        java = self._io.Expressions.reportNull(_java(message), data_type.json(), log.java, step)
+        return _column(java)
+
+    def kafka_writer(
+        self, rows: DataFrame, producer_settings: Mapping[str, str], log: ProcessingLog | None
+    ) -> DataStreamWriter:
+        """A stream writer of rows (topic, key, value, timestamp in ms[, headers]) to Kafka.
+
+        Rows that Kafka can never hold go to `log`; without one they fail the query.
+        """
+        settings = self._map(producer_settings)
+        writer = rows.writeStream
+        cast(Any, writer)._jwrite = self._io.KafkaSink.write(
+            cast(Any, rows)._jdf, settings, log.java if log else None
+        )
+        return writer
+
+    def _side(self, side: SideFormat) -> tuple[str, Any, str]:
+        return side.name, self._map(side.properties), side.schema.json()
+
+    def _map(self, values: Mapping[str, str]) -> Any:
+        java = self._jvm.java.util.HashMap()
+        for name, value in values.items():
+            java.put(name, value)
+        return java
+
+
+def producer_settings(
+    bootstrap_servers: str, mode: Literal["realtime", "catchup"]
+) -> dict[str, str]:
+    """Producer settings for the mode: the least delay in real time, the largest batches else."""
+    settings = {"bootstrap.servers": bootstrap_servers, "acks": "all"}
+    if mode == "realtime":
+        return settings | {"linger.ms": "0"}
+    return settings | {"linger.ms": "20", "batch.size": "131072"}
+
+
+def _java(column: Column) -> Any:
+    return cast(Any, column)._jc
+
+
+def _column(java: Any) -> Column:
+    from pyspark.sql.classic.column import Column as ClassicColumn
+
+    return ClassicColumn(java)
