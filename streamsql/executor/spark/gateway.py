@@ -1,0 +1,151 @@
+"""Starts the JVM that runs Spark and connects py4j to it.
+
+PySpark's own launcher goes through a shell script and a second JVM that only computes the command
+line; this one starts Java at once, in its own session (Ctrl-C is not for it), with its output in a
+file. The JVM ends when its standard input closes, hence with this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from py4j.java_gateway import JavaGateway
+from pyspark.java_gateway import launch_gateway
+
+from streamsql.errors import ExternalError
+from streamsql.executor.java import Java
+
+GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
+
+MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "--add-modules=jdk.incubator.vector",
+    *(
+        f"--add-opens={package}=ALL-UNNAMED"
+        for package in (
+            "java.base/java.lang",
+            "java.base/java.lang.invoke",
+            "java.base/java.lang.reflect",
+            "java.base/java.io",
+            "java.base/java.net",
+            "java.base/java.nio",
+            "java.base/java.util",
+            "java.base/java.util.concurrent",
+            "java.base/java.util.concurrent.atomic",
+            "java.base/jdk.internal.ref",
+            "java.base/sun.nio.ch",
+            "java.base/sun.nio.cs",
+            "java.base/sun.security.action",
+            "java.base/sun.util.calendar",
+            "java.security.jgss/sun.security.krb5",
+        )
+    ),
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+)
+"""What Spark's launcher passes to every Java (`JavaModuleOptions`)."""
+
+_START_TIMEOUT = 120.0
+_environment = threading.Lock()
+
+
+@dataclass(frozen=True)
+class JvmCommand:
+    """The command line of a JVM: program, options (heap, properties) and class path."""
+
+    java: Java
+    options: Sequence[str]
+    class_path: Sequence[str]
+
+    def arguments(self) -> list[str]:
+        path = os.pathsep.join(self.class_path)
+        return [
+            str(self.java.program),
+            *MODULE_OPTIONS,
+            *self.options,
+            "-cp",
+            path,
+            GATEWAY_MAIN,
+        ]
+
+
+def start_jvm(
+    command: JvmCommand, log_file: Path, environment: Mapping[str, str]
+) -> tuple[subprocess.Popen[bytes], JavaGateway]:
+    """A running JVM and the gateway to it; ExternalError with the end of its output if it fails."""
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="streamsql-") as folder, log_file.open("wb") as log:
+        info = Path(folder) / "connection"
+        process = subprocess.Popen(
+            command.arguments(),
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(info)},
+            start_new_session=True,
+        )
+        _await_file(process, info, log_file)
+        port, secret = _read_connection(info)
+    return process, _connect(port, secret)
+
+
+def _await_file(process: subprocess.Popen[bytes], info: Path, log_file: Path) -> None:
+    deadline = time.monotonic() + _START_TIMEOUT
+    while not info.exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise ExternalError(
+                "the JVM of Spark did not start", detail=_tail(log_file), retryable=True
+            )
+        time.sleep(0.01)
+
+
+def _tail(log_file: Path) -> str:
+    lines = log_file.read_text("utf-8", errors="replace").splitlines()[-5:]
+    return "\n".join([*lines, f"Its whole output is in {log_file}."])
+
+
+def _read_connection(info: Path) -> tuple[int, str]:
+    """The port and the secret, as `PythonGatewayServer` writes them."""
+    data = info.read_bytes()
+    port, length = struct.unpack_from("!ii", data)
+    return port, data[8 : 8 + length].decode("utf-8")
+
+
+def _connect(port: int, secret: str) -> JavaGateway:
+    # `launch_gateway` connects to a JVM that runs already if these two are set; nothing else,
+    # no child process above all, may see them.
+    variables = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    with _environment:
+        os.environ.update(variables)
+        try:
+            gateway: JavaGateway = launch_gateway()
+        finally:
+            for name in variables:
+                del os.environ[name]
+    return gateway
+
+
+def jvm_environment(local_dir: Path) -> dict[str, str]:
+    """The environment of the JVM: this process's, with Spark's settings of other installations
+    left out and its scratch folder set."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
+    return {
+        **kept,
+        "SPARK_LOCAL_DIRS": str(local_dir),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_CONNECT_MODE": "0",
+    }

@@ -1,0 +1,218 @@
+"""The one Spark application of an engine: its settings, its start and its end.
+
+What a query is and how it is started is left to lower.py and start.py.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.ivy import pyspark_jars_dir
+from streamsql.executor.jars import Progress, ensure_jars
+from streamsql.executor.java import find_java
+from streamsql.executor.jvm_build import ensure_runtime_jar
+from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
+
+DEFAULT_MASTER = "local[64]"
+"""A real-time query holds a slot per source partition and per shuffle partition while it runs."""
+DEFAULT_HEAP = "2g"
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+SETTINGS: dict[str, str] = {
+    "spark.app.name": "streamsql",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    # Watermarks and counts must not depend on how often an idle query is looked at.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+    "spark.sql.streaming.stopTimeout": "60000",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.cleaner.referenceTracking.cleanCheckpoints": "false",
+    # A task that fails once fails again: the query is started anew from its checkpoint.
+    "spark.task.maxFailures": "1",
+    "spark.log.structuredLogging.enabled": "false",
+}
+
+_JVM_OPTIONS = (
+    "-Duser.timezone=UTC",
+    "-Djava.awt.headless=true",
+    "-Dfile.encoding=UTF-8",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:-UsePerfData",
+)
+
+_LOG4J = """\
+status = off
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {file}
+appender.file.filePattern = {file}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}} [%t]: %m%n%ex
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 20MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 3
+"""
+
+
+class SparkRuntime:
+    """Starts and stops the Spark session; safe to use from any thread."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        master: str = DEFAULT_MASTER,
+        heap: str = DEFAULT_HEAP,
+        settings: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._data_dir = data_dir.absolute()
+        self._master = master
+        self._heap = heap
+        self._settings = dict(settings or {})
+        self._progress = progress
+        self._lock = threading.RLock()
+        self._session: SparkSession | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._scratch: Path | None = None
+
+    @property
+    def session(self) -> SparkSession:
+        return self.start()
+
+    @property
+    def is_running(self) -> bool:
+        process = self._process
+        return self._session is not None and process is not None and process.poll() is None
+
+    @property
+    def log_file(self) -> Path:
+        return self._data_dir / "logs" / "spark.log"
+
+    def start(self) -> SparkSession:
+        """The session; blocks until it is there. ExternalError where Java or Spark fails."""
+        with self._lock:
+            if self._session is not None and self.is_running:
+                return self._session
+            self.stop()
+            try:
+                self._session = self._start()
+            except StreamSQLError:
+                self.stop()
+                raise
+            except Exception as error:
+                self.stop()
+                raise ExternalError(
+                    "Spark did not start", detail=f"{error}\nSee {self.log_file}."
+                ) from error
+            return self._session
+
+    def stop(self) -> None:
+        """Stop all queries, the session and the JVM; does nothing if nothing runs."""
+        with self._lock:
+            session, self._session = self._session, None
+            process, self._process = self._process, None
+            if session is not None and process is not None and process.poll() is None:
+                _stop_session(session)
+            _forget_gateway()
+            if process is not None:
+                _end_process(process)
+            if self._scratch is not None:
+                shutil.rmtree(self._scratch, ignore_errors=True)
+                self._scratch = None
+
+    def _start(self) -> SparkSession:
+        jars = [*ensure_jars("spark", self._progress), ensure_runtime_jar(self._progress)]
+        self._scratch = Path(tempfile.mkdtemp(prefix="streamsql-spark-"))
+        command = JvmCommand(
+            find_java(),
+            self._jvm_options(),
+            [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")],
+        )
+        output = self.log_file.with_name("spark-jvm.log")
+        self._process, gateway = start_jvm(command, output, jvm_environment(self._scratch))
+        SparkContext._ensure_initialized(gateway=gateway)
+        conf = SparkConf().setMaster(self._master)
+        for name, value in self._all_settings().items():
+            conf.set(name, value)
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+
+    def _all_settings(self) -> dict[str, str]:
+        own = {
+            "spark.local.dir": str(self._scratch),
+            "spark.sql.warehouse.dir": str(self._scratch / "warehouse") if self._scratch else "",
+        }
+        return {**SETTINGS, **own, **self._settings}
+
+    def _jvm_options(self) -> list[str]:
+        configuration = self.log_file.with_name("log4j2.properties")
+        configuration.parent.mkdir(parents=True, exist_ok=True)
+        configuration.write_text(_LOG4J.format(file=self.log_file), encoding="utf-8")
+        return [
+            f"-Xmx{self._heap}",
+            *_JVM_OPTIONS,
+            f"-Dlog4j2.configurationFile={configuration}",
+            f"-Djava.io.tmpdir={self._scratch}",
+        ]
+
+
+def _stop_session(session: SparkSession) -> None:
+    """A JVM that no longer answers is ended by its process; there is nothing to report."""
+    try:
+        for query in session.streams.active:
+            query.stop()
+        session.stop()
+    except Exception:  # noqa: BLE001
+        return
+
+
+def _forget_gateway() -> None:
+    """PySpark keeps its gateway for the life of the process; a new JVM needs a new one."""
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        try:
+            gateway.shutdown()
+        except Exception:  # noqa: BLE001
+            pass
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+
+
+def _end_process(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
