@@ -1,0 +1,99 @@
+"""What a record format is to the planner: its properties and which columns it can hold.
+
+Decoding and encoding of records is done in the JVM by the executor.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from enum import Enum
+from typing import ClassVar
+
+from streamsql.errors import PlanError
+from streamsql.schema import Column
+from streamsql.types import (
+    STRING,
+    SQLType,
+    element_type,
+    fields,
+    is_array,
+    is_map,
+    is_struct,
+    key_type,
+    quote,
+    to_sql,
+)
+
+
+class Side(Enum):
+    """Which half of a record a format is used for."""
+
+    KEY = "Key"
+    VALUE = "Value"
+
+
+class Format(ABC):
+    """One record format."""
+
+    name: ClassVar[str]
+    has_delimiter: ClassVar[bool] = False
+    """Whether KEY_DELIMITER and VALUE_DELIMITER apply."""
+    wrap_options: ClassVar[frozenset[bool]] = frozenset()
+    """Which values WRAP_SINGLE_VALUE may have: whether a lone value column stands inside a record
+    (true) or is the whole value (false)."""
+    regroups: ClassVar[bool] = True
+    """Whether sources of this value format may be grouped and joined."""
+
+    @abstractmethod
+    def problem(self, columns: Sequence[Column]) -> str | None:
+        """Why these columns cannot be held by this format, or None if they can."""
+
+    def check(self, columns: Sequence[Column], side: Side) -> None:
+        """PlanError where the format cannot hold the key or value columns given."""
+        reason = self.problem(columns)
+        if reason is not None:
+            raise PlanError(
+                f"{side.value} format does not support schema. "
+                f"format: {self.name}, reason: {reason}",
+                hint=f"Choose another {side.name}_FORMAT, such as JSON.",
+            )
+
+    def check_wrap(self, wrap: bool) -> None:
+        """PlanError where WRAP_SINGLE_VALUE may not have this value."""
+        if wrap not in self.wrap_options:
+            raise PlanError(
+                f"Format '{self.name}' does not support 'WRAP_SINGLE_VALUE' set to "
+                f"'{str(wrap).lower()}'.",
+                hint="Leave WRAP_SINGLE_VALUE out.",
+            )
+
+
+def columns_text(columns: Sequence[Column]) -> str:
+    """`[`A` INTEGER, `B` STRING]`, as messages show columns."""
+    return "[" + ", ".join(str(column) for column in columns) + "]"
+
+
+def type_problem(name: str, columns: Sequence[Column], supported: set[object]) -> str | None:
+    """The message about the first column whose type constructor is not among those supported."""
+    for column in columns:
+        if column.type.this not in supported:
+            kind = constructor(column.type)
+            return (
+                f"The '{name}' format does not support type '{kind}', column: {quote(column.name)}"
+            )
+    return None
+
+
+def constructor(t: SQLType) -> str:
+    """The name of a type without its parameters: ARRAY, DECIMAL, INTEGER."""
+    return to_sql(t).split("<")[0].split("(")[0]
+
+
+def maps_have_text_keys(t: SQLType) -> bool:
+    """Whether every MAP inside has STRING keys."""
+    if is_map(t):
+        return key_type(t) == STRING and maps_have_text_keys(element_type(t))
+    if is_array(t):
+        return maps_have_text_keys(element_type(t))
+    return not is_struct(t) or all(maps_have_text_keys(kind) for _, kind in fields(t))

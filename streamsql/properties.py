@@ -1,0 +1,210 @@
+"""The properties of a session (SET 'name' = 'value'): names, types, defaults and meaning.
+
+Values are kept as text by canonical name; this module turns them into what they mean. SHOW
+PROPERTIES, completion and the documentation read PROPERTIES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from streamsql.errors import ConfigError, did_you_mean
+
+
+class PropertyType(Enum):
+    """What the text of a property's value must be."""
+
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+
+
+@dataclass(frozen=True)
+class PropertyDefinition:
+    """One property; `default` None means unset; `choices` in the spelling that is stored."""
+
+    name: str
+    type: PropertyType
+    default: str | None
+    doc: str
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+
+
+_TEXT, _BOOLEAN, _INTEGER = PropertyType.TEXT, PropertyType.BOOLEAN, PropertyType.INTEGER
+
+AUTO_OFFSET_RESET = "auto.offset.reset"
+PROCESSING_MODE = "processing.mode"
+DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
+DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
+WRAP_SINGLE_VALUES = "ksql.persistence.wrap.single.values"
+TOPIC_PREFIX = "ksql.output.topic.name.prefix"
+INHERIT_REPLICAS = "ksql.create.topic.inherit.source.replicas.enabled"
+CREATE_OR_REPLACE = "ksql.create.or.replace.enabled"
+INSERT_INTO_VALUES = "ksql.insert.into.values.enabled"
+EMIT_FINAL = "ksql.suppress.enabled"
+COLLECT_LIST_LIMIT = "ksql.functions.collect_list.limit"
+COLLECT_SET_LIMIT = "ksql.functions.collect_set.limit"
+TIMESTAMP_THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
+VARIABLE_SUBSTITUTION = "ksql.variable.substitution.enable"
+ASSERT_TOPIC_TIMEOUT = "ksql.assert.topic.default.timeout.ms"
+LOG_ROWS = "ksql.logging.processing.rows.include"
+
+PROPERTIES: dict[str, PropertyDefinition] = {
+    p.name: p
+    for p in (
+        PropertyDefinition(
+            AUTO_OFFSET_RESET,
+            _TEXT,
+            "earliest",
+            "Where a new query begins to read its topics: earliest (all records) or latest.",
+            choices=("earliest", "latest"),
+        ),
+        PropertyDefinition(
+            PROCESSING_MODE,
+            _TEXT,
+            "auto",
+            "How new queries run once caught up: auto (real time where possible), realtime "
+            "(rejected where not possible) or microbatch.",
+            choices=("auto", "realtime", "microbatch"),
+        ),
+        PropertyDefinition(
+            DEFAULT_KEY_FORMAT, _TEXT, "KAFKA", "The KEY_FORMAT of statements that give none."
+        ),
+        PropertyDefinition(
+            DEFAULT_VALUE_FORMAT, _TEXT, None, "The VALUE_FORMAT of statements that give none."
+        ),
+        PropertyDefinition(
+            WRAP_SINGLE_VALUES,
+            _BOOLEAN,
+            None,
+            "Whether a lone value column is written inside a record; unset: as the format does.",
+        ),
+        PropertyDefinition(
+            TOPIC_PREFIX, _TEXT, "", "Put before the names of topics made by CREATE .. AS SELECT."
+        ),
+        PropertyDefinition(
+            INHERIT_REPLICAS,
+            _BOOLEAN,
+            "true",
+            "Whether a new topic takes the number of replicas of the source's topic.",
+        ),
+        PropertyDefinition(
+            CREATE_OR_REPLACE, _BOOLEAN, "true", "Whether CREATE OR REPLACE is allowed."
+        ),
+        PropertyDefinition(
+            INSERT_INTO_VALUES, _BOOLEAN, "true", "Whether INSERT INTO .. VALUES is allowed."
+        ),
+        PropertyDefinition(EMIT_FINAL, _BOOLEAN, "true", "Whether EMIT FINAL is allowed."),
+        PropertyDefinition(
+            COLLECT_LIST_LIMIT,
+            _INTEGER,
+            "1000",
+            "The most elements that COLLECT_LIST keeps; later ones are dropped.",
+            minimum=1,
+        ),
+        PropertyDefinition(
+            COLLECT_SET_LIMIT,
+            _INTEGER,
+            "1000",
+            "The most elements that COLLECT_SET keeps; later ones are dropped.",
+            minimum=1,
+        ),
+        PropertyDefinition(
+            TIMESTAMP_THROW_ON_INVALID,
+            _BOOLEAN,
+            "false",
+            "Whether a record whose TIMESTAMP column cannot be read stops the query "
+            "(instead of being skipped).",
+        ),
+        PropertyDefinition(
+            VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} stands for a variable."
+        ),
+        PropertyDefinition(
+            ASSERT_TOPIC_TIMEOUT,
+            _INTEGER,
+            "1000",
+            "How long ASSERT TOPIC waits by default, in milliseconds.",
+            minimum=0,
+        ),
+        PropertyDefinition(
+            LOG_ROWS,
+            _BOOLEAN,
+            "false",
+            "Whether the processing log also holds the data of the records that failed.",
+        ),
+    )
+}
+
+PREFIXES = ("ksql.streams.", "streamsql.", "ksql.")
+"""Prefixes that may be put before a name, or left out."""
+
+
+def resolve(name: str) -> PropertyDefinition:
+    """The property of that name, with or without a prefix; ConfigError where there is none."""
+    lower = name.strip().lower()
+    for candidate in _spellings(lower):
+        if candidate in PROPERTIES:
+            return PROPERTIES[candidate]
+    raise ConfigError(
+        f"Not recognizable as a streamsql property: '{name}'",
+        hint=did_you_mean(lower, PROPERTIES) or "SHOW PROPERTIES lists the properties.",
+    )
+
+
+def _spellings(name: str) -> list[str]:
+    """The name as it stands, without each known prefix, and with each."""
+    bare = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
+    return [name, *bare, *(f"ksql.{n}" for n in (name, *bare))]
+
+
+def validate(name: str, value: str) -> tuple[str, str]:
+    """The canonical name and value of SET; ConfigError where either is not valid."""
+    definition = resolve(name)
+    return definition.name, _checked(definition, value.strip())
+
+
+def _checked(definition: PropertyDefinition, value: str) -> str:
+    if definition.choices:
+        if value.lower() in definition.choices:
+            return value.lower()
+        raise _invalid(
+            definition,
+            value,
+            did_you_mean(value, definition.choices) or f"Use {' or '.join(definition.choices)}.",
+        )
+    if definition.type is PropertyType.BOOLEAN:
+        if value.lower() in ("true", "false"):
+            return value.lower()
+        raise _invalid(definition, value, "Use true or false.")
+    if definition.type is PropertyType.INTEGER:
+        minimum = definition.minimum or 0
+        if not value.lstrip("-").isdecimal() or int(value) < minimum:
+            raise _invalid(definition, value, f"Use an integer, {minimum} or more.")
+    return value
+
+
+def _invalid(definition: PropertyDefinition, value: str, hint: str) -> ConfigError:
+    return ConfigError(f"Invalid value '{value}' for property '{definition.name}'", hint=hint)
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def get_text(properties: Mapping[str, str], name: str) -> str | None:
+    """The value set, else the default, else None; an empty text counts as unset."""
+    value = properties.get(name, PROPERTIES[name].default)
+    return value or None
+
+
+def get_bool(properties: Mapping[str, str], name: str) -> bool | None:
+    """A BOOLEAN property, None where it is unset and has no default."""
+    value = get_text(properties, name)
+    return None if value is None else value == "true"
+
+
+def get_int(properties: Mapping[str, str], name: str) -> int:
+    """An INTEGER property that has a default."""
+    return int(get_text(properties, name) or 0)
