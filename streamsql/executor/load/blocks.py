@@ -1,0 +1,86 @@
+"""Opening the input and cutting its text into blocks of whole lines.
+
+Blocks hold what has arrived, so that records of a slow pipe do not wait for a full block.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zipfile
+from collections.abc import Iterator
+from typing import IO, cast
+
+from streamsql.executor.load.spec import STDIN, LoadSpec, unreadable
+
+BLOCK_BYTES = 1 << 20
+
+
+class Input:
+    """An open input: its bytes, and how much of the file behind it has been read."""
+
+    def __init__(self, spec: LoadSpec) -> None:
+        """Opens the file, unpacking .gz and .zip; ExternalError where it cannot be."""
+        self.name = spec.name
+        self.size: int | None = None
+        try:
+            self._raw, self.stream = self._open(spec.source)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise unreadable(spec.name, getattr(error, "strerror", None) or error) from error
+
+    def _open(self, source: str) -> tuple[IO[bytes], IO[bytes]]:
+        if source == STDIN:
+            raw: IO[bytes] = sys.stdin.buffer
+            return raw, raw
+        raw = open(source, "rb")
+        self.size = os.fstat(raw.fileno()).st_size
+        if source.lower().endswith(".gz"):
+            return raw, cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+        if source.lower().endswith(".zip"):
+            archive = zipfile.ZipFile(raw)
+            files = [name for name in archive.namelist() if not name.endswith("/")]
+            if len(files) != 1:
+                raise zipfile.BadZipFile(f"holds {len(files)} files, not one")
+            return raw, archive.open(files[0])
+        return raw, raw
+
+    def position(self) -> int:
+        """Bytes read of the file as it lies on disk."""
+        return self._raw.tell() if self.size is not None else 0
+
+    def read(self) -> bytes:
+        """What is there, up to a block; empty at the end."""
+        try:
+            if isinstance(self.stream, io.BufferedReader):
+                return self.stream.read1(BLOCK_BYTES)
+            return self.stream.read(BLOCK_BYTES)
+        except (OSError, EOFError, zipfile.BadZipFile) as error:
+            raise unreadable(self.name, error) from error
+
+    def close(self) -> None:
+        if self._raw is not sys.stdin.buffer:
+            self.stream.close()
+            self._raw.close()
+
+
+def text_blocks(source: Input, *, quoted: bool) -> Iterator[bytes]:
+    """The input in blocks that end with a line; `quoted`: a line end inside "..." is none."""
+    rest = b""
+    while block := source.read():
+        rest += block
+        end = _last_line_end(rest, quoted)
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
+def _last_line_end(block: bytes, quoted: bool) -> int:
+    end = block.rfind(b"\n") + 1
+    # An odd number of quotes before a line end means that it stands inside a quoted text.
+    while quoted and end and block.count(b'"', 0, end) % 2:
+        end = block.rfind(b"\n", 0, end - 1) + 1
+    return end
