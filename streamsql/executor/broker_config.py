@@ -141,6 +141,9 @@ def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool
         "-Xms64m",
         "-Xmx512m",
         "-XX:+UseSerialGC",
+        # The second compiler takes more from a short-lived broker than it gives: without it a
+        # start costs 7 s of CPU instead of 12, and 300,000 records are written at the same speed.
+        "-XX:TieredStopAtLevel=1",
         "-Xshare:auto",
         "-XX:-UsePerfData",
         "-Djava.awt.headless=true",

@@ -1,0 +1,52 @@
+# `make demo` and `make test` set up all they need: .venv, the package, the jars, the JVM part.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+SOURCES := streamsql cli grammar tests benchmarks examples scripts hatch_build.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint fmt soak wheel clean
+
+help:
+	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
+	@echo "make test   lint and all tests but the long ones"
+	@echo "make lint   ruff, mypy, import contracts"
+	@echo "make fmt    format the sources"
+	@echo "make soak   the long tests"
+	@echo "make wheel  build the wheel, with the JVM part in it"
+	@echo "make clean  remove what make has made here"
+
+$(INSTALLED): pyproject.toml scripts/install
+	@PYTHON="$(PYTHON)" scripts/install
+
+setup: $(INSTALLED)
+	@$(BIN)/python scripts/prepare.py
+
+demo: setup
+	@$(BIN)/python -m examples.demo
+
+test: lint setup
+	$(BIN)/python -m pytest -q -m "not spark and not kafka and not slow"
+	$(BIN)/python -m pytest -q -m "(spark or kafka) and not slow"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check $(wildcard $(SOURCES))
+	$(BIN)/ruff format --check $(wildcard $(SOURCES))
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+fmt: $(INSTALLED)
+	$(BIN)/ruff check --fix $(wildcard $(SOURCES))
+	$(BIN)/ruff format $(wildcard $(SOURCES))
+
+soak: setup
+	$(BIN)/python -m pytest -q -m slow
+
+wheel: setup
+	$(BIN)/python -c "from streamsql.executor.jvm_build import package_runtime_jar as p; p()"
+	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf .venv dist build .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .hypothesis streamsql/executor/jvm/streamsql-jvm.jar
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
