@@ -1,0 +1,111 @@
+"""A logical plan becomes a Spark streaming frame: one function an operator, tabled below.
+
+Says what is computed; how it is started and in which mode is start.py's business.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from streamsql.errors import InternalError, UnsupportedError
+from streamsql.executor.spark import (
+    aggregate,
+    filter,
+    flat_map,
+    project,
+    repartition,
+    scan,
+    sink,
+)
+from streamsql.executor.spark.context import LoweringContext, Scope, StreamingQuerySpec
+from streamsql.planner.logical import (
+    Aggregate,
+    Filter,
+    FlatMap,
+    Limit,
+    LogicalPlan,
+    Mode,
+    Project,
+    QueryPlan,
+    Repartition,
+    Scan,
+    Sink,
+)
+
+
+@singledispatch
+def lower_operator(node: LogicalPlan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The operator over its lowered inputs. UnsupportedError for one that has no lowering."""
+    raise UnsupportedError(f"{type(node).__name__} is not run yet")
+
+
+def _lower_limit(node: Limit, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """Counting rows is left to the push query's reader: Spark's limit has no update mode."""
+    return inputs[0]
+
+
+lower_operator.register(Scan, scan.lower)
+lower_operator.register(Filter, filter.lower)
+lower_operator.register(Project, project.lower)
+lower_operator.register(FlatMap, flat_map.lower)
+lower_operator.register(Repartition, repartition.lower)
+lower_operator.register(Aggregate, aggregate.lower)
+lower_operator.register(Limit, _lower_limit)
+lower_operator.register(Sink, sink.lower)
+
+
+def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
+    """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
+    if plan.query_id is None or not isinstance(plan.root, Sink):
+        raise InternalError("a persistent query needs an id and a sink")
+    scope = Scope(context, plan.query_id, plan.emit)
+    return _spec(plan, scope, _guarded(plan.root, scope))
+
+
+def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
+    """A push query: its rows go to `topic` (one partition, made by the caller) in the form that
+    push_rows.py reads."""
+    scope = Scope(context, plan.query_id or topic, plan.emit)
+    rows = _guarded(plan.root, scope)
+    return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope))
+
+
+def _guarded(root: LogicalPlan, scope: Scope) -> DataFrame:
+    try:
+        return _lower(root, scope)
+    except (PySparkException, Py4JError) as error:
+        raise InternalError("Spark rejects the plan of the query", detail=str(error)) from error
+
+
+def _lower(node: LogicalPlan, scope: Scope) -> DataFrame:
+    inputs = tuple(_lower(child, scope) for child in node.inputs)
+    return lower_operator(node, inputs, scope)
+
+
+def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:
+    context = scope.context
+    nodes = _nodes(plan.root)
+    limits = [node.count for node in nodes if isinstance(node, Limit)]
+    return StreamingQuerySpec(
+        query_id=scope.query_id,
+        frame=frame,
+        output_mode=aggregate.output_mode(plan.emit),
+        real_time_allowed=plan.mode.mode is Mode.REAL_TIME,
+        stateful=any(isinstance(node, Aggregate) for node in nodes),
+        source_topics=tuple(n.source.topic.name for n in nodes if isinstance(n, Scan)),
+        checkpoint=context.checkpoints / scope.query_id,
+        shuffle_partitions=context.shuffle_partitions,
+        bootstrap_servers=context.bootstrap_servers,
+        producer_settings=context.producer_settings,
+        log=scope.log,
+        jvm=scope.jvm,
+        limit=min(limits, default=None),
+    )
+
+
+def _nodes(root: LogicalPlan) -> list[LogicalPlan]:
+    return [root, *(node for child in root.inputs for node in _nodes(child))]

@@ -1,0 +1,32 @@
+"""How a topic's keys and values are written, told to the JVM codecs."""
+
+from __future__ import annotations
+
+from streamsql.executor.spark.context import record_type
+from streamsql.executor.spark.jvm import SideFormat
+from streamsql.schema import FormatSpec, KeyWindow, Schema, Topic, WindowType
+
+
+def key_side(topic: Topic, schema: Schema) -> SideFormat:
+    """The key: one column stands for itself, several are a record."""
+    properties = dict(topic.key_format.properties)
+    if len(schema.key) == 1:
+        properties["wrap"] = "false"
+    return _side(topic.key_format, schema.key, {**properties, **window_properties(topic.window)})
+
+
+def value_side(topic: Topic, schema: Schema) -> SideFormat:
+    return _side(topic.value_format, schema.value, dict(topic.value_format.properties))
+
+
+def _side(spec: FormatSpec, columns: tuple[object, ...], properties: dict[str, str]) -> SideFormat:
+    return SideFormat(spec.name, record_type(columns), properties)  # type: ignore[arg-type]
+
+
+def window_properties(window: KeyWindow | None) -> dict[str, str]:
+    """Time windows write the start after the key, sessions both ends."""
+    if window is None:
+        return {}
+    if window.type is WindowType.SESSION:
+        return {"window": "session"}
+    return {"window": "time", "window.size": str(window.size_ms)}

@@ -1,0 +1,115 @@
+"""Sink: rows become Kafka records, for a topic of the user's or for a push query's reader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from streamsql.executor.spark.context import (
+    HEADERS_COLUMN,
+    NULL_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    bounds_type,
+    quoted,
+    record_type,
+)
+from streamsql.executor.spark.event_time import event_time
+from streamsql.executor.spark.jvm import SideFormat
+from streamsql.executor.spark.push_rows import push_columns
+from streamsql.executor.spark.records import key_side, value_side
+from streamsql.executor.spark.types import spark_type
+from streamsql.planner.logical import LogicalPlan, Repartition, Sink
+from streamsql.schema import Column as SchemaColumn
+from streamsql.schema import Schema
+from streamsql.types import BOOLEAN
+
+
+def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    (rows,) = inputs
+    schema, topic = node.target.schema, node.target.topic
+    time = quoted(TIME_COLUMN)
+    if node.timestamp is not None:
+        # A null or negative time is the sink's to refuse; a deleted row keeps its own.
+        found = event_time(node.timestamp, schema)
+        time = F.when(quoted(NULL_COLUMN), time).otherwise(F.coalesce(found, F.lit(-1)))
+    value = F.when(~quoted(NULL_COLUMN), _struct(schema.value))
+    return rows.select(
+        F.lit(topic.name).alias("topic"),
+        _key(node, schema, scope).alias("key"),
+        scope.jvm.encode(value, value_side(topic, schema)).alias("value"),
+        time.alias("timestamp"),
+        quoted(HEADERS_COLUMN).alias("headers"),
+    )
+
+
+def lower_push(rows: DataFrame, schema: Schema, topic: str, scope: Scope) -> DataFrame:
+    """Rows as JSON with all columns and whether they are tombstones, as push_rows.py reads them."""
+    names = {column.name for column in schema.key}
+    values = [_cast(c, always=c.name in names) for c in schema]
+    flag = SchemaColumn(push_columns(schema)[-1], BOOLEAN)
+    struct = F.struct(
+        *(v.alias(n) for v, n in zip(values, push_columns(schema), strict=False)),
+        quoted(NULL_COLUMN).alias(flag.name),
+    )
+    columns = [
+        *(
+            SchemaColumn(name, column.type)
+            for name, column in zip(push_columns(schema), schema, strict=False)
+        ),
+        flag,
+    ]
+    side = SideFormat("JSON", record_type(columns))
+    return rows.select(
+        F.lit(topic).alias("topic"),
+        F.lit(None).cast("binary").alias("key"),
+        scope.jvm.encode(struct, side).alias("value"),
+        F.lit(None).cast("bigint").alias("timestamp"),
+        F.lit(None).cast("array<struct<key:string,value:binary>>").alias("headers"),
+    )
+
+
+def _key(node: Sink, schema: Schema, scope: Scope) -> Column:
+    if not schema.key:
+        return F.lit(None).cast("binary")
+    columns = [quoted(c.name) for c in schema.key]
+    side = key_side(node.target.topic, schema)
+    fields = [_cast(c) for c in schema.key]
+    if node.target.is_windowed:
+        side = SideFormat(side.name, side.schema, side.properties)
+        fields += [quoted(name) for name in bounds_type().names]
+    struct = F.struct(*fields)
+    if len(columns) == 1 or not _has_repartition(node):
+        # A record without a key has null in every key column; PARTITION BY several expressions
+        # keeps a key of nulls.
+        struct = F.when(~reduce(and_, (c.isNull() for c in columns)), struct)
+    return scope.jvm.encode(struct, side)
+
+
+def _struct(columns: Sequence[SchemaColumn]) -> Column:
+    return F.struct(*(_cast(column) for column in columns))
+
+
+def _cast(column: SchemaColumn, always: bool = True) -> Column:
+    """The column in the very type that the encoder reads; a no-op where it has that already."""
+    value = quoted(column.name).cast(spark_type(column.type))
+    if not always:
+        value = F.when(~quoted(NULL_COLUMN), value)
+    return value.alias(column.name)
+
+
+def _has_repartition(plan: LogicalPlan) -> bool:
+    return isinstance(plan, Repartition) or any(_has_repartition(i) for i in plan.inputs)
+
+
+def record_schema() -> StructType:
+    """The columns of a lowered query's frame."""
+    return StructType.fromDDL(
+        "topic string, key binary, value binary, timestamp bigint, "
+        "headers array<struct<key:string,value:binary>>"
+    )
