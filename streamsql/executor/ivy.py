@@ -108,8 +108,13 @@ def _settings(target: Path) -> Path:
 
 
 def _failure(missing: Sequence[Jar], log: Sequence[str]) -> ExternalError:
-    names = ", ".join(jar.coordinates for jar in missing[:3])
-    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    # Where one is not to be had, Ivy retrieves none: name those that it complains of.
+    complaints = "\n".join(line for line in log if "not found" in line or "FAILED" in line)
+    blamed = [
+        jar for jar in missing if f"{jar.organisation}#{jar.artifact};{jar.version}" in complaints
+    ] or list(missing)
+    names = ", ".join(jar.coordinates for jar in blamed[:3])
+    more = f" and {len(blamed) - 3} more" if len(blamed) > 3 else ""
     causes = [line.strip() for line in log if re.search(r"access error|ERROR|Exception", line)]
     return ExternalError(
         f"cannot fetch {names}{more}",

@@ -1,0 +1,15 @@
+"""Waiting for a condition, with a deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def await_until(condition: Callable[[], bool], what: str, timeout: float = 30.0) -> None:
+    """Return as soon as `condition` holds; fail, saying `what` did not, after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(0.02)

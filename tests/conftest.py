@@ -1,0 +1,36 @@
+"""Fixtures that all tests share: one real broker for the whole run, and a client to it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from streamsql.executor.broker import EmbeddedBroker
+from streamsql.executor.datadir import DataDir
+from streamsql.executor.kafka import KafkaClient
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """The embedded broker, shared: use topics of your own (see `topic_name`)."""
+    broker = EmbeddedBroker(DataDir.at(tmp_path_factory.mktemp("broker")))
+    try:
+        broker.start(120)
+        yield broker
+    finally:
+        broker.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka(broker: EmbeddedBroker) -> Iterator[KafkaClient]:
+    client = KafkaClient(broker.bootstrap)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def topic_name() -> str:
+    """A name that no other test uses."""
+    return f"test-{uuid.uuid4().hex[:12]}"
