@@ -1,1 +1,28 @@
-""""""
+"""SQL text to syntax tree and back: what the rest of streamsql knows of the parser."""
+
+from __future__ import annotations
+
+from streamsql.parser.generate import to_sql
+from streamsql.parser.keywords import KEYWORDS, RESERVED
+from streamsql.parser.script import (
+    is_complete,
+    parse,
+    parse_each,
+    parse_expression,
+    parse_one,
+    parse_type,
+    split,
+)
+
+__all__ = [
+    "KEYWORDS",
+    "RESERVED",
+    "is_complete",
+    "parse",
+    "parse_each",
+    "parse_expression",
+    "parse_one",
+    "parse_type",
+    "split",
+    "to_sql",
+]

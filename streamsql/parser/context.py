@@ -1,0 +1,55 @@
+"""What one token of lookahead can't decide: words whose meaning depends on their neighbours, and
+the parenthesis that opens a lambda's parameters."""
+
+from __future__ import annotations
+
+from lark import Token
+
+from streamsql.parser.keywords import NON_RESERVED
+
+# Word -> what follows it where it is a keyword. Anywhere else it is a name.
+_FOLLOWED_BY: dict[str, frozenset[str]] = {
+    "EMIT": frozenset({"CHANGES", "FINAL"}),
+    "PARTITION": frozenset({"BY"}),
+    "ESCAPE": frozenset({"TEXT_LITERAL"}),
+}
+_ENDS_A_CLAUSE = frozenset(
+    {"IDENTIFIER", "TEXT_LITERAL", "INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"}
+    | {"RPAR", "RSQB", "STAR", "END", "NULL", "TRUE", "FALSE"}
+    | NON_RESERVED
+)
+
+
+def resolve_words(tokens: list[Token]) -> list[Token]:
+    """Changes the types of such tokens in place."""
+    for i, token in enumerate(tokens):
+        if token.type in _FOLLOWED_BY:
+            if not _is_keyword(tokens, i):
+                token.type = "IDENTIFIER"
+        elif token.type == "LAMBDA_ARROW":
+            _mark_lambda(tokens, i)
+        elif token.type == "IDENTIFIER" and str(token).upper() == "VERBOSE":
+            if i and tokens[i - 1].type == "EXPLAIN" and i + 1 < len(tokens):
+                token.type = "VERBOSE"
+    return tokens
+
+
+def _is_keyword(tokens: list[Token], i: int) -> bool:
+    after = tokens[i + 1].type if i + 1 < len(tokens) else None
+    if after in _FOLLOWED_BY[tokens[i].type]:
+        return True
+    # Unfinished or misspelt (`EMIT CHNAGES`): a keyword, so that the error says what must follow.
+    unfinished = after in (None, "IDENTIFIER", "SEMICOLON")
+    return unfinished and i > 0 and tokens[i - 1].type in _ENDS_A_CLAUSE
+
+
+def _mark_lambda(tokens: list[Token], arrow: int) -> None:
+    """Of `(x, y) =>`: marks the opening parenthesis."""
+    i = arrow - 1
+    if i < 0 or tokens[i].type != "RPAR":
+        return
+    i -= 1
+    while i >= 0 and (tokens[i].type in ("IDENTIFIER", "COMMA") or tokens[i].type in NON_RESERVED):
+        i -= 1
+    if i >= 0 and tokens[i].type == "LPAR":
+        tokens[i].type = "LAMBDA_PAREN"

@@ -1,0 +1,90 @@
+"""Finds the grammar and makes the LALR parser of it, keeping the finished tables in the user's
+cache folder (STREAMSQL_CACHE overrides it). A cache that can't be read or written is no error."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from lark import Lark
+from lark import __version__ as lark_version
+from lark.lexer import Lexer
+
+STARTS = ("statement", "expression", "type")
+_FILES = ("streamsql.lark", "expressions.lark")
+
+
+class FedLexer(Lexer):
+    """No lexer: tokens are fed one by one (streamsql.parser.lexer makes them)."""
+
+    def __init__(self, lexer_conf: object) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
+        return iter(())
+
+
+@cache
+def load(transformer: object) -> Lark:
+    """The parser that calls the methods of `transformer`, one a rule."""
+    path = _cache_file()
+    lark = _read(path, transformer)
+    if lark is None:
+        lark = _compile(transformer)
+        _write(path, lark)
+    return lark
+
+
+def _compile(transformer: object) -> Lark:
+    return Lark.open(
+        str(_folder() / _FILES[0]),
+        parser="lalr",
+        lexer=FedLexer,
+        start=list(STARTS),
+        keep_all_tokens=True,
+        maybe_placeholders=True,
+        transformer=transformer,
+    )
+
+
+def _read(path: Path, transformer: object) -> Lark | None:
+    try:
+        saved = pickle.loads(path.read_bytes())
+        lark: Lark = Lark._load_from_dict(saved["data"], saved["memo"], transformer=transformer)
+        return lark
+    # Unpickling something else than what we wrote can fail in any way.
+    except Exception:
+        return None
+
+
+def _write(path: Path, lark: Lark) -> None:
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Into a file of our own first: another process never reads half a table.
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with open(handle, "wb") as file:
+            lark.save(file, exclude_options={"transformer"})
+        os.replace(name, path)
+
+
+def _folder() -> Path:
+    return Path(str(files("grammar")))
+
+
+def _cache_file() -> Path:
+    digest = hashlib.sha256(f"{lark_version} {sys.version_info[:2]}".encode())
+    for name in _FILES:
+        digest.update((_folder() / name).read_bytes())
+    folder = os.environ.get("STREAMSQL_CACHE")
+    root = Path(folder) if folder else platformdirs.user_cache_path("streamsql")
+    return root / f"grammar-{digest.hexdigest()[:16]}.lalr"

@@ -1,0 +1,161 @@
+"""Scripts: splits them into statements and parses each.
+
+A statement is a run of tokens up to `;`. What a token means is the lexer's and context's business,
+what statements look like the grammar's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from lark import Token
+from lark.exceptions import UnexpectedToken
+
+from streamsql.errors import ParseError, Span
+from streamsql.nodes import DefineVariable, Explain, Expression, Statement, UndefineVariable
+from streamsql.parser.build_expression import ExpressionBuilder
+from streamsql.parser.build_query import QueryBuilder
+from streamsql.parser.build_statement import CommandBuilder, DefinitionBuilder
+from streamsql.parser.context import resolve_words
+from streamsql.parser.items import Builders
+from streamsql.parser.lexer import Lines, lex
+from streamsql.parser.loader import load
+from streamsql.parser.syntax_errors import lexical_error, syntax_error
+from streamsql.parser.variables import substitute
+from streamsql.types import SQLType
+
+BUILDERS = Builders(DefinitionBuilder(), CommandBuilder(), QueryBuilder(), ExpressionBuilder())
+
+
+def parse(sql: str, variables: Mapping[str, str] | None = None) -> list[Statement]:
+    """All statements of a script; the first that is wrong raises its ParseError. DEFINE and
+    UNDEFINE take effect on the statements after them; `variables` None switches `${..}` off."""
+    known = None if variables is None else {k.upper(): v for k, v in variables.items()}
+    statements = []
+    for statement in parse_each(sql, known):
+        if isinstance(statement, ParseError):
+            raise statement
+        if known is not None and isinstance(statement, DefineVariable):
+            known[statement.name] = statement.value
+        elif known is not None and isinstance(statement, UndefineVariable):
+            known.pop(statement.name, None)
+        statements.append(statement)
+    return statements
+
+
+def parse_each(
+    sql: str, variables: Mapping[str, str] | None = None
+) -> Iterator[Statement | ParseError]:
+    """The statements of a script one by one, an error in the place of a wrong one. `variables` is
+    read anew for each, so that who executes DEFINE in between sees it work."""
+    lines = Lines(sql)
+    for tokens in _statements(sql, lines):
+        try:
+            yield _parse_statement(tokens, sql, lines, variables)
+        except ParseError as error:
+            yield _located(error, sql)
+
+
+def parse_one(sql: str, variables: Mapping[str, str] | None = None) -> Statement:
+    """The only statement of `sql`; its `;` may be missing."""
+    statements = parse(sql, variables)
+    if not statements:
+        raise _located(ParseError("there is no statement"), sql)
+    if len(statements) > 1:
+        raise _located(ParseError("expected one statement", span=statements[1].span), sql)
+    return statements[0]
+
+
+def parse_expression(text: str) -> Expression:
+    """A scalar expression on its own."""
+    expression: Expression = _parse_whole(text, "expression")
+    return expression
+
+
+def parse_type(text: str) -> SQLType:
+    """A type on its own, for example `ARRAY<STRUCT<A INT>>`."""
+    kind: SQLType = _parse_whole(text, "type")
+    return kind
+
+
+def split(sql: str) -> list[tuple[str, Span]]:
+    """The statements' texts without `;` and outer comments, each with its place."""
+    lines = Lines(sql)
+    spans = [lines.span(*_extent(tokens)) for tokens in _statements(sql, lines)]
+    return [(sql[span.start : span.end], span) for span in spans]
+
+
+def is_complete(text: str) -> bool:
+    """Whether the last thing in `text` is a `;` that ends a statement."""
+    tokens = lex(text)
+    return bool(tokens) and tokens[-1].type == "SEMICOLON"
+
+
+def _statements(sql: str, lines: Lines) -> Iterator[list[Token]]:
+    """The tokens of each statement, without `;`."""
+    statement: list[Token] = []
+    for token in lex(sql, lines=lines):
+        if token.type != "SEMICOLON":
+            statement.append(token)
+        elif statement:
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+def _extent(tokens: list[Token]) -> tuple[int, int]:
+    return tokens[0].start_pos or 0, tokens[-1].end_pos or 0
+
+
+def _parse_statement(
+    tokens: list[Token], sql: str, lines: Lines, variables: Mapping[str, str] | None
+) -> Statement:
+    statement: Statement = run(tokens, "statement", sql, lines, variables)
+    return _with_text(statement, sql)
+
+
+def _with_text(statement: Statement, sql: str) -> Statement:
+    span = statement.span
+    assert span is not None
+    text = sql[span.start : span.end]
+    if isinstance(statement, Explain) and statement.statement is not None:
+        return replace(statement, text=text, statement=_with_text(statement.statement, sql))
+    return replace(statement, text=text)
+
+
+def _parse_whole(text: str, start: str) -> Any:
+    lines = Lines(text)
+    try:
+        return run(lex(text, lines=lines), start, text, lines, None)
+    except ParseError as error:
+        raise _located(error, text) from None
+
+
+def _located(error: ParseError, sql: str) -> ParseError:
+    error.located(sql)
+    return error
+
+
+def run(
+    tokens: list[Token],
+    start: str,
+    sql: str,
+    lines: Lines,
+    variables: Mapping[str, str] | None,
+) -> Any:
+    """Parses one statement's tokens from the rule `start` and returns what was built."""
+    if error := lexical_error(tokens, lines):
+        raise error
+    tokens = resolve_words(substitute(tokens, variables))
+    lark = load(BUILDERS)
+    parser = lark.parse_interactive("", start=start)
+    try:
+        for token in tokens:
+            parser.feed_token(token)
+        item = parser.feed_eof()
+    except UnexpectedToken as unexpected:
+        raise syntax_error(lark, start, tokens, unexpected.token, sql, lines) from None
+    return item.value
