@@ -1,0 +1,86 @@
+"""Function calls on Spark: finds the declared meaning and hands it the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import InternalError
+from streamsql.executor.spark.lowering import Lowering
+from streamsql.executor.spark.types import spark_type
+from streamsql.functions import REGISTRY
+from streamsql.functions.base import AggregateCall, Call, Function, Overload, ScalarFunction
+from streamsql.nodes import Expression
+from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
+from streamsql.planner.infer_scope import is_literal
+from streamsql.types import SQLType, type_of
+
+
+def scalar(node: exp.Anonymous, lowering: Lowering) -> Column:
+    """The call of a scalar or table function."""
+    function, overload = _declaration(node)
+    arguments = [_argument(a, lowering) for a in node.expressions]
+    facts = (_facts(node, lowering),) if overload.with_call else ()
+    result: Column = overload.impl(F, *facts, *arguments)
+    if not isinstance(function, ScalarFunction) or function.fallible is None:
+        return result
+    inputs = [
+        (column, argument)
+        for column, argument in zip(arguments, node.expressions, strict=True)
+        if isinstance(column, Column)
+    ]
+    return lowering.checked(result, f"{function.name}: {function.fallible}", type_of(node), *inputs)
+
+
+def aggregate(node: Expression, lowering: Lowering, order: Column) -> Column:
+    """The call of an aggregate function; COUNT(*) has no arguments."""
+    _, overload = _declaration(node)
+    expressions = [e for e in node.expressions if not isinstance(e, exp.Star)]
+    arguments = [_argument(a, lowering) for a in expressions]
+    facts = _facts(node, lowering)
+    call = AggregateCall(**vars(facts), order=order)
+    result: Column = overload.impl(F, call, *arguments)
+    return result
+
+
+def _declaration(node: Expression) -> tuple[Function, Overload]:
+    if "function" not in node.meta:
+        raise InternalError(f"call of {node.this} is not resolved")
+    function = REGISTRY.get(node.meta["function"])
+    return function, function.overloads[node.meta["overload"]]
+
+
+def _facts(node: Expression, lowering: Lowering) -> Call:
+    values = [e for e in node.expressions if not isinstance(e, exp.Star)]
+    return Call(
+        arguments=tuple(type_of(a) for a in values),
+        result=type_of(node),
+        constants=tuple(_constant(a) for a in values),
+        spark_type=spark_type,
+        fail=_failure(lowering),
+    )
+
+
+def _failure(lowering: Lowering) -> Callable[[str, SQLType], Column]:
+    return lambda message, kind: lowering.fail(message, kind)
+
+
+def _constant(node: Expression) -> object:
+    inner = node.this if isinstance(node, exp.Cast) else node
+    value = evaluate_constant(node) if is_literal(inner) else None
+    return None if value is NOT_CONSTANT else value
+
+
+def _argument(node: Expression, lowering: Lowering) -> Any:
+    """A Column; of a lambda a callable on Columns; of a time unit its name."""
+    if isinstance(node, exp.Lambda):
+        names = [parameter.name for parameter in node.expressions]
+        return lowering.function(names, lambda: lowering.lower(node.this))
+    if type_of(node) == types.INTERVAL_UNIT:
+        return node.name
+    return lowering.lower(node)

@@ -1,0 +1,168 @@
+"""Aggregate functions: one value from the rows of a group. Each says what it does with nulls.
+
+`call.order` sorts rows by their arrival; Spark itself promises no order within a group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsql.functions.base import AggregateCall, SparkColumn, aggregate, each, overload
+from streamsql.types import DOUBLE
+
+_CATEGORIES = "INT BIGINT DOUBLE DECIMAL"
+_ORDERED = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
+_TOP = "INT BIGINT DOUBLE STRING"
+_TOP_DISTINCT = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
+
+
+def _sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    kind = call.spark_type(call.result)
+    return F.coalesce(F.sum(value).cast(kind), F.lit(0).cast(kind))
+
+
+def _average(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    return F.coalesce(F.avg(value), F.lit(0.0))
+
+
+def _ignores_nulls(call: AggregateCall) -> bool:
+    """The last argument of LATEST_BY_OFFSET and EARLIEST_BY_OFFSET, TRUE where it is left out."""
+    last = call.constants[-1]
+    return last if isinstance(last, bool) else True
+
+
+def _by_offset(name: str) -> Any:
+    """`max_by` or `min_by` over the order of arrival; an order of null leaves a row out."""
+
+    def impl(F: Any, call: AggregateCall, value: SparkColumn, *_: SparkColumn) -> SparkColumn:
+        present = F.when(value.isNotNull(), call.order) if _ignores_nulls(call) else call.order
+        return getattr(F, name)(value, present)
+
+    return impl
+
+
+def _n_by_offset(name: str) -> Any:
+    """The first or last n in order of arrival."""
+
+    def impl(F: Any, call: AggregateCall, value: SparkColumn, *_: SparkColumn) -> SparkColumn:
+        present = F.when(value.isNotNull(), call.order) if _ignores_nulls(call) else call.order
+        rows = F.struct(call.order.alias("at"), value.alias("value"))
+        found = F.coalesce(getattr(F, name)(rows, present, call.constants[1]), F.array())
+        return F.transform(F.array_sort(found), lambda row: row["value"])
+
+    return impl
+
+
+def _collect_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    rows = F.collect_list(F.struct(call.order.alias("at"), value.alias("value")))
+    return F.transform(F.array_sort(rows), lambda row: row["value"])
+
+
+def _collect_set(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    return F.array_distinct(_collect_list(F, call, value))
+
+
+def _top(F: Any, call: AggregateCall, value: SparkColumn, *_: SparkColumn) -> SparkColumn:
+    best = F.max_by(value, value, call.constants[-1])
+    return F.coalesce(best, F.array().cast(call.spark_type(call.result)))
+
+
+def _top_distinct(F: Any, call: AggregateCall, value: SparkColumn, *_: SparkColumn) -> SparkColumn:
+    seen = F.sort_array(F.collect_set(value), asc=False)
+    return F.slice(seen, 1, call.constants[-1])
+
+
+_OFFSET_SIGNATURES = ("column T -> T", "column T, const ignoreNulls BOOLEAN -> T")
+_N_OFFSET_SIGNATURES = (
+    "column T, const n INT -> ARRAY<T>",
+    "column T, const n INT, const ignoreNulls BOOLEAN -> ARRAY<T>",
+)
+
+AGGREGATES = (
+    aggregate(
+        "COUNT",
+        "How many rows there are, or with an argument, how many have a value for it.",
+        overload("-> BIGINT", lambda F, call: F.count(F.lit(1))),
+        overload("column T -> BIGINT", lambda F, call, value: F.count(value)),
+        undo=True,
+        example=("COUNT(1, NULL, 2)", "2"),
+    ),
+    aggregate(
+        "SUM",
+        "The sum of the values; nulls are skipped, and of none it is 0.",
+        each("column {} -> {}", _CATEGORIES, _sum),
+        undo=True,
+        example=("SUM(1, NULL, 2)", "3"),
+    ),
+    aggregate(
+        "AVG",
+        "The mean of the values; nulls are skipped, and of none it is 0.0.",
+        each("column {} -> DOUBLE", "INT BIGINT DOUBLE", _average, returns=lambda _: DOUBLE),
+        undo=True,
+        example=("AVG(1, NULL, 2)", "1.5"),
+    ),
+    aggregate(
+        "MIN",
+        "The least value; nulls are skipped.",
+        each("column {} -> {}", _ORDERED, lambda F, call, value: F.min(value)),
+        example=("MIN(2, NULL, 1)", "1"),
+    ),
+    aggregate(
+        "MAX",
+        "The greatest value; nulls are skipped.",
+        each("column {} -> {}", _ORDERED, lambda F, call, value: F.max(value)),
+        example=("MAX(2, NULL, 1)", "2"),
+    ),
+    aggregate(
+        "COUNT_DISTINCT",
+        "How many different values there are, estimated by HyperLogLog; nulls are skipped.",
+        overload(
+            "column T -> BIGINT",
+            lambda F, call, value: F.approx_count_distinct(value, 0.02),
+        ),
+        example=("COUNT_DISTINCT(1, NULL, 2, 1)", "2"),
+    ),
+    aggregate(
+        "COLLECT_LIST",
+        "All values in order of arrival, nulls included.",
+        overload("column T -> ARRAY<T>", _collect_list),
+        undo=True,
+        real_time=False,
+        example=("COLLECT_LIST(1, NULL, 1)", "[1, NULL, 1]"),
+    ),
+    aggregate(
+        "COLLECT_SET",
+        "The different values in order of their first arrival.",
+        overload("column T -> ARRAY<T>", _collect_set),
+        real_time=False,
+        example=("COLLECT_SET(2, 1, 2)", "[2, 1]"),
+    ),
+    aggregate(
+        "TOPK",
+        "The k greatest values, the greatest first; nulls are skipped.",
+        each("column {}, const k INT -> ARRAY<{}>", _TOP, _top),
+        real_time=False,
+        example=("TOPK(1, 3, 3, 2; 2)", "[3, 3]"),
+    ),
+    aggregate(
+        "TOPKDISTINCT",
+        "The k greatest different values, the greatest first; nulls are skipped.",
+        each("column {}, const k INT -> ARRAY<T>", _TOP_DISTINCT, _top_distinct),
+        real_time=False,
+        example=("TOPKDISTINCT(1, 3, 3, 2; 2)", "[3, 2]"),
+    ),
+    aggregate(
+        "LATEST_BY_OFFSET",
+        "The value that arrived last, or the last n of them; nulls are skipped unless told.",
+        *(overload(text, _by_offset("max_by")) for text in _OFFSET_SIGNATURES),
+        *(overload(text, _n_by_offset("max_by")) for text in _N_OFFSET_SIGNATURES),
+        example=("LATEST_BY_OFFSET(1, 2, NULL)", "2"),
+    ),
+    aggregate(
+        "EARLIEST_BY_OFFSET",
+        "The value that arrived first, or the first n of them; nulls are skipped unless told.",
+        *(overload(text, _by_offset("min_by")) for text in _OFFSET_SIGNATURES),
+        *(overload(text, _n_by_offset("min_by")) for text in _N_OFFSET_SIGNATURES),
+        example=("EARLIEST_BY_OFFSET(NULL, 1, 2)", "1"),
+    ),
+)

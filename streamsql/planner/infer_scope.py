@@ -1,0 +1,93 @@
+"""What typing one expression needs: the columns in sight, lambda parameters, and small tree tools.
+
+The rules themselves are in infer.py (the table) and the other infer_*.py files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import BindError, Span, did_you_mean
+from streamsql.nodes import Expression
+from streamsql.parser.generate_expression import expression_sql
+from streamsql.types import SQLType, type_of
+
+Columns = Mapping[str, SQLType] | Callable[[exp.Column], SQLType]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names in sight; `infer` types a child in the same scope."""
+
+    columns: Columns
+    clause: str
+    rules: Mapping[type[Expression], Callable[[Any, Scope], Expression]]
+    fallback: Callable[[Expression, Scope], Expression]
+    lambda_parameters: Mapping[str, SQLType]
+
+    def infer(self, node: Expression) -> Expression:
+        return self.rules.get(type(node), self.fallback)(node, self)
+
+    def with_parameters(self, parameters: Mapping[str, SQLType]) -> Scope:
+        return replace(self, lambda_parameters={**self.lambda_parameters, **parameters})
+
+    def column_type(self, node: exp.Column) -> SQLType:
+        if callable(self.columns):
+            return self.columns(node)
+        if node.name not in self.columns:
+            raise BindError(
+                f"{self.clause} column '{node.name}' cannot be resolved.",
+                hint=did_you_mean(node.name, self.columns),
+                span=span_of(node),
+            )
+        return self.columns[node.name]
+
+    def is_column(self, name: str) -> bool:
+        return not callable(self.columns) and name in self.columns
+
+
+def span_of(node: Expression) -> Span | None:
+    """Where the expression stands in the statement, if the parser said so."""
+    meta = node.meta
+    if "start" not in meta:
+        return None
+    return Span(meta["start"], meta["end"], meta["line"], meta["column"])
+
+
+def typed(node: Expression, sql_type: SQLType, **args: object) -> Expression:
+    """A node like this one with other arguments and a type; the place is kept."""
+    new: Expression = type(node)(**args)
+    new.meta.update(node.meta)
+    new.type = sql_type.copy()
+    return new
+
+
+def cast_to(node: Expression, target: SQLType) -> Expression:
+    """The typed expression as `target`: itself if it is of that type, else inside a Cast."""
+    if type_of(node) == target:
+        return node
+    new = exp.Cast(this=node, to=target.copy())
+    new.meta.update(node.meta)
+    new.type = target.copy()
+    return new
+
+
+def is_literal(node: Expression) -> bool:
+    """A literal, perhaps with a sign."""
+    inner = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(inner, exp.Literal | exp.Boolean)
+
+
+def describe(node: Expression) -> str:
+    """`TEXT (TYPE)`, as messages show an operand; call it with a typed node."""
+    return f"{text_of(node)} ({types.to_sql(type_of(node))})"
+
+
+def text_of(node: Expression) -> str:
+    """The expression as SQL, for messages."""
+    return expression_sql(node)
