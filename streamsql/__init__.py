@@ -1,1 +1,36 @@
-"""SQL over streams."""
+"""SQL over streams: continuous queries on Kafka, run by Spark.
+
+The names below are loaded when they are first used: `import streamsql` alone is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamsql.engine import Engine, EngineConfig
+    from streamsql.errors import StreamSQLError
+    from streamsql.parser import parse
+    from streamsql.session import Session
+
+__all__ = ["Engine", "EngineConfig", "Session", "StreamSQLError", "parse"]
+
+_HOMES = {
+    "Engine": "streamsql.engine",
+    "EngineConfig": "streamsql.engine",
+    "Session": "streamsql.session",
+    "StreamSQLError": "streamsql.errors",
+    "parse": "streamsql.parser",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,218 @@
+"""The engine: runs SQL statements over Kafka and Spark. It wires the layers and has no logic of its
+own; what a statement does is in executor/statements, how queries are kept running in
+executor/queries.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from streamsql.catalog import Catalog
+from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLError
+from streamsql.executor.engine_config import EngineConfig
+from streamsql.executor.query_info import QueryInfo, QueryState
+from streamsql.executor.startup import (
+    Report,
+    Service,
+    StartupStatus,
+    StartupStep,
+    StepState,
+    unexpected,
+)
+from streamsql.nodes import Statement
+from streamsql.parser import parse_each
+from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
+from streamsql.results import LineStream, Result, RowStream
+from streamsql.session import Session
+
+if TYPE_CHECKING:
+    from streamsql.executor.statement_log import StatementLog
+
+__all__ = [
+    "Engine",
+    "EngineConfig",
+    "QueryInfo",
+    "QueryState",
+    "Session",
+    "StartupStatus",
+    "StartupStep",
+    "StepState",
+]
+
+
+class Engine:
+    """One engine on one data folder. May be used from several threads."""
+
+    def __init__(self, config: EngineConfig | None = None) -> None:
+        from streamsql.executor.state import EngineState
+
+        self._config = config or EngineConfig()
+        self._state = EngineState(self._config)
+        self._restored: Service[StatementLog] = Service("statements", self._restore)
+        self._state.restored = self._restored
+        self._queries = Service("queries", self._start_queries)
+        self._ownership: object | None = None
+        self._open = False
+        self._close_lock = threading.Lock()
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take the data folder and begin to start Kafka and Spark; returns at once.
+
+        ConfigError if another engine has the folder.
+        """
+        from streamsql.executor.datadir import Ownership
+
+        self._ownership = Ownership(self._state.data)
+        self._open = True
+        self._restored.start()
+        self._state.services.start()
+        self._queries.start()
+
+    def startup(self) -> StartupStatus:
+        """How far the start is, for a progress display."""
+        services = self._state.services
+        steps = (*services.steps, self._queries.step)
+        errors = (
+            service.error
+            for service in (
+                self._restored,
+                services.jars,
+                services.kafka,
+                services.spark,
+                self._queries,
+            )
+        )
+        return StartupStatus(steps, next((error for error in errors if error), None))
+
+    def wait_until_ready(self, timeout: float | None = None) -> None:
+        """Wait until Kafka, Spark and the queries are up; raises what went wrong."""
+        self._queries.get(timeout)
+
+    def close(self) -> None:
+        """Stop all queries, Spark, and Kafka if it is our own; everything comes back at the next
+        start."""
+        with self._close_lock:
+            if not self._open:
+                return
+            self._open = False
+        state = self._state
+        self._restored.settle()
+        state.services.closing()
+        try:
+            state.pushes.close()
+            state.queries.close()
+            state.watch.close()
+            state.services.close()
+            log = self._restored.peek()
+            if log is not None:
+                log.close()
+        finally:
+            from streamsql.executor.datadir import Ownership
+
+            if isinstance(self._ownership, Ownership):
+                self._ownership.close()
+
+    def __enter__(self) -> Engine:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _restore(self, report: Report) -> StatementLog:
+        from streamsql.executor.restore import restore
+
+        return restore(self._state)
+
+    def _start_queries(self, report: Report) -> bool:
+        """Runs once Kafka and Spark are there."""
+        from streamsql.executor.begin import begin
+
+        self._restored.get()
+        report("waiting for Kafka and Spark", None)
+        begin(self._state)
+        report("", None)
+        return True
+
+    # -- statements ------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """The engine's own session: what is SET and DEFINEd in it comes back after a restart."""
+        return self._state.session
+
+    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
+        """Run the statements of a text one after the other, each when its turn comes.
+
+        Raises the StreamSQLError of the first one that fails, knowing its place in the text.
+        """
+        if not self._open:
+            raise ConfigError("the engine is not running")
+        self._restored.get()
+        session = session or self._state.session
+        substitution = get_bool(session.properties, VARIABLE_SUBSTITUTION)
+        statements = parse_each(sql, session.variables if substitution else None)
+        for statement in statements:
+            if isinstance(statement, ParseError):
+                raise statement.located(sql)
+            yield from self._run(statement, sql, session)
+
+    def _run(self, statement: Statement, sql: str, session: Session) -> Iterator[Result]:
+        from streamsql.executor.state import Context
+        from streamsql.executor.statements import execute
+
+        context = Context(self._state, session, lambda path: self._script(path, session))
+        try:
+            yield from execute(statement, context)
+        except StreamSQLError as error:
+            raise error.located(sql) from error.__cause__
+        except Exception as error:
+            if self._config.debug:
+                raise
+            raise unexpected("the statement failed", error).located(sql) from error
+
+    def _script(self, path: str, session: Session) -> Iterator[Result]:
+        try:
+            text = Path(path).expanduser().read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise ConfigError(f"cannot read the script {path}: {reason}") from None
+        for result in self.execute(text, session):
+            yield result
+            if isinstance(result, (RowStream, LineStream)):
+                # Whoever shows a stream has seen all they wanted when they ask for more.
+                result.cancel()
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    def catalog(self) -> Catalog:
+        """The catalog as it is now; it does not change any more."""
+        return self._state.catalog
+
+    def queries(self) -> list[QueryInfo]:
+        """Persistent and push queries as they stand."""
+        return [*self._state.queries.infos(), *self._state.pushes.infos()]
+
+    def catch_up(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Have all persistent queries process all input that is there now, in the order in which
+        they feed each other. `progress` is called with records done and records known of.
+
+        Raises ExternalError where a query fails for good.
+        """
+        from streamsql.executor.catch_up import catch_up
+
+        if not self._open:
+            raise ExternalError("the engine is not running")
+        self.wait_until_ready()
+        catch_up(self._state, progress)

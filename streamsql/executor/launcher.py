@@ -1,0 +1,163 @@
+"""Starts queries in Spark for the query manager and for push queries.
+
+Knows offsets, settings and task slots; what a plan means is the lowering's business. Spark is
+imported where it is first needed: an engine answers before Spark is up.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING
+
+from streamsql.executor import checkpoint
+from streamsql.executor.checkpoint import Positions
+from streamsql.executor.datadir import DataDir
+from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC
+from streamsql.executor.persistent_query import Definition
+from streamsql.executor.run import Run, SparkRun
+from streamsql.executor.services import Services
+from streamsql.executor.statement_log import Offsets
+from streamsql.planner.logical import Mode, QueryPlan
+from streamsql.properties import AUTO_OFFSET_RESET, LOG_ROWS, get_bool, get_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streamsql.executor.spark.context import LoweringContext, StreamingQuerySpec
+    from streamsql.executor.spark.start import SlotBudget
+
+SLOTS = 64
+"""Of the default master, local[64]."""
+BEHIND = 200_000
+"""Records: a real-time query with more lag than this goes back to catching up."""
+RECORDS_PER_BATCH = 2_000_000
+"""Bounds the memory of a catch-up batch."""
+
+
+class SparkLauncher:
+    """Starts runs; may be used from any thread."""
+
+    def __init__(self, services: Services, data: DataDir) -> None:
+        self._services = services
+        self._data = data
+        self._lock = threading.Lock()
+        self._budget: SlotBudget | None = None
+
+    # -- offsets ---------------------------------------------------------------------------------
+
+    def prepare(self, query: Definition) -> Positions:
+        """Where a query goes on: at its checkpoint, else where it is to begin."""
+        found = checkpoint.committed(self._data.checkpoints / query.id)
+        if found:
+            return found
+        client = self._services.kafka.get()
+        positions: Positions = {}
+        for topic in query.topics:
+            begin = client.begin_offsets(topic)
+            chosen = (query.starting_offsets or {}).get(topic, {})
+            positions[topic] = {p: chosen.get(str(p), offset) for p, offset in begin.items()}
+        return positions
+
+    def lag(self, query: Definition, positions: Positions) -> int:
+        """How many records lie between the positions and the ends of the query's topics, now."""
+        client = self._services.kafka.get()
+        total = 0
+        for topic in query.topics:
+            known = positions.get(topic, {})
+            ends = client.end_offsets(topic)
+            total += sum(max(0, end - known.get(p, 0)) for p, end in ends.items())
+        return total
+
+    def behind(self, query: Definition) -> int:
+        """The lag at which a real-time query is to catch up again."""
+        return BEHIND
+
+    def live_positions(self, query: Definition) -> Positions | None:
+        """How far a real-time query has read in its present epoch, if Spark can tell."""
+        return None
+
+    def starting_offsets(
+        self, topics: tuple[str, ...], properties: Mapping[str, str]
+    ) -> Offsets | None:
+        """Where a new query is to begin, made explicit if that is the topics' present end."""
+        if get_text(properties, AUTO_OFFSET_RESET) != "latest":
+            return None
+        client = self._services.kafka.get()
+        return {
+            topic: {str(p): offset for p, offset in client.end_offsets(topic).items()}
+            for topic in topics
+        }
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def catch_up(self, query: Definition) -> Run:
+        """A run that processes all there is and ends."""
+        from streamsql.executor.spark.start import Trigger, start
+
+        self._slots().release(query.id)
+        return SparkRun(start(self._spec(query), Trigger.AVAILABLE_NOW))
+
+    def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
+        """A run that goes on for ever; its mode, and why that is not the one asked for."""
+        from streamsql.executor.spark.start import Trigger, start
+
+        spec = self._spec(query)
+        reason = None
+        if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
+            mode = Mode.MICRO_BATCH
+            reason = "all task slots are held by other real-time queries"
+        if mode is Mode.MICRO_BATCH:
+            self._slots().release(query.id)
+        trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
+        return SparkRun(start(spec, trigger)), mode, reason
+
+    def push(
+        self, plan: QueryPlan, topic: str, properties: Mapping[str, str], offsets: Offsets | None
+    ) -> Run:
+        """A push query whose rows go to `topic`; it runs live from the start."""
+        from streamsql.executor.spark.lower import lower_push
+        from streamsql.executor.spark.start import Trigger, start
+
+        spec = lower_push(plan, self._context(properties, offsets), topic)
+        real_time = spec.real_time_allowed and self._take_slots(topic, spec)
+        trigger = Trigger.REAL_TIME if real_time else Trigger.CONTINUOUS_MICRO_BATCH
+        return SparkRun(start(spec, trigger))
+
+    def released(self, query_id: str) -> None:
+        """A query has stopped: its task slots are free again."""
+        if self._budget is not None:
+            self._budget.release(query_id)
+
+    def _spec(self, query: Definition) -> StreamingQuerySpec:
+        from streamsql.executor.spark.lower import lower
+
+        return lower(query.plan, self._context(query.properties, query.starting_offsets))
+
+    def _context(self, properties: Mapping[str, str], offsets: Offsets | None) -> LoweringContext:
+        from streamsql.executor.spark.context import LoweringContext
+
+        return LoweringContext(
+            spark=self._services.spark.get().start(),
+            bootstrap_servers=self._services.kafka.get().bootstrap,
+            data_dir=self._data.root,
+            processing_log_topic=PROCESSING_LOG_TOPIC,
+            max_records_per_batch=RECORDS_PER_BATCH,
+            starting_offsets=json.dumps(offsets) if offsets else "earliest",
+            include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
+        )
+
+    def _slots(self) -> SlotBudget:
+        from streamsql.executor.spark.start import SlotBudget
+
+        with self._lock:
+            if self._budget is None:
+                self._budget = SlotBudget(SLOTS)
+            return self._budget
+
+    def _take_slots(self, query_id: str, spec: StreamingQuerySpec) -> bool:
+        from streamsql.executor.spark.start import slots_needed
+
+        client = self._services.kafka.get()
+        partitions = sum(client.partitions(topic) or 1 for topic in spec.source_topics)
+        return self._slots().acquire(query_id, slots_needed(spec, partitions))

@@ -1,0 +1,212 @@
+"""Push queries: SELECT .. EMIT CHANGES whose rows reach whoever asked.
+
+A push query runs in Spark like a persistent one, into a topic of its own that is read here and
+deleted at the end. It has no place in the catalog or in the statement log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor import checkpoint
+from streamsql.executor.datadir import DataDir
+from streamsql.executor.engine_config import PUSH_TOPIC_PREFIX
+from streamsql.executor.kafka import KafkaClient
+from streamsql.executor.launcher import SparkLauncher
+from streamsql.executor.query_info import QueryInfo, QueryState
+from streamsql.executor.run import Run
+from streamsql.executor.services import Services
+from streamsql.executor.statement_log import Offsets
+from streamsql.nodes import Emit
+from streamsql.planner.logical import Limit, QueryPlan
+from streamsql.results import Field, Row, RowStream
+
+LIMIT_REACHED = "Limit Reached"
+LOOK_SECONDS = 0.25
+_ONE_DAY_MS = 24 * 60 * 60 * 1000
+
+
+class PushQueries:
+    """The running push queries of an engine; may be used from any thread."""
+
+    def __init__(self, services: Services, launcher: SparkLauncher, data: DataDir) -> None:
+        self._services = services
+        self._launcher = launcher
+        self._data = data
+        self._prefix = f"{PUSH_TOPIC_PREFIX}{_instance(data)}_"
+        self._numbers = itertools.count(1)
+        self._running: dict[str, PushQuery] = {}
+        self._lock = threading.Lock()
+
+    def start(
+        self,
+        plan: QueryPlan,
+        sql: str,
+        columns: Sequence[str],
+        properties: Mapping[str, str],
+        offsets: Offsets | None,
+    ) -> RowStream:
+        """Start one; its rows have the given columns of the plan's schema, in their order."""
+        number = next(self._numbers)
+        query_id = f"transient_{plan.reads[0]}_{number}"
+        topic = f"{self._prefix}{number}"
+        client = self._services.kafka.get()
+        self._services.spark.get()
+        client.create_topic(topic, 1, -1, {"retention.ms": str(_ONE_DAY_MS)}, exists_ok=True)
+        query = PushQuery(query_id, sql, plan, topic, client, self._ended)
+        with self._lock:
+            self._running[query_id] = query
+        try:
+            query.run = self._launcher.push(plan, topic, properties, offsets)
+        except BaseException:
+            query.finish()
+            raise
+        positions = [plan.schema.names.index(name) for name in columns]
+        fields = tuple(
+            Field(column.name, column.type)
+            for column in (plan.schema.columns[i] for i in positions)
+        )
+        stream = RowStream(query_id, fields, iter(()), query)
+        stream.rows = query.rows(stream, positions)
+        return stream
+
+    def _ended(self, query: PushQuery) -> None:
+        """Stop the query in Spark and remove what it leaves; may take some seconds."""
+        with self._lock:
+            self._running.pop(query.id, None)
+        threading.Thread(target=self._clean, args=(query,), name="push end", daemon=True).start()
+
+    def _clean(self, query: PushQuery) -> None:
+        if query.run is not None:
+            query.run.stop()
+        self._launcher.released(query.topic)
+        try:
+            query.client.delete_topic(query.topic, missing_ok=True)
+            checkpoint.remove(self._data.checkpoints / query.topic)
+        except StreamSQLError:
+            # Without Kafka: the next engine removes what is left.
+            pass
+        query.cleaned.set()
+
+    def infos(self) -> list[QueryInfo]:
+        """The push queries that run just now."""
+        with self._lock:
+            return [query.info() for query in self._running.values()]
+
+    def remove_leftovers(self) -> None:
+        """Delete what this engine left behind when it crashed."""
+        client = self._services.kafka.get()
+        for topic in client.topics():
+            if topic.startswith(self._prefix):
+                client.delete_topic(topic, missing_ok=True)
+
+    def close(self, timeout: float = 10.0) -> None:
+        """End all push queries."""
+        with self._lock:
+            running = list(self._running.values())
+        for query in running:
+            query.cancel()
+            query.finish()
+        deadline = time.monotonic() + timeout
+        for query in running:
+            query.cleaned.wait(max(0.0, deadline - time.monotonic()))
+
+
+class PushQuery:
+    """One push query: what `RowStream` cancels."""
+
+    def __init__(
+        self,
+        query_id: str,
+        sql: str,
+        plan: QueryPlan,
+        topic: str,
+        client: KafkaClient,
+        ended: Callable[[PushQuery], None],
+    ) -> None:
+        self.id = query_id
+        self.sql = sql
+        self.plan = plan
+        self.topic = topic
+        self.client = client
+        self.run: Run | None = None
+        self.cleaned = threading.Event()
+        self._ended = ended
+        self._cancelled = threading.Event()
+        self._finished = False
+        self._lock = threading.Lock()
+        self._look_at = 0.0
+        self._failed: str | None = None
+
+    def cancel(self) -> None:
+        """End it from any thread: its rows end within a moment."""
+        self._cancelled.set()
+
+    def finish(self) -> None:
+        """Free what it holds; may be called again."""
+        with self._lock:
+            if self._finished:
+                return
+            self._finished = True
+        self._ended(self)
+
+    def rows(self, stream: RowStream, positions: Sequence[int]) -> Iterator[Row]:
+        """The rows as they come, until cancelled or the LIMIT is reached."""
+        from streamsql.executor.spark.push_rows import decode_push_row
+
+        limit = self.plan.root.count if isinstance(self.plan.root, Limit) else None
+        count = 0
+        try:
+            if limit == 0:
+                stream.final_message = LIMIT_REACHED
+                return
+            for record in self.client.consume(self.topic, limit=limit, stop=self._stopped):
+                if record.value is None:
+                    continue
+                row = decode_push_row(record.value, self.plan.schema)
+                yield Row(tuple(row.values[i] for i in positions), row.tombstone)
+                count += 1
+            if self._failed is not None and not self._cancelled.is_set():
+                raise ExternalError(f"the query {self.id} failed: {self._failed}")
+            if limit is not None and count >= limit:
+                stream.final_message = LIMIT_REACHED
+        finally:
+            self.finish()
+
+    def _stopped(self) -> bool:
+        if self._cancelled.is_set():
+            return True
+        now = time.monotonic()
+        if now < self._look_at or self.run is None:
+            return False
+        self._look_at = now + LOOK_SECONDS
+        if self.run.active():
+            return False
+        failure = self.run.failure()
+        self._failed = failure.text if failure else "it was stopped"
+        return True
+
+    def info(self) -> QueryInfo:
+        mode = self.plan.mode
+        final = " (EMIT FINAL)" if self.plan.emit is Emit.FINAL else ""
+        return QueryInfo(
+            self.id,
+            "PUSH",
+            QueryState.RUNNING,
+            mode.mode.value,
+            mode.reason + final,
+            None,
+            self.sql,
+            None,
+        )
+
+
+def _instance(data: DataDir) -> str:
+    """Names an engine among all that share a Kafka: by its data folder, which it alone owns."""
+    return hashlib.sha1(f"{socket.gethostname()}:{data.root}".encode()).hexdigest()[:8]

@@ -1,0 +1,343 @@
+"""The query manager: runs the persistent queries, each in the mode that fits how far it is.
+
+One thread supervises them all; starting and stopping, which takes Spark a second, is done by a few
+workers. How a query is run in Spark is left to the launcher, what it computes to its plan.
+
+A query that is far behind catches up in large micro-batches; one that is near the end runs live. A
+query that fails is started again from its checkpoint, ever later; one that waits for Kafka as soon
+as that is back.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from streamsql.errors import CatalogError, ExternalError, StreamSQLError
+from streamsql.executor import checkpoint
+from streamsql.executor.checkpoint import Positions
+from streamsql.executor.kafka_watch import KafkaWatch
+from streamsql.executor.persistent_query import Activity, Definition, PersistentQuery
+from streamsql.executor.query_info import QueryInfo
+from streamsql.executor.run import Run
+from streamsql.planner.logical import Mode
+
+LOOK_SECONDS = 0.1
+LIVE_LOOK_SECONDS = 1.0
+"""Each look costs Spark's JVM a little of the time that live queries need."""
+WORKERS = 4
+NEAR = 1_000
+"""Records: a query with less lag than this goes live without catching up first."""
+STEADY_SECONDS = 30.0
+"""A query that has run for so long is no longer held to have failed before."""
+BEHIND_SECONDS = 5.0
+"""How long a live query must be far behind before it goes back to catching up."""
+MAX_ROUNDS = 5
+"""A query that never gets near the end, since records come as fast, goes live all the same."""
+STOP_SECONDS = 90.0
+
+
+class Launcher(Protocol):
+    """Starts queries in Spark; every method may take a second, and raises StreamSQLError."""
+
+    def prepare(self, query: Definition) -> Positions: ...
+
+    def catch_up(self, query: Definition) -> Run: ...
+
+    def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]: ...
+
+    def behind(self, query: Definition) -> int: ...
+
+    def live_positions(self, query: Definition) -> Positions | None: ...
+
+    def lag(self, query: Definition, positions: Positions) -> int: ...
+
+
+class QueryManager:
+    """All persistent queries of an engine; every method may be called from any thread."""
+
+    def __init__(
+        self, launcher: Launcher, watch: KafkaWatch, checkpoints: Path, *, by_itself: bool = True
+    ) -> None:
+        """`by_itself` False: queries run only when `drain` tells them to."""
+        self._launcher = launcher
+        self._watch = watch
+        self._checkpoints = checkpoints
+        self._by_itself = by_itself
+        self._queries: dict[str, PersistentQuery] = {}
+        self._changed = threading.Condition()
+        self._closing = False
+        self._pool = ThreadPoolExecutor(WORKERS, "query")
+        self._thread = threading.Thread(target=self._supervise, name="queries", daemon=True)
+
+    # -- from outside ----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to run queries; before that, they can be added already."""
+        self._thread.start()
+
+    def add(self, definition: Definition, *, paused: bool = False) -> None:
+        """Take over a new query; it is started in the background."""
+        with self._changed:
+            self._queries[definition.id] = PersistentQuery(definition, paused=paused)
+            self._changed.notify_all()
+
+    def replace(self, definition: Definition) -> None:
+        """Go on with another plan on the same checkpoint."""
+        query = self._find(definition.id)
+        with self._suspended(query):
+            query.definition = definition
+            query.mode = query.mode_reason = None
+            query.recovered()
+
+    def terminate(self, query_id: str) -> None:
+        """End a query and delete its checkpoint; returns when both is done."""
+        query = self._find(query_id)
+        with self._changed:
+            query.removed = True
+            query.settled.clear()
+            self._changed.notify_all()
+        self._await(query)
+
+    def pause(self, query_id: str) -> None:
+        """Stop a query and keep its checkpoint; returns when it has stopped."""
+        query = self._find(query_id)
+        with self._changed:
+            query.paused = True
+            query.settled.clear()
+            self._changed.notify_all()
+        self._await(query)
+
+    def resume(self, query_id: str) -> None:
+        """Let a paused query, or one that waits after a failure, go on at once."""
+        query = self._find(query_id)
+        with self._changed:
+            query.paused = False
+            query.recovered()
+            self._changed.notify_all()
+
+    def infos(self) -> list[QueryInfo]:
+        """The queries as they stand, in the order of their making."""
+        with self._changed:
+            return [q.info(self._watch.outage, NEAR) for q in self._queries.values()]
+
+    def definition(self, query_id: str) -> Definition:
+        """What a query is; CatalogError for an unknown id."""
+        return self._find(query_id).definition
+
+    def topics(self) -> list[str]:
+        """The topics that the queries read."""
+        with self._changed:
+            return [t for q in self._queries.values() for t in q.definition.topics]
+
+    def drain(self, query_ids: list[str], tick: Callable[[], None] | None = None) -> None:
+        """Have queries process all that their topics hold now; returns when they have.
+
+        Raises ExternalError with the error of a query that failed for good.
+        """
+        queries = [self._find(query_id) for query_id in query_ids]
+        with self._changed:
+            for query in queries:
+                if not query.paused:
+                    query.drain, query.drain_since = True, time.monotonic()
+                    query.recovered()
+                    query.settled.clear()
+            self._changed.notify_all()
+        for query in queries:
+            while query.drain and not query.settled.wait(0.1):
+                if tick:
+                    tick()
+            if query.drain:
+                query.drain = False
+                raise ExternalError(f"query {query.id} failed: {query.error}")
+
+    def position(self, query_id: str) -> Positions | None:
+        """How far a query has come, as far as that is known."""
+        return self._find(query_id).positions
+
+    def close(self) -> None:
+        """Stop all queries; their checkpoints stay."""
+        with self._changed:
+            if self._closing:
+                return
+            self._closing = True
+            self._changed.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join(STOP_SECONDS)
+        self._pool.shutdown(wait=True)
+
+    # -- supervising -----------------------------------------------------------------------------
+
+    def _find(self, query_id: str) -> PersistentQuery:
+        with self._changed:
+            query = self._queries.get(query_id)
+        if query is None:
+            raise CatalogError(
+                f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries."
+            )
+        return query
+
+    def _await(self, query: PersistentQuery) -> None:
+        if self._thread.ident is None:
+            # Nothing runs yet: there is nothing to stop.
+            with self._changed:
+                self._settle_stopped(query)
+            return
+        if not query.settled.wait(STOP_SECONDS):
+            raise ExternalError(f"query {query.id} does not stop", retryable=True)
+
+    @contextmanager
+    def _suspended(self, query: PersistentQuery) -> Iterator[None]:
+        was_paused = query.paused
+        self.pause(query.id)
+        with self._changed:
+            try:
+                yield
+            finally:
+                query.paused = was_paused
+                self._changed.notify_all()
+
+    def _supervise(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait(LOOK_SECONDS)
+                queries = list(self._queries.values())
+                for query in queries:
+                    if not query.busy:
+                        self._step(query, time.monotonic())
+                if self._closing and not any(q.run or q.busy for q in queries):
+                    return
+
+    def _step(self, query: PersistentQuery, now: float) -> None:
+        """Bring one query closer to what it is to do; called with the lock held."""
+        if self._closing or query.paused or query.removed:
+            if query.run is not None:
+                self._submit(query, self._stop)
+            else:
+                self._settle_stopped(query)
+            return
+        if query.run is None:
+            self._consider_start(query, now)
+            return
+        if query.drain and query.activity is Activity.LIVE:
+            self._submit(query, self._stop)
+            return
+        if now < query.look_at:
+            return
+        if query.run.active():
+            self._observe(query, now)
+        else:
+            self._ended(query, now)
+
+    def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
+        query.work = self._pool.submit(self._guarded, query, action)
+
+    def _guarded(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
+        try:
+            action(query)
+        except Exception as error:
+            retryable = isinstance(error, ExternalError) and error.retryable
+            text = error.message if isinstance(error, StreamSQLError) else str(error)
+            with self._changed:
+                query.failed(text.strip() or type(error).__name__, retryable, time.monotonic())
+                self._give_up_drain(query)
+        finally:
+            with self._changed:
+                self._changed.notify_all()
+
+    def _settle_stopped(self, query: PersistentQuery) -> None:
+        if query.removed and query.id in self._queries and not self._closing:
+            checkpoint.remove(self._checkpoints / query.id)
+            del self._queries[query.id]
+        query.settled.set()
+
+    def _consider_start(self, query: PersistentQuery, now: float) -> None:
+        if not (self._by_itself or query.drain):
+            return
+        if self._watch.outage is None and query.retryable and query.failures <= 1:
+            # The first failure after an outage: no reason to wait any longer.
+            query.retry_at = min(query.retry_at, now)
+        if now >= query.retry_at and self._watch.outage is None:
+            self._submit(query, self._start)
+
+    def _start(self, query: PersistentQuery) -> None:
+        definition = query.definition
+        positions = self._launcher.prepare(definition)
+        lag = self._launcher.lag(definition, positions)
+        with self._changed:
+            query.positions, query.lag = positions, lag
+            near = lag <= NEAR or query.rounds >= MAX_ROUNDS
+            catching_up = query.drain or (query.real_time and not near)
+        if catching_up:
+            started_at = time.monotonic()
+            run = self._launcher.catch_up(definition)
+            with self._changed:
+                query.run, query.activity = run, Activity.CATCHING_UP
+                query.started_at = started_at
+            return
+        plan = definition.plan.mode
+        run, mode, reason = self._launcher.live(definition, query.mode or plan.mode)
+        with self._changed:
+            query.run, query.activity = run, Activity.LIVE
+            query.mode = mode if mode is not plan.mode else None
+            query.mode_reason = reason
+            query.live_since, query.behind_since, query.rounds = time.monotonic(), None, 0
+
+    def _stop(self, query: PersistentQuery) -> None:
+        run = query.run
+        if run is not None:
+            run.stop()
+        with self._changed:
+            query.run = None
+
+    def _ended(self, query: PersistentQuery, now: float) -> None:
+        """A run is over: it failed, or it has caught up."""
+        run, query.run = query.run, None
+        assert run is not None
+        failure = run.failure()
+        if failure is not None:
+            query.failed(failure.text, failure.retryable or self._watch.outage is not None, now)
+            self._give_up_drain(query)
+            return
+        query.positions = run.positions() or query.positions
+        query.rounds += 1
+        query.recovered()
+        if query.drain and query.started_at >= query.drain_since:
+            query.drain = False
+            query.settled.set()
+
+    def _give_up_drain(self, query: PersistentQuery) -> None:
+        """A drain goes on over outages, but not over errors that come again and again."""
+        if query.drain and not query.retryable and query.failures >= 3:
+            query.settled.set()
+
+    def _observe(self, query: PersistentQuery, now: float) -> None:
+        """Look at a run that is well: how far it is, and whether it still is in the right mode."""
+        run = query.run
+        assert run is not None
+        live = query.activity is Activity.LIVE
+        query.look_at = now + (LIVE_LOOK_SECONDS if live else LOOK_SECONDS)
+        if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
+            query.recovered()
+        positions = self._launcher.live_positions(query.definition) if live else None
+        positions = positions or run.positions()
+        if positions is not None:
+            query.positions = positions
+        if query.positions is not None:
+            query.lag = self._watch.lag(query.positions)
+        self._fall_back(query, now, live)
+
+    def _fall_back(self, query: PersistentQuery, now: float, live: bool) -> None:
+        limit = self._launcher.behind(query.definition)
+        far = live and query.real_time and query.lag is not None and query.lag > limit
+        if not far:
+            query.behind_since = None
+        elif query.behind_since is None:
+            query.behind_since = now
+        elif now - query.behind_since > BEHIND_SECONDS:
+            self._submit(query, self._stop)

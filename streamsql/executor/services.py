@@ -1,0 +1,127 @@
+"""Kafka and Spark as an engine has them: both come up in the background, side by side."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from streamsql.errors import ExternalError
+from streamsql.executor.datadir import DataDir
+from streamsql.executor.engine_config import EngineConfig
+from streamsql.executor.startup import Report, Service, StartupStep
+
+if TYPE_CHECKING:
+    from streamsql.executor.broker import EmbeddedBroker
+    from streamsql.executor.jars import Progress
+    from streamsql.executor.kafka import KafkaClient
+    from streamsql.executor.spark.session import SparkRuntime
+
+REACHABLE_SECONDS = 30.0
+"""How long a broker that is not ours may take to answer at the start."""
+CLOSE_SECONDS = 60.0
+
+
+class Services:
+    """The services of one engine. `kafka` and `spark` wait for what they need of `jars`."""
+
+    def __init__(self, config: EngineConfig, data: DataDir) -> None:
+        self._config = config
+        self._data = data
+        self._broker: EmbeddedBroker | None = None
+        self._runtime: SparkRuntime | None = None
+        self._closing = threading.Event()
+        self.jars: Service[bool] = Service("jars", self._fetch_jars)
+        self.kafka: Service[KafkaClient] = Service("kafka", self._start_kafka)
+        self.spark: Service[SparkRuntime] = Service("spark", self._start_spark)
+
+    def start(self) -> None:
+        for service in (self.jars, self.kafka, self.spark):
+            service.start()
+
+    @property
+    def steps(self) -> tuple[StartupStep, ...]:
+        return self.jars.step, self.kafka.step, self.spark.step
+
+    @property
+    def broker(self) -> EmbeddedBroker | None:
+        """The embedded broker, where there is one."""
+        return self._broker
+
+    def _fetch_jars(self, report: Report) -> bool:
+        from streamsql.executor.jars import ensure_jars
+        from streamsql.executor.jvm_build import ensure_runtime_jar
+
+        progress = _progress(report, "fetching Spark's Kafka connector")
+        ensure_jars("spark", progress)
+        if self._config.bootstrap_servers is None:
+            ensure_jars("kafka", _progress(report, "fetching Kafka"))
+        report("building the JVM part", None)
+        ensure_runtime_jar(progress)
+        report("", None)
+        return True
+
+    def _start_kafka(self, report: Report) -> KafkaClient:
+        from streamsql.executor.broker import EmbeddedBroker
+        from streamsql.executor.kafka import KafkaClient
+
+        servers = self._config.bootstrap_servers
+        if servers is not None:
+            report(f"connecting to {servers}", None)
+            client = KafkaClient(servers)
+            if not client.reachable(REACHABLE_SECONDS):
+                raise ExternalError(f"no answer from Kafka at {servers}", retryable=True)
+            report(servers, None)
+            return client
+        report("waiting for the jars", None)
+        self.jars.get()
+        self._open()
+        report("starting the embedded broker", None)
+        self._broker = EmbeddedBroker(self._data)
+        servers = self._broker.start()
+        report(f"embedded, {servers}", None)
+        return KafkaClient(servers)
+
+    def _start_spark(self, report: Report) -> SparkRuntime:
+        report("waiting for the jars", None)
+        self.jars.get()
+        self._open()
+        report("starting Spark", None)
+        from streamsql.executor.spark.session import SparkRuntime
+
+        if self._config.master is None:
+            self._runtime = SparkRuntime(self._data.root)
+        else:
+            self._runtime = SparkRuntime(self._data.root, master=self._config.master)
+        self._runtime.start()
+        report("", None)
+        return self._runtime
+
+    def _open(self) -> None:
+        """Nothing more is started once the engine is closing."""
+        if self._closing.is_set():
+            raise ExternalError("the engine was closed")
+
+    def closing(self) -> None:
+        """Start nothing more."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Stop Spark, then the embedded broker, also those that are only just coming up."""
+        self._closing.set()
+        self.spark.settle(CLOSE_SECONDS)
+        if self._runtime is not None:
+            self._runtime.stop()
+        client = self.kafka.settle(CLOSE_SECONDS)
+        try:
+            if client is not None:
+                client.close()
+        finally:
+            if self._broker is not None:
+                self._broker.stop()
+
+
+def _progress(report: Report, what: str) -> Progress:
+    def show(done: int, total: int, name: str) -> None:
+        report(f"{what} ({done} of {total})", done / total if total else None)
+
+    return show

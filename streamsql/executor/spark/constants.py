@@ -1,0 +1,54 @@
+"""Computes the record of an INSERT .. VALUES whose expressions only Spark can compute."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from streamsql.executor.spark.column import ColumnContext, column
+from streamsql.executor.spark.jvm import Jvm
+from streamsql.executor.spark.records import key_side, value_side
+from streamsql.executor.spark.types import spark_type
+from streamsql.planner.planned import InsertValuesPlan
+from streamsql.schema import Column as SchemaColumn
+
+
+def evaluate_record(
+    spark: SparkSession, planned: InsertValuesPlan
+) -> tuple[bytes | None, bytes | None, int | None]:
+    """Key, value and, where it is given, ROWTIME in ms."""
+    source, jvm = planned.source, Jvm(spark)
+    context = ColumnContext(columns={}, guard=None)
+    given = {
+        name: column(expression, context)
+        for name, expression in zip(planned.columns, planned.expressions, strict=False)
+    }
+
+    def cell(c: SchemaColumn) -> Column:
+        return given.get(c.name, F.lit(None)).cast(spark_type(c.type)).alias(c.name)
+
+    # Computed once, in a row of its own: key and value may use the same RANDOM() or UUID().
+    row = spark.range(1).select(
+        *(cell(c) for c in (*source.schema.key, *source.schema.value)),
+        (column(planned.rowtime, context) if planned.rowtime is not None else F.lit(None))
+        .cast("bigint")
+        .alias("$rowtime"),
+    )
+    key, value = (
+        F.struct(*(F.col(f"`{c.name}`") for c in columns))
+        for columns in (source.schema.key, source.schema.value)
+    )
+    encoded_key = F.lit(None).cast("binary")
+    if source.schema.key:
+        empty = reduce(and_, (F.col(f"`{c.name}`").isNull() for c in source.schema.key))
+        encoded_key = jvm.encode(F.when(~empty, key), key_side(source.topic, source.schema))
+    encoded_value = jvm.encode(value, value_side(source.topic, source.schema))
+    (found,) = row.select(encoded_key, encoded_value, "`$rowtime`").collect()
+    return (
+        None if found[0] is None else bytes(found[0]),
+        None if found[1] is None else bytes(found[1]),
+        found[2],
+    )

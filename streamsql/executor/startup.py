@@ -1,0 +1,125 @@
+"""Brings up what an engine needs, in the background, and tells how far each part is.
+
+What is started is left to the callers: a service is any function that makes a value.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+from streamsql.errors import ExternalError, InternalError, StreamSQLError
+
+T = TypeVar("T")
+
+
+class StepState(Enum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class StartupStep:
+    """One line of a progress display; `fraction` (0 to 1) only where it is known."""
+
+    name: str
+    state: StepState
+    detail: str = ""
+    fraction: float | None = None
+
+
+@dataclass(frozen=True)
+class StartupStatus:
+    """All steps at one moment, and the first error among them."""
+
+    steps: tuple[StartupStep, ...]
+    error: StreamSQLError | None = None
+
+    @property
+    def ready(self) -> bool:
+        return all(step.state is StepState.DONE for step in self.steps)
+
+
+Report = Callable[[str, float | None], None]
+"""Called by a service while it is made: what it is doing, and how far it is."""
+
+
+class Service(Generic[T]):
+    """A value made in a thread of its own: `get` waits for it, or raises what went wrong."""
+
+    def __init__(self, name: str, make: Callable[[Report], T]) -> None:
+        self.name = name
+        self._make = make
+        self._done = threading.Event()
+        self._step = StartupStep(name, StepState.WAITING)
+        self._value: T | None = None
+        self.error: StreamSQLError | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin making the value; returns at once."""
+        self._step = StartupStep(self.name, StepState.RUNNING)
+        self._thread = threading.Thread(target=self._run, name=f"start {self.name}", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._value = self._make(self._report)
+            self._step = StartupStep(self.name, StepState.DONE, self._step.detail, 1.0)
+        except StreamSQLError as error:
+            self._fail(error)
+        except Exception as error:
+            self._fail(unexpected(f"cannot start {self.name}", error))
+        finally:
+            self._done.set()
+
+    def _fail(self, error: StreamSQLError) -> None:
+        self.error = error
+        self._step = StartupStep(self.name, StepState.FAILED, error.message)
+
+    def _report(self, detail: str, fraction: float | None = None) -> None:
+        self._step = StartupStep(self.name, StepState.RUNNING, detail, fraction)
+
+    @property
+    def step(self) -> StartupStep:
+        return self._step
+
+    @property
+    def ready(self) -> bool:
+        """Whether the value is there."""
+        return self._done.is_set() and self.error is None
+
+    def get(self, timeout: float | None = None) -> T:
+        """The value, waited for; raises the service's error, or ExternalError after `timeout`."""
+        if not self._done.wait(timeout):
+            raise ExternalError(f"{self.name} is not up yet", retryable=True)
+        if self.error is not None:
+            raise self.error
+        assert self._value is not None
+        return self._value
+
+    def peek(self) -> T | None:
+        """The value if it is there by now."""
+        return self._value if self.ready else None
+
+    def settle(self, timeout: float | None = None) -> T | None:
+        """Wait until the making has ended, and the value if there is one: used for closing."""
+        if self._thread is not None:
+            self._done.wait(timeout)
+        return self.peek()
+
+
+def unexpected(what: str, error: BaseException) -> StreamSQLError:
+    """An error of no class of ours, as one a user can read."""
+    text = str(error).strip().splitlines()
+    reason = text[0] if text else type(error).__name__
+    found = InternalError(
+        f"{what}: {reason}", hint="Run with --debug to see where it comes from, and report it."
+    )
+    found.__cause__ = error
+    return found

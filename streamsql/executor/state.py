@@ -1,0 +1,106 @@
+"""What an engine holds together: catalog, statement log, services, queries.
+
+Changes go through `change`, one at a time, in an order that survives a crash at any moment: the
+statement is planned, its topic made, the statement logged, and only then does it take effect.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from streamsql.catalog import Catalog
+from streamsql.executor.datadir import DataDir
+from streamsql.executor.engine_config import EngineConfig
+from streamsql.executor.kafka_watch import KafkaWatch
+from streamsql.executor.launcher import SparkLauncher
+from streamsql.executor.push import PushQueries
+from streamsql.executor.queries import QueryManager
+from streamsql.executor.services import Services
+from streamsql.executor.startup import Service
+from streamsql.executor.statement_log import Entry, Offsets, StatementLog
+from streamsql.executor.topics import KafkaTopics
+from streamsql.executor.version import VERSION
+from streamsql.nodes import Statement
+from streamsql.parser import to_sql
+from streamsql.planner.planned import Planned
+from streamsql.planner.statements import apply, plan
+from streamsql.session import Session
+
+
+class EngineState:
+    """All that statements work on. `catalog` is replaced, never changed: read it once."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self.data = DataDir.at(config.data_dir)
+        self.session = Session(properties=dict(config.properties))
+        self.catalog = Catalog()
+        self.lock = threading.RLock()
+        self.services = Services(config, self.data)
+        self.watch = KafkaWatch(self.services, lambda: self.queries.topics())
+        self.launcher = SparkLauncher(self.services, self.data)
+        self.queries = QueryManager(
+            self.launcher,
+            self.watch,
+            self.data.checkpoints,
+            by_itself=not config.until_caught_up,
+        )
+        self.pushes = PushQueries(self.services, self.launcher, self.data)
+        self.restored: Service[StatementLog] | None = None
+
+    @property
+    def log(self) -> StatementLog:
+        """The statement log, waited for while it is being replayed."""
+        assert self.restored is not None
+        return self.restored.get()
+
+    def topics(self) -> KafkaTopics:
+        """A view of Kafka's topics for planning one statement."""
+        return KafkaTopics(self.services.kafka.get)
+
+
+@dataclass
+class Context:
+    """What a handler is given besides its statement."""
+
+    state: EngineState
+    session: Session
+    run_script: Callable[[str], object] = field(repr=False)
+
+    @property
+    def durable(self) -> bool:
+        """Whether the session is the engine's own, which comes back after a restart."""
+        return self.session is self.state.session
+
+    def plan(self, statement: Statement, topics: KafkaTopics | None = None) -> Planned:
+        """Plan against the catalog as it is."""
+        return plan(statement, self.state.catalog, self.session.properties, topics)
+
+    def commit(
+        self,
+        statement: Statement,
+        planned: Planned | None,
+        *,
+        topics: KafkaTopics | None = None,
+        query_id: str | None = None,
+        offsets: Offsets | None = None,
+    ) -> None:
+        """Log a statement, then let it change the catalog. The state's lock is held."""
+        log = self.state.log
+        log.append(
+            Entry(
+                log.next_sequence,
+                to_sql(statement) + ";",
+                dict(self.session.properties),
+                query_id,
+                dict(topics.told) if topics else {},
+                offsets,
+                VERSION,
+            )
+        )
+        if planned is not None:
+            catalog = self.state.catalog.copy()
+            apply(planned, catalog)
+            self.state.catalog = catalog

@@ -1,0 +1,129 @@
+"""The durable log of statements: what the engine replays at its start.
+
+One JSON object a line, appended and synced before a statement takes effect, never rewritten. What
+an entry means is the replay's business (restore.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streamsql.errors import ExternalError, StreamSQLError
+
+Offsets = Mapping[str, Mapping[str, int]]
+"""Per topic and partition (as text, as in JSON) the first offset to read."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One statement that took effect, with all that is needed to have it take effect again."""
+
+    sequence: int
+    sql: str
+    """Canonical text with variables resolved."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """The session's properties at the time."""
+    query_id: str | None = None
+    topics: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
+    """Partitions and replicas of the topics that planning asked for, None for missing ones."""
+    offsets: Offsets | None = None
+    """Where a new query begins to read, where that is not the beginning."""
+    version: str = ""
+    """Of the engine that wrote it."""
+
+
+class StatementLog:
+    """The log in one file. Not thread-safe: the engine serialises its changes."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads what is there; a last line that a crash has torn is cut off.
+
+        Raises ExternalError where the file cannot be read, or is damaged elsewhere.
+        """
+        self.path = path
+        try:
+            existed = path.exists()
+            self._file = path.open("a+b", buffering=0)
+            if not existed:
+                _sync_folder(path.parent)
+            self.entries, self._size = self._load()
+        except OSError as error:
+            raise _failed("read", path, error) from error
+
+    def _load(self) -> tuple[list[Entry], int]:
+        self._file.seek(0)
+        content = self._file.read()
+        entries: list[Entry] = []
+        size = 0
+        for line in content.splitlines(keepends=True):
+            entry = _decode(line)
+            if entry is None:
+                if size + len(line) < len(content):
+                    raise ExternalError(
+                        f"the statement log {self.path} is damaged after entry {len(entries)}",
+                        hint="Restore the file from a backup, or move it away to start afresh.",
+                    )
+                # Only a crash in the midst of an append leaves a torn line, and it is the last:
+                # the statement was never acknowledged.
+                self._file.truncate(size)
+                os.fsync(self._file.fileno())
+                break
+            entries.append(entry)
+            size += len(line)
+        return entries, size
+
+    @property
+    def next_sequence(self) -> int:
+        """The number that the next entry gets."""
+        return self.entries[-1].sequence + 1 if self.entries else 1
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
+        line = json.dumps(asdict(entry), ensure_ascii=False).encode() + b"\n"
+        try:
+            written = self._file.write(line)
+            if written != len(line):
+                raise OSError("the disk is full")
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._undo(error) from error
+        self._size += len(line)
+        self.entries.append(entry)
+
+    def _undo(self, error: OSError) -> StreamSQLError:
+        try:
+            self._file.truncate(self._size)
+        except OSError:
+            # The torn line is cut off at the next start.
+            pass
+        return _failed("write", self.path, error)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _decode(line: bytes) -> Entry | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        content: dict[str, Any] = json.loads(line)
+        return Entry(**content)
+    except (ValueError, TypeError):
+        return None
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _failed(action: str, path: Path, error: OSError) -> StreamSQLError:
+    return ExternalError(f"cannot {action} the statement log {path}: {error.strerror or error}")

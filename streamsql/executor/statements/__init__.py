@@ -1,0 +1,81 @@
+"""Executes statements: one handler each, tabled in HANDLERS.
+
+A handler plans its statement, has it take effect and returns its results. Statements that are part
+of the dialect but not run stand in NOT_RUN with what to do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from streamsql import nodes
+from streamsql.errors import InternalError, UnsupportedError
+from streamsql.executor.state import Context
+from streamsql.executor.statements import (
+    assertions,
+    control,
+    definitions,
+    describe,
+    insert,
+    persistent,
+    select,
+    session,
+    show,
+    types,
+)
+from streamsql.results import Result
+
+Handler = Callable[[Any, Context], Iterable[Result]]
+
+HANDLERS: dict[type[nodes.Statement], Handler] = {
+    nodes.CreateSource: definitions.create,
+    nodes.DropSource: definitions.drop,
+    nodes.AlterSource: definitions.alter,
+    nodes.CreateType: types.create,
+    nodes.DropType: types.drop,
+    nodes.CreateAsSelect: persistent.create_as_select,
+    nodes.InsertInto: persistent.insert_into,
+    nodes.InsertValues: insert.insert_values,
+    nodes.SelectQuery: select.select,
+    nodes.Print: select.print_topic,
+    nodes.ControlQuery: control.control,
+    nodes.Show: show.show,
+    nodes.Describe: describe.describe,
+    nodes.DescribeAll: describe.describe_all,
+    nodes.DescribeFunction: describe.describe_function,
+    nodes.Explain: describe.explain,
+    nodes.SetProperty: session.set_property,
+    nodes.UnsetProperty: session.set_property,
+    nodes.DefineVariable: session.define,
+    nodes.UndefineVariable: session.undefine,
+    nodes.RunScript: session.run_script,
+    nodes.AssertTopic: assertions.assert_topic,
+}
+
+_CONNECTORS = "Run Kafka Connect beside streamsql, and CREATE STREAM over its topics."
+_TEST_SCRIPTS = "It is a statement of test scripts."
+
+NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
+    nodes.CreateConnector: ("CREATE CONNECTOR", _CONNECTORS),
+    nodes.DropConnector: ("DROP CONNECTOR", _CONNECTORS),
+    nodes.DescribeConnector: ("DESCRIBE CONNECTOR", _CONNECTORS),
+    nodes.AlterSystem: ("ALTER SYSTEM", "Use SET, which holds for the session."),
+    nodes.AssertSchema: ("ASSERT SCHEMA", "There is no schema registry; use ASSERT TOPIC."),
+    nodes.AssertValues: ("ASSERT VALUES", _TEST_SCRIPTS),
+    nodes.AssertNullValues: ("ASSERT NULL VALUES", _TEST_SCRIPTS),
+    nodes.AssertSource: ("ASSERT STREAM | TABLE", _TEST_SCRIPTS),
+}
+"""Statement class to its name and a hint."""
+
+
+def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
+    """Run a statement; its results as they come. UnsupportedError for one that is not run."""
+    kind = type(statement)
+    if kind in NOT_RUN:
+        name, hint = NOT_RUN[kind]
+        raise UnsupportedError(f"{name} is not supported", hint=hint, span=statement.span)
+    handler = HANDLERS.get(kind)
+    if handler is None:
+        raise InternalError(f"no handler for {kind.__name__}", span=statement.span)
+    yield from handler(statement, context)

@@ -1,0 +1,60 @@
+"""CREATE, DROP and ALTER of streams and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streamsql.errors import StreamSQLError
+from streamsql.executor.state import Context
+from streamsql.executor.topics import create_topic
+from streamsql.nodes import AlterSource, CreateSource, DropSource
+from streamsql.planner.planned import AlterPlan, DropPlan, NothingToDo, SourcePlan
+from streamsql.results import Message, Result, Warning
+
+
+def create(statement: CreateSource, context: Context) -> Iterable[Result]:
+    """CREATE STREAM | TABLE: makes the topic if need be, then the catalog's entry."""
+    state = context.state
+    topics = state.topics()
+    with state.lock:
+        planned = context.plan(statement, topics)
+        if isinstance(planned, NothingToDo):
+            return [Warning(planned.warning)]
+        assert isinstance(planned, SourcePlan)
+        if planned.create_topic:
+            create_topic(state.services.kafka.get(), planned.source)
+        context.commit(statement, planned, topics=topics)
+    done = "replaced" if planned.replaces else "created"
+    return [Message(f"{statement.kind.value.capitalize()} {done}")]
+
+
+def drop(statement: DropSource, context: Context) -> Iterable[Result]:
+    """DROP: ends the query that fills the source, then forgets it, and deletes its topic last."""
+    state = context.state
+    with state.lock:
+        planned = context.plan(statement)
+        if isinstance(planned, NothingToDo):
+            return [Warning(planned.warning)]
+        assert isinstance(planned, DropPlan)
+        context.commit(statement, planned)
+        for query_id in planned.terminate:
+            state.queries.terminate(query_id)
+    topic = planned.source.topic.name
+    results: list[Result] = [
+        Message(f"Source `{planned.source.name}` (topic: {topic}) was dropped.")
+    ]
+    if planned.delete_topic:
+        try:
+            state.services.kafka.get().delete_topic(topic, missing_ok=True)
+        except StreamSQLError as error:
+            results.append(Warning(f"The topic {topic} was not deleted: {error.message}"))
+    return results
+
+
+def alter(statement: AlterSource, context: Context) -> Iterable[Result]:
+    """ALTER .. ADD COLUMN; running queries keep the columns they were made with."""
+    with context.state.lock:
+        planned = context.plan(statement)
+        assert isinstance(planned, AlterPlan)
+        context.commit(statement, planned)
+    return [Message(f"{statement.kind.value.capitalize()} {planned.source.name} altered.")]

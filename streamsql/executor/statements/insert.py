@@ -1,0 +1,58 @@
+"""INSERT INTO .. VALUES: one record, written at once.
+
+Constants are computed here; expressions that only Spark can compute are computed there, one row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from streamsql.errors import InternalError, UserError
+from streamsql.executor.encode import encode_key, encode_value
+from streamsql.executor.kafka import NewRecord
+from streamsql.executor.state import Context
+from streamsql.nodes import InsertValues
+from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
+from streamsql.planner.planned import InsertValuesPlan
+from streamsql.results import Result
+
+
+def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
+    """Returns when Kafka has acknowledged the record; there is nothing to show."""
+    planned = context.plan(statement)
+    assert isinstance(planned, InsertValuesPlan)
+    try:
+        record = _record(planned, context)
+    except UserError as error:
+        error.message = f"Failed to insert values into '{planned.source.name}'. {error.message}"
+        raise
+    context.state.services.kafka.get().produce(planned.source.topic.name, [record])
+    return []
+
+
+def _record(planned: InsertValuesPlan, context: Context) -> NewRecord:
+    expressions = [*planned.expressions, *([planned.rowtime] if planned.rowtime else [])]
+    values = [evaluate_constant(e) for e in expressions]
+    if any(value is NOT_CONSTANT for value in values):
+        from streamsql.executor.spark.constants import evaluate_record
+
+        key, value, rowtime = evaluate_record(context.state.services.spark.get().session, planned)
+    else:
+        cells = dict(zip(planned.columns, values, strict=False))
+        key, value = _encoded(planned, cells)
+        rowtime = values[-1] if planned.rowtime is not None else None
+    if rowtime is None:
+        rowtime = int(time.time() * 1000)
+    if not isinstance(rowtime, int):
+        raise InternalError(f"ROWTIME is not a number of milliseconds: {rowtime!r}")
+    return NewRecord(key, value, rowtime)
+
+
+def _encoded(planned: InsertValuesPlan, cells: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
+    source = planned.source
+    return (
+        encode_key(source.topic, source.schema, cells),
+        encode_value(source.topic, source.schema, cells),
+    )

@@ -1,0 +1,40 @@
+"""SELECT .. EMIT CHANGES and PRINT: results that come for as long as one looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streamsql.errors import UnsupportedError
+from streamsql.executor.print_topic import print_records
+from streamsql.executor.state import Context
+from streamsql.nodes import Print, SelectQuery
+from streamsql.parser import to_sql
+from streamsql.planner.planned import QueryStatementPlan
+from streamsql.results import Result
+
+
+def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
+    """A push query; without EMIT it would be a pull query."""
+    if statement.query.emit is None:
+        raise UnsupportedError(
+            "pull queries are not supported yet",
+            hint="Add EMIT CHANGES to see the rows as they come: SELECT .. EMIT CHANGES;",
+            span=statement.span,
+        )
+    state = context.state
+    planned = context.plan(statement)
+    assert isinstance(planned, QueryStatementPlan)
+    plan = planned.query
+    catalog = state.catalog
+    topics = tuple(catalog.get(name).topic.name for name in plan.reads)
+    properties = dict(context.session.properties)
+    offsets = state.launcher.starting_offsets(topics, properties)
+    sql = to_sql(statement) + ";"
+    return [state.pushes.start(plan, sql, plan.columns, properties, offsets)]
+
+
+def print_topic(statement: Print, context: Context) -> Iterable[Result]:
+    """PRINT: the records of any topic, in formats that are guessed."""
+    context.plan(statement)
+    client = context.state.services.kafka.get()
+    return [print_records(client, statement)]

@@ -1,0 +1,146 @@
+"""SHOW: lists of what there is, in the columns of ksqlDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from streamsql.catalog import Source
+from streamsql.errors import UnsupportedError
+from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
+from streamsql.executor.state import Context
+from streamsql.executor.statements.describe import description
+from streamsql.functions import REGISTRY
+from streamsql.nodes import Show, ShowWhat
+from streamsql.properties import PROPERTIES, get_text
+from streamsql.results import Field, Result, Rows, Text
+from streamsql.schema import Kind
+from streamsql.types import to_sql
+
+
+def show(statement: Show, context: Context) -> Iterable[Result]:
+    """SHOW | LIST what [EXTENDED]."""
+    lister = _LISTS.get(statement.what)
+    if lister is None:
+        raise UnsupportedError(
+            f"SHOW {statement.what.value} is not supported",
+            hint="Connectors are run by Kafka Connect, beside streamsql.",
+            span=statement.span,
+        )
+    return lister(context, statement.extended)
+
+
+def _fields(*names: str) -> tuple[Field, ...]:
+    return tuple(Field(name) for name in names)
+
+
+def _sources(kind: Kind) -> Callable[[Context, bool], Iterable[Result]]:
+    name = f"{kind.value.capitalize()} Name"
+
+    def rows(context: Context, extended: bool) -> Iterable[Result]:
+        sources = sorted(context.state.catalog.of_kind(kind), key=lambda s: s.name)
+        if extended:
+            return [part for s in sources for part in description(s, context, extended=True)]
+        fields = _fields(name, "Kafka Topic", "Key Format", "Value Format", "Windowed")
+        return [Rows(fields, [_source_row(s) for s in sources])]
+
+    return rows
+
+
+def _source_row(source: Source) -> tuple[object, ...]:
+    topic = source.topic
+    return (
+        source.name,
+        topic.name,
+        topic.key_format.name,
+        topic.value_format.name,
+        source.is_windowed,
+    )
+
+
+def _topics(everything: bool) -> Callable[[Context, bool], Iterable[Result]]:
+    def rows(context: Context, extended: bool) -> Iterable[Result]:
+        client = context.state.services.kafka.get()
+        hidden = () if everything else (PUSH_TOPIC_PREFIX, PROCESSING_LOG_TOPIC)
+        names = [n for n in client.topics() if not n.startswith(hidden or ("\0",))]
+        found = [info for name in names if (info := client.describe(name)) is not None]
+        plain = [(t.name, t.partitions, t.replicas) for t in found]
+        fields = _fields("Kafka Topic", "Partitions", "Partition Replicas")
+        if not extended:
+            return [Rows(fields, plain)]
+        records = []
+        for row in plain:
+            ends, begins = client.end_offsets(row[0]), client.begin_offsets(row[0])
+            count = sum(end - begins.get(p, 0) for p, end in ends.items())
+            settings = next(t.config for t in found if t.name == row[0])
+            text = ", ".join(f"{k}={v}" for k, v in settings.items())
+            records.append((*row, count, text))
+        return [Rows((*fields, *_fields("Offsets", "Settings")), records)]
+
+    return rows
+
+
+def _queries(context: Context, extended: bool) -> Iterable[Result]:
+    state = context.state
+    infos = [*state.queries.infos(), *state.pushes.infos()]
+    if extended:
+        lines = []
+        for q in infos:
+            lines += [f"ID: {q.id}", f"  Type: {q.kind}", f"  State: {q.state.value}"]
+            lines += [f"  Mode: {q.mode} ({q.reason})", f"  Lag: {_lag(q.lag)}"]
+            lines += [f"  Sink: {q.sink or '-'}", f"  Statement: {q.sql}"]
+            lines += [f"  Error: {q.error}"] if q.error else []
+        return [Text("\n".join(lines) or "There are no queries.")]
+    fields = _fields(
+        "Query ID", "Query Type", "Status", "Mode", "Lag", "Sink Name", "Remark", "Query String"
+    )
+    rows = [
+        (q.id, q.kind, q.state.value, q.mode, q.lag, q.sink, _remark(q.error, q.reason), q.sql)
+        for q in infos
+    ]
+    return [Rows(fields, rows)]
+
+
+def _lag(lag: int | None) -> str:
+    return "unknown" if lag is None else f"{lag} record{'' if lag == 1 else 's'}"
+
+
+def _remark(error: str | None, reason: str) -> str:
+    return error.splitlines()[0] if error else reason
+
+
+def _functions(context: Context, extended: bool) -> Iterable[Result]:
+    rows = [(f.name, f.type, f.category, f.doc) for f in REGISTRY]
+    return [Rows(_fields("Function Name", "Type", "Category", "Description"), rows)]
+
+
+def _types(context: Context, extended: bool) -> Iterable[Result]:
+    found = sorted(context.state.catalog.types.items())
+    return [Rows(_fields("Type Name", "Schema"), [(n, to_sql(t)) for n, t in found])]
+
+
+def _properties(context: Context, extended: bool) -> Iterable[Result]:
+    overrides = context.session.properties
+    rows = [
+        (name, overrides.get(name), get_text(overrides, name), definition.doc)
+        for name, definition in sorted(PROPERTIES.items())
+    ]
+    fields = _fields("Property", "Default override", "Effective Value", "Description")
+    return [Rows(fields, rows)]
+
+
+def _variables(context: Context, extended: bool) -> Iterable[Result]:
+    rows = sorted(context.session.variables.items())
+    return [Rows(_fields("Variable Name", "Value"), rows)]
+
+
+_LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
+    ShowWhat.STREAMS: _sources(Kind.STREAM),
+    ShowWhat.TABLES: _sources(Kind.TABLE),
+    ShowWhat.TOPICS: _topics(everything=False),
+    ShowWhat.ALL_TOPICS: _topics(everything=True),
+    ShowWhat.QUERIES: _queries,
+    ShowWhat.FUNCTIONS: _functions,
+    ShowWhat.TYPES: _types,
+    ShowWhat.PROPERTIES: _properties,
+    ShowWhat.VARIABLES: _variables,
+}

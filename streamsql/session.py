@@ -1,0 +1,13 @@
+"""What belongs to one user at work: the properties of SET and the variables of DEFINE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Session:
+    """Properties by their canonical names; variables by upper-case names, as DEFINE stores them."""
+
+    properties: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)

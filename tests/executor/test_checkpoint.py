@@ -1,0 +1,44 @@
+"""Positions read from the files of a Spark checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamsql.executor.checkpoint import committed, parse_offsets, remove
+
+OFFSETS = 'v1\n{"batchWatermarkMs":0,"conf":{"a":"b"}}\n{"in":{"0":5,"1":7}}\n'
+
+
+def batch(checkpoint: Path, number: int, offsets: str, *, done: bool = True) -> None:
+    for name in ("offsets", "commits"):
+        (checkpoint / name).mkdir(parents=True, exist_ok=True)
+    (checkpoint / "offsets" / str(number)).write_text(offsets)
+    if done:
+        (checkpoint / "commits" / str(number)).write_text("v1\n{}")
+
+
+def test_offsets_of_a_source() -> None:
+    assert parse_offsets(OFFSETS) == {"in": {0: 5, 1: 7}}
+
+
+def test_of_two_sources_on_one_topic_the_slower_counts() -> None:
+    assert parse_offsets(OFFSETS + '{"in":{"0":3,"1":9},"other":{"0":1}}\n') == {
+        "in": {0: 3, 1: 7},
+        "other": {0: 1},
+    }
+
+
+def test_only_committed_batches_count(tmp_path: Path) -> None:
+    assert committed(tmp_path) is None
+    batch(tmp_path, 9, OFFSETS)
+    batch(tmp_path, 10, OFFSETS.replace("5", "6"))
+    batch(tmp_path, 11, OFFSETS.replace("5", "8"), done=False)
+    assert committed(tmp_path) == {"in": {0: 6, 1: 7}}
+
+
+def test_remove(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "Q"
+    batch(checkpoint, 0, OFFSETS)
+    remove(checkpoint)
+    remove(checkpoint)
+    assert not checkpoint.exists()

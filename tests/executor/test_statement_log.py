@@ -1,0 +1,80 @@
+"""The statement log survives whatever a crash may leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamsql.errors import ExternalError
+from streamsql.executor.statement_log import Entry, StatementLog
+
+
+def entry(sequence: int, sql: str = "SHOW STREAMS;") -> Entry:
+    return Entry(
+        sequence,
+        sql,
+        {"processing.mode": "auto"},
+        "CSAS_X_1",
+        {"t": [2, 1], "missing": None},
+        {"t": {"0": 5}},
+        "0.1.0",
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "statements.log"
+
+
+def written(path: Path, count: int) -> list[Entry]:
+    log = StatementLog(path)
+    for _ in range(count):
+        log.append(entry(log.next_sequence, f"DEFINE x = 'ä{log.next_sequence}';"))
+    log.close()
+    return log.entries
+
+
+def test_entries_come_back_as_they_were(path: Path) -> None:
+    entries = written(path, 3)
+    log = StatementLog(path)
+    assert log.entries == entries
+    assert [e.sequence for e in log.entries] == [1, 2, 3]
+    assert log.next_sequence == 4
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 60])
+def test_a_torn_last_line_is_cut_off(path: Path, cut: int) -> None:
+    entries = written(path, 3)
+    content = path.read_bytes()
+    path.write_bytes(content[:-cut])
+    log = StatementLog(path)
+    assert log.entries == entries[:2]
+    log.append(entry(log.next_sequence))
+    log.close()
+    assert [e.sequence for e in StatementLog(path).entries] == [1, 2, 3]
+    assert path.read_bytes().count(b"\n") == 3
+
+
+def test_every_prefix_of_the_file_opens(path: Path) -> None:
+    written(path, 2)
+    content = path.read_bytes()
+    first = content.index(b"\n") + 1
+    for size in range(len(content) + 1):
+        path.write_bytes(content[:size])
+        log = StatementLog(path)
+        log.close()
+        assert len(log.entries) == (2 if size == len(content) else 1 if size >= first else 0)
+
+
+def test_damage_in_the_middle_is_an_error(path: Path) -> None:
+    written(path, 3)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{broken\n" + lines[2])
+    with pytest.raises(ExternalError, match="damaged after entry 1"):
+        StatementLog(path)
+
+
+def test_a_log_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ExternalError, match="cannot read the statement log"):
+        StatementLog(tmp_path)
