@@ -1,7 +1,95 @@
-"""The `streamsql` command."""
+"""The `streamsql` command: finds the handler, and turns errors into messages and exit codes.
+
+Exit codes: 0 done; 1 the user's error; 2 Kafka, Spark or a file failed; 3 a bug; 130 interrupted.
+Handlers are imported when they are called: a check must not wait for what only the shell needs.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from types import FrameType
 
-def main() -> int:
-    raise NotImplementedError
+from cli.options import build_parser
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line (without the program's name), and its exit code."""
+    args = build_parser().parse_args(argv)
+    if args.version:
+        print(version_line())
+        return 0
+    if args.execute is not None:
+        args.handler = "cli.scripts:execute"
+    return guarded(_handler(args.handler), args)
+
+
+Handler = Callable[[argparse.Namespace], int]
+
+
+def _handler(name: str) -> Handler:
+    module, _, function = name.partition(":")
+
+    def call(args: argparse.Namespace) -> int:
+        handler: Handler = getattr(import_module(module), function)
+        return handler(args)
+
+    return call
+
+
+def guarded(handler: Handler, args: argparse.Namespace) -> int:
+    """Call a handler; whatever it raises becomes a message and an exit code."""
+    from streamsql.errors import InternalError, StreamSQLError
+
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        return handler(args)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone: nothing is left to be said, nor flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except StreamSQLError as error:
+        failure = error
+    except Exception as error:
+        failure = InternalError(
+            f"{type(error).__name__}: {error}",
+            hint="Run it again with --debug to see where it comes from, and report it.",
+        )
+        failure.__cause__ = error
+    return report(failure, debug=args.debug)
+
+
+def report(error: Exception, *, debug: bool) -> int:
+    """Show an error on standard error, with its origin if `debug`, and its exit code."""
+    from cli.render import Renderer
+    from streamsql.errors import StreamSQLError
+
+    assert isinstance(error, StreamSQLError)
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    Renderer(out=sys.stderr).error(error)
+    return error.exit_code
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def version_line() -> str:
+    from importlib.metadata import version
+
+    return f"streamsql {version('streamsql')}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

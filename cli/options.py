@@ -1,0 +1,177 @@
+"""The command line's words: commands, options and their help. Imports nothing of the engine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+EPILOG = """\
+examples:
+  streamsql                                    the shell
+  streamsql -e "SHOW STREAMS;"                 a statement
+  streamsql run pipeline.sql                   run a file's queries until Ctrl-C
+  streamsql check pipeline.sql                 find its errors, without running anything
+  streamsql load trips.csv --topic trips       a file into a topic
+"""
+
+_KEY_HELP = "key column(s), each COL or COL:TYPE (types: STRING, INT, BIGINT, DOUBLE)"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="streamsql",
+        description="SQL over streams: continuous queries on Kafka. Without a command: the shell.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.add_argument(
+        "-e", "--execute", metavar="SQL", action="append", help="run the statements and exit"
+    )
+    _common(parser, top=True)
+    parser.set_defaults(handler="cli.shell:command", command=None)
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    _run(commands)
+    _check(commands)
+    _kafka(commands)
+    _load(commands)
+    _datagen(commands)
+    return parser
+
+
+Commands = argparse._SubParsersAction  # its only name
+
+
+def _common(parser: argparse.ArgumentParser, *, top: bool = False) -> None:
+    """Options of every command; they may stand before or after the command's name."""
+    group = parser.add_argument_group("common options")
+
+    def add(*names: str, default: object = None, **settings: object) -> None:
+        chosen = default if top else argparse.SUPPRESS
+        group.add_argument(*names, default=chosen, **settings)  # type: ignore[arg-type]
+
+    add("--data", metavar="DIR", help="the data folder: statements, state, embedded Kafka")
+    add(
+        "--bootstrap-servers",
+        metavar="HOST:PORT,..",
+        help="a Kafka cluster (default: an embedded broker)",
+    )
+    add("--master", metavar="URL", help="Spark's master (default: local)")
+    add(
+        "-d",
+        "--define",
+        metavar="NAME=VALUE",
+        action="append",
+        help="a variable for ${NAME} in statements; may be repeated",
+    )
+    add(
+        "--property",
+        metavar="NAME=VALUE",
+        action="append",
+        help="a property, as SET does; may be repeated",
+    )
+    add("--output", choices=("table", "json", "csv"), help="how results are shown")
+    add("--debug", action="store_true", default=False, help="show where an error comes from")
+
+
+def _add(
+    commands: Commands[argparse.ArgumentParser], name: str, help: str, handler: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def _run(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "run",
+        "Run the statements of files and keep their queries running until Ctrl-C.",
+        "cli.scripts:run_files",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a .sql file; - is standard input")
+    parser.add_argument(
+        "--until-caught-up",
+        action="store_true",
+        help="end when everything that was in the topics at the start has been processed",
+    )
+    _common(parser)
+
+
+def _check(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "check",
+        "Parse and plan the statements of files, and report all errors. Runs nothing.",
+        "cli.check:command",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a .sql file; - is standard input")
+    _common(parser)
+
+
+def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands, "kafka", "The embedded Kafka broker of the data folder.", "cli.kafka:command"
+    )
+    parser.add_argument("action", choices=("start", "stop", "status"))
+    _common(parser)
+
+
+def _load(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(commands, "load", "Load a file into a topic.", "cli.data:load_command")
+    parser.add_argument(
+        "file", metavar="FILE", help=".csv, .json(l) or .parquet (also .gz, .zip); - is stdin"
+    )
+    parser.add_argument("--topic", required=True, help="created if there is none")
+    parser.add_argument("--key", metavar="COL,..", help=_KEY_HELP)
+    parser.add_argument("--key-format", type=str.upper, choices=("KAFKA", "JSON", "DELIMITED"))
+    parser.add_argument("--timestamp", metavar="COL", help="the column with the event time")
+    parser.add_argument(
+        "--timestamp-format",
+        metavar="PATTERN",
+        help="such as 'yyyy-MM-dd HH:mm:ss' (default: ISO 8601 or milliseconds)",
+    )
+    parser.add_argument("--format", type=str.upper, choices=("JSON", "DELIMITED"), default="JSON")
+    parser.add_argument("--input-format", choices=("csv", "json", "parquet"))
+    parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
+    parser.add_argument("--rate", type=_positive, metavar="N", help="records a second")
+    parser.add_argument("--limit", type=_positive, metavar="N", help="records at most")
+    _common(parser)
+
+
+def _datagen(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands, "datagen", "Write made-up records into a topic.", "cli.data:datagen_command"
+    )
+    parser.add_argument("--schema", required=True, choices=("users", "pageviews", "orders"))
+    parser.add_argument("--topic", help="default: the schema's name")
+    parser.add_argument("--rate", type=_positive, default=10, metavar="N", help="records a second")
+    parser.add_argument("--count", type=_positive, metavar="N", help="default: until Ctrl-C")
+    parser.add_argument("--seed", type=int, metavar="N", help="the same records every time")
+    parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
+    _common(parser)
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text.replace("_", ""))
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def assignments(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`NAME=VALUE` options as a dictionary; ConfigError for one without `=`."""
+    from streamsql.errors import ConfigError
+
+    pairs = {}
+    for text in given or ():
+        name, separator, value = text.partition("=")
+        if not separator or not name.strip():
+            raise ConfigError(f"{option} {text}: expected NAME=VALUE")
+        pairs[name.strip()] = value
+    return pairs
