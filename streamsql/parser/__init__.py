@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamsql.parser.complete import expected_keywords, tokens
 from streamsql.parser.generate import to_sql
 from streamsql.parser.keywords import KEYWORDS, RESERVED
 from streamsql.parser.script import (
@@ -17,6 +18,7 @@ from streamsql.parser.script import (
 __all__ = [
     "KEYWORDS",
     "RESERVED",
+    "expected_keywords",
     "is_complete",
     "parse",
     "parse_each",
@@ -25,4 +27,5 @@ __all__ = [
     "parse_type",
     "split",
     "to_sql",
+    "tokens",
 ]

@@ -146,7 +146,8 @@ class DefinitionBuilder:
     def column_definition(
         self, span: Span, name: str, type: SQLType, role: tuple[ColumnRole, str | None] | None
     ) -> ColumnDefinition:
-        return ColumnDefinition(name, type, *(role or ()), span=span)
+        what, header = role or (ColumnRole.VALUE, None)
+        return ColumnDefinition(name, type, what, header, span)
 
     def key_role(self, span: Span) -> tuple[ColumnRole, str | None]:
         return ColumnRole.KEY, None

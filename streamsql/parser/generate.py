@@ -12,6 +12,7 @@ from streamsql import nodes as n
 from streamsql.errors import InternalError
 from streamsql.nodes import ColumnRole, Duration
 from streamsql.parser.generate_expression import (
+    PRIMARY,
     VALUE,
     expression_sql,
     name,
@@ -35,7 +36,8 @@ def _expression(node: Expr) -> str:
     return expression_sql(node)
 
 
-def _words(*parts: str | bool | None) -> str:
+def _words(*parts: object) -> str:
+    """The texts among the parts; what is absent (None, False, ()) leaves nothing."""
     return " ".join(part for part in parts if isinstance(part, str) and part)
 
 
@@ -129,7 +131,7 @@ def _select_all(node: n.SelectAll) -> str:
 
 @to_sql.register
 def _select_struct(node: n.SelectStruct) -> str:
-    from_ = expression_sql(node.expression, at_least=9)
+    from_ = expression_sql(node.expression, PRIMARY)
     return f"{from_}->*"
 
 

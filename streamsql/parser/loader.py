@@ -60,7 +60,8 @@ def _compile(transformer: object) -> Lark:
 def _read(path: Path, transformer: object) -> Lark | None:
     try:
         saved = pickle.loads(path.read_bytes())
-        lark: Lark = Lark._load_from_dict(saved["data"], saved["memo"], transformer=transformer)
+        restore: Any = Lark._load_from_dict
+        lark: Lark = restore(saved["data"], saved["memo"], transformer=transformer)
         return lark
     # Unpickling something else than what we wrote can fail in any way.
     except Exception:

@@ -22,7 +22,7 @@ from streamsql.parser.context import resolve_words
 from streamsql.parser.items import Builders
 from streamsql.parser.lexer import Lines, lex
 from streamsql.parser.loader import load
-from streamsql.parser.syntax_errors import lexical_error, syntax_error
+from streamsql.parser.syntax_errors import syntax_error
 from streamsql.parser.variables import substitute
 from streamsql.types import SQLType
 
@@ -113,7 +113,7 @@ def _extent(tokens: list[Token]) -> tuple[int, int]:
 def _parse_statement(
     tokens: list[Token], sql: str, lines: Lines, variables: Mapping[str, str] | None
 ) -> Statement:
-    statement: Statement = run(tokens, "statement", sql, lines, variables)
+    statement: Statement = run(tokens, "statement", lines, variables)
     return _with_text(statement, sql)
 
 
@@ -129,7 +129,7 @@ def _with_text(statement: Statement, sql: str) -> Statement:
 def _parse_whole(text: str, start: str) -> Any:
     lines = Lines(text)
     try:
-        return run(lex(text, lines=lines), start, text, lines, None)
+        return run(lex(text, lines=lines), start, lines, None)
     except ParseError as error:
         raise _located(error, text) from None
 
@@ -142,20 +142,18 @@ def _located(error: ParseError, sql: str) -> ParseError:
 def run(
     tokens: list[Token],
     start: str,
-    sql: str,
     lines: Lines,
     variables: Mapping[str, str] | None,
 ) -> Any:
     """Parses one statement's tokens from the rule `start` and returns what was built."""
-    if error := lexical_error(tokens, lines):
-        raise error
     tokens = resolve_words(substitute(tokens, variables))
     lark = load(BUILDERS)
-    parser = lark.parse_interactive("", start=start)
+    parser: Any = lark.parse_interactive("", start=start)
     try:
         for token in tokens:
             parser.feed_token(token)
         item = parser.feed_eof()
-    except UnexpectedToken as unexpected:
-        raise syntax_error(lark, start, tokens, unexpected.token, sql, lines) from None
+    except UnexpectedToken:
+        end = tokens[-1].end_pos or 0 if tokens else 0
+        raise syntax_error(lark, start, tokens, lines, end) from None
     return item.value

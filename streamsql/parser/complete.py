@@ -1,0 +1,59 @@
+"""What the shell asks about half-written text: pieces to colour, and keywords that may follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamsql import types
+from streamsql.parser.context import resolve_words
+from streamsql.parser.keywords import KEYWORDS
+from streamsql.parser.lexer import lex, lexemes
+from streamsql.parser.loader import load
+from streamsql.parser.lookahead import read
+from streamsql.parser.script import BUILDERS
+
+_KINDS = {
+    "COMMENT": "comment",
+    "UNCLOSED_COMMENT": "comment",
+    "TEXT_LITERAL": "string",
+    "UNCLOSED_TEXT": "string",
+    "QUOTED": "name",
+    "UNCLOSED_NAME": "name",
+    "DIGIT_WORD": "name",
+    "DOUBLE_LITERAL": "number",
+    "DECIMAL_LITERAL": "number",
+    "INTEGER_LITERAL": "number",
+    "ESCAPED_VARIABLE": "variable",
+    "VARIABLE": "variable",
+    "SYMBOL": "operator",
+    "ILLEGAL": "error",
+}
+_UNCLOSED = frozenset({"UNCLOSED_TEXT", "UNCLOSED_NAME", "UNCLOSED_COMMENT"})
+
+
+def tokens(text: str) -> Iterator[tuple[str, str, int]]:
+    """(kind, text, start) of every piece but blanks; text need not be complete. The kinds:
+    keyword, type, name, string, number, operator, comment, variable, error."""
+    for kind, written, start in lexemes(text):
+        if kind == "WORD":
+            yield _word_kind(written.upper()), written, start
+        elif kind != "SPACE":
+            yield _KINDS[kind], written, start
+
+
+def _word_kind(word: str) -> str:
+    if word in KEYWORDS:
+        return "keyword"
+    return "type" if word in types.PRIMITIVES else "name"
+
+
+def expected_keywords(prefix_text: str) -> set[str]:
+    """The keywords (and names of types, where one is due) that may follow the text's last
+    statement; none inside a string or comment, or after an error."""
+    prefix = lex(prefix_text)
+    if prefix and prefix[-1].type in _UNCLOSED:
+        return set()
+    begin = max((i + 1 for i, t in enumerate(prefix) if t.type == "SEMICOLON"), default=0)
+    statement = resolve_words(prefix[begin:])
+    position, count = read(load(BUILDERS), "statement", statement)
+    return set(position.words) if count == len(statement) else set()
