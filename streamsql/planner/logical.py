@@ -247,6 +247,10 @@ class QueryPlan:
     reads: tuple[str, ...]
     """Names of the sources it reads."""
     query_id: str | None = None
+    columns: tuple[str, ...] = ()
+    """The names of the result's columns in the order of the SELECT (a schema has keys first)."""
+    unoptimized: LogicalPlan | None = None
+    """The plan before the rules, for EXPLAIN VERBOSE."""
 
     @property
     def schema(self) -> Schema:

@@ -1,0 +1,44 @@
+"""Custom types (CREATE TYPE): references to them are replaced by what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamsql.errors import BindError, Span, did_you_mean
+from streamsql.types import (
+    PRIMITIVES,
+    SQLType,
+    array,
+    custom_name,
+    element_type,
+    fields,
+    is_array,
+    is_custom,
+    is_map,
+    is_struct,
+    key_type,
+    map_,
+    struct,
+)
+
+
+def resolve_type(t: SQLType, types: Mapping[str, SQLType], span: Span | None = None) -> SQLType:
+    """The type with every custom name inside replaced; BindError for one that is unknown."""
+    if is_custom(t):
+        name = custom_name(t)
+        if name not in types:
+            raise BindError(
+                f"Cannot resolve unknown type: {name}",
+                hint=did_you_mean(name, (*types, *PRIMITIVES)) or "SHOW TYPES lists custom types.",
+                span=span,
+            )
+        return types[name]
+    if is_array(t):
+        return array(resolve_type(element_type(t), types, span))
+    if is_map(t):
+        return map_(
+            resolve_type(key_type(t), types, span), resolve_type(element_type(t), types, span)
+        )
+    if is_struct(t):
+        return struct([(name, resolve_type(kind, types, span)) for name, kind in fields(t)])
+    return t

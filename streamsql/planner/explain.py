@@ -1,0 +1,210 @@
+"""A query plan as text: the same for the same statement, without ids of objects or addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+from streamsql.catalog import Source
+from streamsql.errors import InternalError
+from streamsql.nodes import Duration, Emit, Window
+from streamsql.planner.logical import (
+    Aggregate,
+    Filter,
+    FlatMap,
+    Limit,
+    LogicalPlan,
+    Named,
+    Project,
+    QueryPlan,
+    Repartition,
+    Scan,
+    Sink,
+)
+from streamsql.planner.modes import operators
+from streamsql.planner.rules import optimize
+from streamsql.planner.text import expression_text
+from streamsql.planner.windows import text as duration_text
+from streamsql.schema import FormatSpec, KeyWindow, Topic, WindowType
+from streamsql.types import quote
+
+
+def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
+    """Mode, state and operators; verbose: the operators after each rule that changed them."""
+    name = f"Query {plan.query_id}" if plan.query_id else "Push query"
+    lines = [
+        f"{name}: {plan.root.kind.value}, EMIT {plan.emit.value}",
+        f"Mode: {plan.mode.mode.value}, because {plan.mode.reason}",
+        *state_lines(plan.root),
+        "",
+    ]
+    if not verbose:
+        return "\n".join([*lines, *tree_lines(plan.root)])
+    start = plan.unoptimized or plan.root
+    lines += ["Before the rules:", *_indented(tree_lines(start))]
+    for step in optimize(start).steps:
+        lines += [f"After {step.rule}:", *_indented(tree_lines(step.plan))]
+    if start == plan.root:
+        lines.append("No rule changed it.")
+    return "\n".join(lines)
+
+
+def tree_lines(plan: LogicalPlan) -> list[str]:
+    """An operator a line, its inputs indented below; schemas under those that make columns."""
+    lines = [operator_line(plan)]
+    if isinstance(plan, (Project, Scan)):
+        lines.append(f"  columns: {plan.source.schema if isinstance(plan, Scan) else plan.schema}")
+    for source in plan.inputs:
+        lines.extend(_indented(tree_lines(source)))
+    return lines
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+# -- operators -----------------------------------------------------------------------------------
+
+
+@singledispatch
+def operator_line(plan: LogicalPlan) -> str:
+    """What one operator does."""
+    raise InternalError(f"no text for {type(plan).__name__}")
+
+
+@operator_line.register
+def _scan(plan: Scan) -> str:
+    alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
+    return f"Scan {plan.kind.value} {quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
+
+
+@operator_line.register
+def _filter(plan: Filter) -> str:
+    return f"Filter {plan.clause} {expression_text(plan.condition)}"
+
+
+@operator_line.register
+def _project(plan: Project) -> str:
+    key = _named_list(plan.key) if plan.key else "none"
+    return f"Project key: {key}; value: {_named_list(plan.value)}"
+
+
+@operator_line.register
+def _flat_map(plan: FlatMap) -> str:
+    return f"FlatMap {_named_list(plan.functions)}"
+
+
+@operator_line.register
+def _repartition(plan: Repartition) -> str:
+    return f"Repartition by {_named_list(plan.keys) if plan.keys else 'no key'}"
+
+
+@operator_line.register
+def _aggregate(plan: Aggregate) -> str:
+    window = f" {window_text(plan.window)}" if plan.window else ""
+    keys = _named_list(plan.keys) if plan.keys else "all rows"
+    final = ", final results only" if plan.emit is Emit.FINAL else ""
+    return f"Aggregate{window} by {keys}: {_named_list(plan.aggregates)}{final}"
+
+
+@operator_line.register
+def _limit(plan: Limit) -> str:
+    return f"Limit {plan.count}"
+
+
+@operator_line.register
+def _sink(plan: Sink) -> str:
+    return f"Sink {plan.target.kind.value} {quote(plan.target.name)}: {topic_text(plan.target)}"
+
+
+def _named_list(items: Sequence[Named]) -> str:
+    return ", ".join(_named(item) for item in items)
+
+
+def _named(item: Named) -> str:
+    text = expression_text(item.expression)
+    name = quote(item.name)
+    return text if text in (name, item.name) else f"{text} AS {name}"
+
+
+# -- topics and windows --------------------------------------------------------------------------
+
+
+def topic_text(source: Source) -> str:
+    """A source's topic, formats, window and time column."""
+    topic = source.topic
+    parts = [f"topic {topic.name}", f"key {_format(topic.key_format)}{_key_window(topic)}"]
+    parts.append(f"value {_format(topic.value_format)}")
+    if topic.partitions is not None:
+        parts.append(f"{topic.partitions} partition{'' if topic.partitions == 1 else 's'}")
+    if source.timestamp is not None:
+        pattern = f" in {source.timestamp.format}" if source.timestamp.format else ""
+        parts.append(f"time from {quote(source.timestamp.name)}{pattern}")
+    return ", ".join(parts)
+
+
+def _format(spec: FormatSpec) -> str:
+    options = ", ".join(f"{name} {value!r}" for name, value in sorted(spec.properties.items()))
+    return f"{spec.name} ({options})" if options else spec.name
+
+
+def _key_window(topic: Topic) -> str:
+    return f" windowed by {key_window_text(topic.window)}" if topic.window else ""
+
+
+def key_window_text(window: KeyWindow) -> str:
+    """`TUMBLING 60000 ms`, `SESSION`."""
+    size = f" {window.size_ms} ms" if window.size_ms is not None else ""
+    return window.type.value + size
+
+
+def window_text(window: Window) -> str:
+    """The window with its grace and retention."""
+    advance = f" ADVANCE BY {duration_text(window.advance)}" if window.advance else ""
+    rest = f"{_option('GRACE', window.grace)}{_option('RETENTION', window.retention)}"
+    return f"{window.type.value} {duration_text(window.size)}{advance}{rest}"
+
+
+def _option(name: str, value: Duration | None) -> str:
+    return "" if value is None else f" {name} {duration_text(value)}"
+
+
+# -- state ---------------------------------------------------------------------------------------
+
+
+def state_lines(root: LogicalPlan) -> list[str]:
+    """What the query keeps between records, and what makes that grow."""
+    lines = [
+        text
+        for operator in operators(root)
+        if isinstance(operator, Aggregate)
+        for text in _aggregate_state(operator)
+    ]
+    return lines or ["State: none"]
+
+
+def _aggregate_state(plan: Aggregate) -> list[str]:
+    keys = ", ".join(quote(key.name) for key in plan.keys)
+    if plan.window is None:
+        per = f"one entry per {keys}" if keys else "one entry"
+        growth = "grows with the number of distinct keys" if keys else "does not grow"
+    else:
+        per = f"one entry per {keys} and window{_overlap(plan.window)}"
+        grace = duration_text(plan.window.grace) if plan.window.grace else "no time"
+        growth = f"a window is dropped {grace} after its end"
+    lines = [f"State: {per}; {growth}"]
+    growing = [c.expression.name for c in plan.aggregates if _grows(c.expression.name)]
+    if growing:
+        lines.append(f"  an entry grows with its rows: {', '.join(dict.fromkeys(growing))}")
+    return lines
+
+
+def _overlap(window: Window) -> str:
+    if window.type is not WindowType.HOPPING or window.advance is None:
+        return ""
+    return f" ({-(-window.size.ms // window.advance.ms)} windows a row)"
+
+
+def _grows(name: str) -> bool:
+    """Whether an aggregate keeps the values of its rows and not only a result of fixed size."""
+    return name.startswith("COLLECT_") or name in ("COUNT_DISTINCT", "HISTOGRAM")

@@ -1,0 +1,46 @@
+"""Real time or micro-batch: how a query runs once it has caught up, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from streamsql.errors import ConfigError
+from streamsql.nodes import Emit
+from streamsql.planner.bind import aggregate_function
+from streamsql.planner.logical import Aggregate, LogicalPlan, Mode, ModeDecision
+from streamsql.properties import PROCESSING_MODE, get_text
+
+
+def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
+    """The mode; ConfigError where the session asks for real time and the query cannot have it."""
+    wanted = get_text(properties, PROCESSING_MODE)
+    obstacle = next(_obstacles(root, emit), None)
+    if obstacle is not None and wanted == "realtime":
+        raise ConfigError(
+            f"The query cannot run in real time: {obstacle}",
+            hint=f"SET '{PROCESSING_MODE}'='auto' lets it run in micro-batches.",
+        )
+    if obstacle is not None:
+        return ModeDecision(Mode.MICRO_BATCH, obstacle)
+    if wanted == "microbatch":
+        return ModeDecision(Mode.MICRO_BATCH, f"'{PROCESSING_MODE}' is set to microbatch")
+    return ModeDecision(Mode.REAL_TIME, "all its operators run in Real-Time Mode")
+
+
+def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
+    """Why Spark's Real-Time Mode does not run the plan."""
+    if emit is Emit.FINAL:
+        yield "EMIT FINAL writes a window once it is closed, which real time does not know"
+    for operator in operators(root):
+        if isinstance(operator, Aggregate):
+            for call in operator.aggregates:
+                function = aggregate_function(call.expression)
+                if not function.real_time:
+                    yield f"the aggregate function {function.name} needs micro-batches"
+
+
+def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:
+    """All operators, the root first."""
+    yield root
+    for operator in root.inputs:
+        yield from operators(operator)

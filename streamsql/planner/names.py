@@ -1,0 +1,51 @@
+"""The names of columns that a statement leaves unnamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from streamsql.nodes import Expression
+
+GENERATED_PREFIX = "KSQL_COL_"
+AGGREGATE_PREFIX = "KSQL_AGG_VARIABLE_"
+
+
+class NameGenerator:
+    """Generates names in the order it is asked, never one of those taken."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._next = 0
+
+    def name_for(self, expression: Expression) -> str:
+        """A column's own name, a struct field's name (`_1`, .. when taken), else KSQL_COL_<n>."""
+        if isinstance(expression, exp.Column):
+            return expression.name
+        if isinstance(expression, exp.Dot):
+            return self._unique(expression.expression.name)
+        return self._numbered(GENERATED_PREFIX)
+
+    def generated(self) -> str:
+        """The next KSQL_COL_<n>."""
+        return self._numbered(GENERATED_PREFIX)
+
+    def aggregate(self) -> str:
+        """The next KSQL_AGG_VARIABLE_<n>."""
+        return self._numbered(AGGREGATE_PREFIX)
+
+    def _numbered(self, prefix: str) -> str:
+        while (name := f"{prefix}{self._next}") in self._taken:
+            self._next += 1
+        self._next += 1
+        self._taken.add(name)
+        return name
+
+    def _unique(self, base: str) -> str:
+        name, number = base, 0
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name)
+        return name

@@ -1,0 +1,96 @@
+"""PARTITION BY: a stream with another key, or none."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from streamsql.errors import PlanError
+from streamsql.nodes import Expression, Query
+from streamsql.planner.bind import aggregates_in, bind, reference, table_functions_in
+from streamsql.planner.logical import LogicalPlan, Named, Project, Repartition, Scan
+from streamsql.planner.names import NameGenerator
+from streamsql.planner.projection import Keys, Selected, check_stored, divide, project
+from streamsql.planner.scope import Scope
+from streamsql.planner.select_items import Item, column_items, select_items
+from streamsql.planner.spans import span_of
+from streamsql.planner.table_functions import check_table_functions, flat_map
+from streamsql.schema import Kind
+from streamsql.types import quote
+
+
+def build_partitioning(
+    query: Query, scope: Scope, scan: Scan, source: LogicalPlan, sink: str | None
+) -> tuple[Project, tuple[str, ...]]:
+    """The plan of a query with PARTITION BY, and its columns in the order of the SELECT."""
+    _check_source(query, scan)
+    expressions = _partition_expressions(query, scope)
+    names = NameGenerator(column.name for column in scope.schema)
+    by = tuple(Named(names.name_for(e), e) for e in expressions)
+    repartitioned = Repartition(source, by)
+    star = _star(scan, scope, by)
+    items = select_items(query, scope, star, persistent=sink is not None)
+    check_table_functions(items, scan.kind)
+    keys = Keys(expressions, "partitioning expression", scope.alias)
+    selected = divide(items, keys)
+    if sink is not None:
+        check_stored(selected, keys, sink, query.span)
+    selected = _over_new_keys(selected, by)
+    flattened, selected = flat_map(repartitioned, selected)
+    return project(flattened, selected), tuple(item.name for item in items)
+
+
+def _check_source(query: Query, scan: Scan) -> None:
+    span = span_of(query.partition_by[0])
+    if scan.kind is Kind.TABLE:
+        raise PlanError(
+            f"PARTITION BY is only supported on streams: {quote(scan.source.name)} is a table.",
+            hint="A table's key is what identifies its rows; use GROUP BY to aggregate over "
+            "another key.",
+            span=span,
+        )
+    if scan.source.is_windowed:
+        raise PlanError(
+            "Implicit repartitioning of windowed sources is not supported.",
+            detail=f"The key of {scan.source.name} is windowed, and PARTITION BY would change it.",
+            span=span,
+        )
+
+
+def _partition_expressions(query: Query, scope: Scope) -> tuple[Expression, ...]:
+    """The bound expressions; none of them for PARTITION BY NULL."""
+    nulls = [e for e in query.partition_by if isinstance(e, exp.Null)]
+    if nulls and len(query.partition_by) > 1:
+        raise PlanError(
+            "Cannot PARTITION BY multiple columns including NULL", span=span_of(nulls[0])
+        )
+    if nulls:
+        return ()
+    bound: list[Expression] = []
+    for expression in query.partition_by:
+        for call in (*aggregates_in(expression), *table_functions_in(expression)):
+            raise PlanError(
+                f"PARTITION BY does not support {call.name}: it is an aggregate or table function.",
+                span=span_of(call),
+            )
+        new = bind(expression, scope, "PARTITION BY")
+        if new in bound:
+            raise PlanError("Duplicate PARTITION BY expression.", span=span_of(expression))
+        bound.append(new)
+    return tuple(bound)
+
+
+def _star(scan: Scan, scope: Scope, by: tuple[Named, ...]) -> tuple[Named, ...]:
+    """The new keys, the old values, the old keys."""
+    schema = scan.source.schema
+    taken = {key.expression.name for key in by if isinstance(key.expression, exp.Column)}
+    rest = [c.name for c in (*schema.value, *schema.headers, *schema.key) if c.name not in taken]
+    return (*by, *column_items(scope, rest))
+
+
+def _over_new_keys(selected: Selected, by: tuple[Named, ...]) -> Selected:
+    """The key's items read the columns that the Repartition makes."""
+    key = tuple(
+        None if item is None else Item(item.name, reference(new.name, new.expression), item.span)
+        for item, new in zip(selected.key, by, strict=True)
+    )
+    return Selected(key, selected.value)

@@ -1,0 +1,100 @@
+"""From the items of a SELECT to key and value columns, and what a stored result must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamsql.errors import PlanError, Span
+from streamsql.nodes import Expression
+from streamsql.planner.logical import LogicalPlan, Named, Project
+from streamsql.planner.select_items import Item
+from streamsql.planner.text import expression_text, qualified_text
+from streamsql.types import quote
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What identifies a row: expressions over the source's columns, and how messages call them."""
+
+    expressions: tuple[Expression, ...]
+    noun: str
+    """key column, partitioning expression or grouping expression."""
+    alias: str
+    """Of the source, to qualify the expressions in messages."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The items as the result's key (None where one is not selected) and value columns."""
+
+    key: tuple[Item | None, ...]
+    value: tuple[Item, ...]
+
+    @property
+    def key_items(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.key if item is not None)
+
+
+def divide(items: Sequence[Item], keys: Keys) -> Selected:
+    """The first item equal to a key expression is that key column; all others are values."""
+    taken: set[int] = set()
+    key: list[Item | None] = []
+    for expression in keys.expressions:
+        found = next(
+            (i for i, x in enumerate(items) if x.expression == expression and i not in taken), None
+        )
+        if found is not None:
+            taken.add(found)
+        key.append(None if found is None else items[found])
+    return Selected(tuple(key), tuple(x for i, x in enumerate(items) if i not in taken))
+
+
+def check_stored(selected: Selected, keys: Keys, sink: str, span: Span | None) -> None:
+    """PlanError where a result that is stored in a topic lacks a key or all values."""
+    missing = [e for e, item in zip(keys.expressions, selected.key, strict=True) if item is None]
+    if missing:
+        raise _missing(missing, keys, sink, span)
+    for expression, item in zip(keys.expressions, selected.key, strict=True):
+        copies = [x for x in selected.value if x.expression == expression]
+        if item is not None and copies:
+            raise PlanError(
+                f"The projection contains a key column ({quote(item.name)}) more than once, "
+                f"aliased as: {item.name} and {', '.join(x.name for x in copies)}.",
+                hint="Each key column must only be in the projection once. To copy the key into "
+                f"the value use AS_VALUE: AS_VALUE({expression_text(expression)}) "
+                f"AS {copies[0].name}.",
+                span=copies[0].span,
+            )
+    if not selected.value:
+        raise PlanError(
+            "The projection contains no value columns.",
+            hint="Select at least one column besides the key.",
+            span=span,
+        )
+
+
+def _missing(missing: Sequence[Expression], keys: Keys, sink: str, span: Span | None) -> PlanError:
+    every = [qualified_text(e, keys.alias) for e in keys.expressions]
+    several = "s" if len(every) > 1 else ""
+    return PlanError(
+        "Key missing from projection (ie, SELECT). "
+        f"The query used to build {quote(sink)} must include the {keys.noun}{several} "
+        f"{_and(every)} in its projection (eg, SELECT {', '.join(every)}...).",
+        hint=f"Add {_and([qualified_text(e, keys.alias) for e in missing])} to the SELECT.",
+        span=span,
+    )
+
+
+def _and(texts: Sequence[str]) -> str:
+    head, last = texts[:-1], texts[-1]
+    return f"{', '.join(head)} and {last}" if head else last
+
+
+def project(source: LogicalPlan, selected: Selected) -> Project:
+    """The operator that makes the result's columns."""
+    return Project(
+        source,
+        tuple(Named(x.name, x.expression) for x in selected.key_items),
+        tuple(Named(x.name, x.expression) for x in selected.value),
+    )

@@ -1,0 +1,224 @@
+"""Statements with a query: CREATE .. AS SELECT, INSERT INTO .. SELECT and SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import CatalogError, ConfigError, PlanError, UnsupportedError
+from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
+from streamsql.planner.build import Built, build_query, build_scan
+from streamsql.planner.checks import CHECKS
+from streamsql.planner.infer import coerce
+from streamsql.planner.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
+from streamsql.planner.modes import decide_mode
+from streamsql.planner.planned import NothingToDo, QueryStatementPlan, TopicLookup
+from streamsql.planner.query_ids import insert_query_id, numbered_id
+from streamsql.planner.replacing import check_name_is_free, check_upgrade
+from streamsql.planner.rules import optimize
+from streamsql.planner.sinks import new_sink
+from streamsql.planner.sources import already_exists, check_source_name
+from streamsql.planner.with_properties import Place, read_properties
+from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, get_bool
+from streamsql.schema import Column, Kind, Schema
+from streamsql.types import quote, widens_to
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What all of these statements are planned with."""
+
+    catalog: Catalog
+    session: Mapping[str, str]
+    topics: TopicLookup | None = None
+    query_id: str | None = None
+    """Forces the id of a persistent query (replay of the statement log)."""
+
+
+def plan_create_as(
+    statement: CreateAsSelect, planning: Planning
+) -> QueryStatementPlan | NothingToDo:
+    """CREATE STREAM | TABLE .. AS SELECT."""
+    catalog = planning.catalog
+    check_source_name(statement.name)
+    existing = catalog.sources.get(statement.name)
+    if existing is not None and statement.if_not_exists:
+        return NothingToDo(already_exists(existing))
+    replacing = get_bool(planning.session, CREATE_OR_REPLACE) is not False
+    check_name_is_free(existing, statement, replacing)
+    _check_persistent(statement.query, f"CREATE {statement.kind.value} AS SELECT")
+    properties = read_properties(statement.properties, Place.CREATE_AS)
+    built = build_query(statement.query, catalog, statement.name)
+    _check_kind(built, statement)
+    prefix = "CSAS" if statement.kind is Kind.STREAM else "CTAS"
+    query_id = planning.query_id or _replaced_id(existing, catalog)
+    query_id = query_id or numbered_id(f"{prefix}_{statement.name.upper()}", catalog)
+    sink, create_topic = new_sink(
+        statement, built, properties, planning.session, planning.topics, query_id
+    )
+    if existing is not None:
+        _check_single_writer(existing, catalog)
+        check_upgrade(existing, sink)
+    root = Sink(built.root, sink, sink.timestamp)
+    query = _query_plan(root, statement.query, built, planning, query_id)
+    return QueryStatementPlan(
+        query,
+        sink,
+        creates_sink=True,
+        create_topic=create_topic,
+        replaces=existing is not None,
+        statement=statement,
+    )
+
+
+def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatementPlan:
+    """INSERT INTO .. SELECT."""
+    target = _insert_target(statement, planning.catalog)
+    _check_persistent(statement.query, "INSERT INTO")
+    built = build_query(statement.query, planning.catalog, target.name)
+    built = _fitted(built, target, statement)
+    query_id = planning.query_id or insert_query_id(statement, planning.catalog)
+    root = Sink(built.root, target, target.timestamp)
+    query = _query_plan(root, statement.query, built, planning, query_id)
+    return QueryStatementPlan(query, target, statement=statement)
+
+
+def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan:
+    """SELECT .. EMIT CHANGES | FINAL."""
+    query = statement.query
+    if query.emit is None:
+        build_scan(query.relation, planning.catalog)
+        raise UnsupportedError(
+            "pull queries (SELECT without EMIT) are not supported yet",
+            hint="Add EMIT CHANGES if you intended to issue a push query.",
+            span=statement.span,
+        )
+    built = build_query(query, planning.catalog, None)
+    root: LogicalPlan = built.root
+    if query.limit is not None:
+        if query.limit < 0:
+            raise PlanError(
+                "LIMIT must not be negative", hint="Give an integer of 0 or more.", span=query.span
+            )
+        root = Limit(root, query.limit)
+    plan = _query_plan(root, query, built, planning, None)
+    return QueryStatementPlan(plan, statement=statement)
+
+
+def _query_plan(
+    root: LogicalPlan, query: Query, built: Built, planning: Planning, query_id: str | None
+) -> QueryPlan:
+    emit = query.emit or Emit.CHANGES
+    if emit is Emit.FINAL and get_bool(planning.session, EMIT_FINAL) is False:
+        raise ConfigError(f"EMIT FINAL is switched off by '{EMIT_FINAL}'", span=query.span)
+    for check in CHECKS:
+        check(root)
+    optimized = optimize(root).root
+    mode = decide_mode(optimized, emit, planning.session)
+    reads = (built.scan.source.name,)
+    return QueryPlan(optimized, mode, emit, reads, query_id, built.columns, root)
+
+
+# -- CREATE .. AS SELECT -------------------------------------------------------------------------
+
+
+def _check_persistent(query: Query, statement: str) -> None:
+    if query.limit is not None:
+        raise PlanError(
+            f"{statement} statements don't support LIMIT clause.",
+            hint="LIMIT ends a SELECT .. EMIT CHANGES; a stored query goes on.",
+            span=query.span,
+        )
+
+
+def _check_kind(built: Built, statement: CreateAsSelect) -> None:
+    kind = built.root.kind
+    if kind is not statement.kind:
+        article = "a TABLE" if kind is Kind.TABLE else "a STREAM"
+        raise PlanError(
+            f"Invalid result type. Your SELECT query produces {article}. "
+            f"Please use CREATE {kind.value} AS SELECT statement instead.",
+            span=statement.span,
+        )
+
+
+def _replaced_id(existing: Source | None, catalog: Catalog) -> str | None:
+    """OR REPLACE goes on under the id of the query that it replaces."""
+    return existing.created_by_query if existing is not None else None
+
+
+def _check_single_writer(existing: Source, catalog: Catalog) -> None:
+    writers = catalog.writers(existing.name)
+    if len(writers) > 1 or existing.created_by_query is None:
+        raise CatalogError(
+            f"Cannot replace {quote(existing.name)}: it is not written by one CREATE .. AS SELECT "
+            f"query alone: [{', '.join(writers)}]",
+            hint="TERMINATE the INSERT INTO queries, or DROP it first.",
+        )
+
+
+# -- INSERT INTO ---------------------------------------------------------------------------------
+
+
+def _insert_target(statement: InsertInto, catalog: Catalog) -> Source:
+    target = catalog.get(statement.target)
+    name = target.name
+    if target.kind is Kind.TABLE:
+        raise PlanError(
+            f"INSERT INTO can only be used to insert into a stream. {name} is a table.",
+            hint="CREATE TABLE .. AS SELECT makes and fills a table.",
+            span=statement.span,
+        )
+    if target.schema.headers:
+        raise PlanError(
+            f"Cannot insert into {name} because it has header columns", span=statement.span
+        )
+    if target.is_source:
+        raise PlanError(
+            f"Cannot insert into read-only {target.kind.value.lower()}: {name}",
+            span=statement.span,
+        )
+    return target
+
+
+def _fitted(built: Built, target: Source, statement: InsertInto) -> Built:
+    """The result with its columns widened to the sink's; PlanError where they do not match."""
+    project = built.root
+    if project.kind is not target.kind:
+        raise PlanError(
+            "Incompatible data sink and query result. "
+            f"Data sink ({target.name}) type is {target.kind.value} but select query result is "
+            f"{project.kind.value}.",
+            span=statement.span,
+        )
+    result, sink = project.schema, target.schema
+    if not _compatible(result, sink) or built.window != target.topic.window:
+        raise PlanError(
+            "Incompatible schema between results and sink.",
+            detail=f"Result schema is {result}\nSink schema is {sink}",
+            hint="Select the sink's columns by name, in its order, with its types.",
+            span=statement.span,
+        )
+    return replace(
+        built,
+        root=Project(
+            project.input,
+            _widened(project.key, sink.key),
+            _widened(project.value, sink.value),
+        ),
+    )
+
+
+def _compatible(result: Schema, sink: Schema) -> bool:
+    return len(result) == len(sink) and all(
+        a.name == b.name and a.namespace is b.namespace and widens_to(a.type, b.type)
+        for a, b in zip(result, sink, strict=True)
+    )
+
+
+def _widened(items: tuple[Named, ...], columns: tuple[Column, ...]) -> tuple[Named, ...]:
+    return tuple(
+        Named(item.name, coerce(item.expression, column.type))
+        for item, column in zip(items, columns, strict=True)
+    )

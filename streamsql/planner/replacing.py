@@ -1,0 +1,79 @@
+"""CREATE over a name that exists: when it is refused, and what CREATE OR REPLACE may change."""
+
+from __future__ import annotations
+
+from streamsql.catalog import Source
+from streamsql.errors import CatalogError, ConfigError, PlanError
+from streamsql.nodes import CreateAsSelect, CreateSource
+from streamsql.properties import CREATE_OR_REPLACE
+from streamsql.schema import Column
+
+
+def check_name_is_free(
+    existing: Source | None, statement: CreateSource | CreateAsSelect, replacing_enabled: bool
+) -> None:
+    """CatalogError where the name is taken and may not be replaced."""
+    kind = statement.kind.value.lower()
+    if statement.or_replace and not replacing_enabled:
+        raise ConfigError(
+            f"Cannot CREATE OR REPLACE: it is switched off by '{CREATE_OR_REPLACE}'",
+            span=statement.span,
+        )
+    read_only = isinstance(statement, CreateSource) and statement.is_source
+    if statement.or_replace and (read_only or (existing is not None and existing.is_source)):
+        raise CatalogError(
+            f"Cannot add {kind} '{statement.name}': "
+            f"CREATE OR REPLACE is not supported on source {kind}s.",
+            hint=f"DROP {statement.kind.value} {statement.name} first.",
+            span=statement.span,
+        )
+    if existing is None:
+        return
+    if not statement.or_replace or existing.kind is not statement.kind:
+        there = existing.kind.value
+        raise CatalogError(
+            f"Cannot add {kind} '{statement.name}': "
+            f"A {there.lower()} with the same name already exists",
+            hint=f"Use another name, or DROP {there} {statement.name} first.",
+            span=statement.span,
+        )
+
+
+def check_upgrade(old: Source, new: Source) -> None:
+    """PlanError where a replacement would not fit the records that are there."""
+    title = f"Cannot upgrade data source {old.name}"
+    if old.topic.name != new.topic.name:
+        raise PlanError(
+            f"{title}: its topic is '{old.topic.name}', the new one's is '{new.topic.name}'"
+        )
+    for side, before, after in (
+        ("key", old.topic.key_format, new.topic.key_format),
+        ("value", old.topic.value_format, new.topic.value_format),
+    ):
+        if before != after:
+            raise PlanError(
+                f"{title}: its {side} format is {before.name}, the new one's is {after.name}"
+            )
+    if old.topic.window != new.topic.window:
+        raise PlanError(f"{title}: the windows of the keys differ")
+    changed = changed_columns(old.schema.columns, new.schema.columns)
+    if old.schema.key != new.schema.key:
+        changed = [c for c in old.schema.key if c not in new.schema.key] or list(old.schema.key)
+        raise PlanError(
+            f"{title}: Key columns must be identical. The following columns are changed, "
+            f"missing or reordered: {_listed(changed)}"
+        )
+    if changed:
+        raise PlanError(
+            f"{title}: The following columns are changed, missing or reordered: {_listed(changed)}",
+            hint="Keep the columns as they are; new ones may be added at the end.",
+        )
+
+
+def changed_columns(old: tuple[Column, ...], new: tuple[Column, ...]) -> list[Column]:
+    """The old columns that do not stand at their place in the new ones."""
+    return [c for i, c in enumerate(old) if i >= len(new) or new[i] != c]
+
+
+def _listed(columns: list[Column]) -> str:
+    return "[" + ", ".join(str(column) for column in columns) + "]"

@@ -1,0 +1,50 @@
+"""Rewrites of a plan that keep its result: RULES, in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsql.planner.invariants import check_rewrite
+from streamsql.planner.logical import LogicalPlan
+from streamsql.planner.rules.base import Rule
+from streamsql.planner.rules.fold_conditions import fold_conditions
+from streamsql.planner.rules.merge_filters import merge_filters
+from streamsql.planner.rules.push_having_down import push_having_down
+from streamsql.planner.rules.remove_repartitions import remove_repartitions
+
+__all__ = ["RULES", "Optimized", "Rule", "Step", "optimize"]
+
+RULES: tuple[Rule, ...] = (
+    remove_repartitions,
+    fold_conditions,
+    push_having_down,
+    merge_filters,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The plan after a rule that changed it."""
+
+    rule: str
+    plan: LogicalPlan
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """The plan after all rules, and the steps that led there."""
+
+    root: LogicalPlan
+    steps: tuple[Step, ...]
+
+
+def optimize(plan: LogicalPlan) -> Optimized:
+    """All rules, one after the other; InternalError where one breaks the plan."""
+    steps = []
+    for rule in RULES:
+        rewritten = rule(plan)
+        if rewritten != plan:
+            check_rewrite(rule.__name__, plan, rewritten)
+            steps.append(Step(rule.__name__, rewritten))
+            plan = rewritten
+    return Optimized(plan, tuple(steps))

@@ -1,0 +1,42 @@
+"""Conditions with constant parts: TRUE parts of an AND go, and a HAVING that is TRUE goes whole.
+
+A WHERE that is TRUE stays: over a stream it still drops the rows whose value is null.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from streamsql.nodes import Expression
+from streamsql.planner.constants import evaluate_constant
+from streamsql.planner.infer import is_constant
+from streamsql.planner.logical import Filter, LogicalPlan
+from streamsql.planner.rules.base import conjunction, conjuncts, transform_up
+from streamsql.types import BOOLEAN
+
+
+def fold_conditions(plan: LogicalPlan) -> LogicalPlan:
+    return transform_up(plan, _fold)
+
+
+def _fold(plan: LogicalPlan) -> LogicalPlan:
+    if not isinstance(plan, Filter):
+        return plan
+    parts = conjuncts(plan.condition)
+    kept = [part for part in parts if not _is_true(part)]
+    if not kept and plan.clause == "HAVING":
+        return plan.input
+    if len(kept) == len(parts):
+        return plan
+    condition = conjunction(kept) if kept else _true()
+    return Filter(plan.input, condition, plan.clause) if condition != plan.condition else plan
+
+
+def _is_true(part: Expression) -> bool:
+    return is_constant(part) and evaluate_constant(part) is True
+
+
+def _true() -> Expression:
+    literal = exp.Boolean(this=True)
+    literal.type = BOOLEAN
+    return literal

@@ -1,0 +1,17 @@
+"""Two filters one on the other become one."""
+
+from __future__ import annotations
+
+from streamsql.planner.logical import Filter, LogicalPlan
+from streamsql.planner.rules.base import conjunction, transform_up
+
+
+def merge_filters(plan: LogicalPlan) -> LogicalPlan:
+    return transform_up(plan, _merge)
+
+
+def _merge(plan: LogicalPlan) -> LogicalPlan:
+    if isinstance(plan, Filter) and isinstance(plan.input, Filter):
+        below = plan.input
+        return Filter(below.input, conjunction([below.condition, plan.condition]), below.clause)
+    return plan

@@ -1,0 +1,15 @@
+"""Where in the statement's text an expression stands."""
+
+from __future__ import annotations
+
+from streamsql.errors import Span
+from streamsql.nodes import Expression
+
+
+def span_of(expression: Expression) -> Span | None:
+    """The place of an expression, or of the first of its parts that has one."""
+    for node in expression.walk():
+        meta = node.meta
+        if "start" in meta and "end" in meta:
+            return Span(meta["start"], meta["end"], meta["line"], meta["column"])
+    return None

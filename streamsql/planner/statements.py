@@ -1,0 +1,223 @@
+"""One statement: what it will do (`plan`), and the catalog after it (`apply`).
+
+The one path for check, EXPLAIN and execution; nothing here touches Kafka or Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+
+from streamsql import nodes
+from streamsql.catalog import Catalog, QueryLinks
+from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
+from streamsql.planner.ddl import (
+    plan_alter,
+    plan_control,
+    plan_create_type,
+    plan_drop,
+    plan_drop_type,
+)
+from streamsql.planner.explain import explain
+from streamsql.planner.inserts import plan_insert_values
+from streamsql.planner.planned import (
+    AlterPlan,
+    ControlPlan,
+    DropPlan,
+    ExplainPlan,
+    ExplainQueryPlan,
+    OtherPlan,
+    Planned,
+    PropertyPlan,
+    QueryStatementPlan,
+    SourcePlan,
+    TopicLookup,
+    TypePlan,
+)
+from streamsql.planner.queries import (
+    Planning,
+    plan_create_as,
+    plan_insert_into,
+    plan_select,
+)
+from streamsql.planner.sources import plan_create_source
+from streamsql.properties import resolve, validate
+
+
+def plan(
+    statement: nodes.Statement,
+    catalog: Catalog,
+    properties: Mapping[str, str],
+    topics: TopicLookup | None = None,
+    query_id: str | None = None,
+) -> Planned:
+    """What the statement will do; the catalog is only read.
+
+    `properties` are the session's, by canonical names. `topics` None: whether topics exist is not
+    asked (check). `query_id` forces the id of a persistent query. Raises a StreamSQLError, with
+    its place in the statement's text, for whatever cannot be done.
+    """
+    try:
+        return _plan(statement, Planning(catalog, properties, topics, query_id))
+    except StreamSQLError as error:
+        if error.span is None:
+            error.span = statement.span
+        raise
+
+
+@singledispatch
+def _plan(statement: nodes.Statement, planning: Planning) -> Planned:
+    return OtherPlan(statement)
+
+
+@_plan.register
+def _(statement: nodes.CreateSource, planning: Planning) -> Planned:
+    return plan_create_source(statement, planning.catalog, planning.session, planning.topics)
+
+
+@_plan.register
+def _(statement: nodes.CreateAsSelect, planning: Planning) -> Planned:
+    return plan_create_as(statement, planning)
+
+
+@_plan.register
+def _(statement: nodes.InsertInto, planning: Planning) -> Planned:
+    return plan_insert_into(statement, planning)
+
+
+@_plan.register
+def _(statement: nodes.SelectQuery, planning: Planning) -> Planned:
+    return plan_select(statement, planning)
+
+
+@_plan.register
+def _(statement: nodes.InsertValues, planning: Planning) -> Planned:
+    return plan_insert_values(statement, planning.catalog, planning.session)
+
+
+@_plan.register
+def _(statement: nodes.DropSource, planning: Planning) -> Planned:
+    return plan_drop(statement, planning.catalog)
+
+
+@_plan.register
+def _(statement: nodes.AlterSource, planning: Planning) -> Planned:
+    return plan_alter(statement, planning.catalog)
+
+
+@_plan.register
+def _(statement: nodes.CreateType, planning: Planning) -> Planned:
+    return plan_create_type(statement, planning.catalog)
+
+
+@_plan.register
+def _(statement: nodes.DropType, planning: Planning) -> Planned:
+    return plan_drop_type(statement, planning.catalog)
+
+
+@_plan.register
+def _(statement: nodes.ControlQuery, planning: Planning) -> Planned:
+    return plan_control(statement, planning.catalog)
+
+
+@_plan.register
+def _(statement: nodes.SetProperty, planning: Planning) -> Planned:
+    name, value = validate(statement.name, statement.value)
+    return PropertyPlan(name, value)
+
+
+@_plan.register
+def _(statement: nodes.UnsetProperty, planning: Planning) -> Planned:
+    return PropertyPlan(resolve(statement.name).name, None)
+
+
+@_plan.register
+def _(statement: nodes.Explain, planning: Planning) -> Planned:
+    if statement.statement is None:
+        return ExplainQueryPlan(statement.query_id or "", statement.verbose)
+    planned = _plan(statement.statement, planning)
+    if not isinstance(planned, QueryStatementPlan):
+        raise PlanError(
+            "The provided statement does not run a query",
+            hint="EXPLAIN takes a SELECT, CREATE .. AS SELECT, INSERT INTO .. SELECT or the id "
+            "of a running query.",
+        )
+    return ExplainPlan(explain(planned.query, verbose=statement.verbose))
+
+
+@_plan.register
+def _(statement: nodes.Describe, planning: Planning) -> Planned:
+    planning.catalog.get(statement.name)
+    return OtherPlan(statement)
+
+
+_LATER: dict[type[nodes.Statement], str] = {
+    nodes.CreateConnector: "CREATE CONNECTOR",
+    nodes.DropConnector: "DROP CONNECTOR",
+    nodes.DescribeConnector: "DESCRIBE CONNECTOR",
+    nodes.AlterSystem: "ALTER SYSTEM",
+    nodes.AssertSchema: "ASSERT SCHEMA",
+    nodes.AssertValues: "ASSERT VALUES",
+    nodes.AssertNullValues: "ASSERT NULL VALUES",
+    nodes.AssertSource: "ASSERT STREAM and ASSERT TABLE",
+}
+"""Statements that parse, but that nothing runs yet."""
+
+
+def _unsupported(statement: nodes.Statement, planning: Planning) -> Planned:
+    raise UnsupportedError(f"{_LATER[type(statement)]} is not supported yet")
+
+
+for _statement in _LATER:
+    _plan.register(_statement, _unsupported)
+
+
+# -- the catalog afterwards ----------------------------------------------------------------------
+
+
+@singledispatch
+def apply(planned: Planned, catalog: Catalog) -> None:
+    """Brings the catalog in line with a statement that was done."""
+
+
+@apply.register
+def _(planned: SourcePlan, catalog: Catalog) -> None:
+    catalog.put(planned.source)
+
+
+@apply.register
+def _(planned: QueryStatementPlan, catalog: Catalog) -> None:
+    query = planned.query
+    if planned.sink is None or query.query_id is None:
+        return
+    if planned.creates_sink:
+        catalog.put(planned.sink)
+    catalog.queries[query.query_id] = QueryLinks(query.query_id, query.reads, planned.sink.name)
+    catalog.next_query += 1
+
+
+@apply.register
+def _(planned: DropPlan, catalog: Catalog) -> None:
+    for query_id in planned.terminate:
+        catalog.queries.pop(query_id, None)
+    catalog.remove(planned.source.name)
+
+
+@apply.register
+def _(planned: AlterPlan, catalog: Catalog) -> None:
+    catalog.put(planned.source)
+
+
+@apply.register
+def _(planned: TypePlan, catalog: Catalog) -> None:
+    if planned.type is None:
+        catalog.types.pop(planned.name, None)
+    else:
+        catalog.types[planned.name] = planned.type
+
+
+@apply.register
+def _(planned: ControlPlan, catalog: Catalog) -> None:
+    if planned.action is nodes.QueryAction.TERMINATE:
+        for query_id in planned.query_ids:
+            catalog.queries.pop(query_id, None)

@@ -1,0 +1,73 @@
+"""The WINDOW clause with its defaults filled in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamsql.errors import PlanError, UnsupportedError
+from streamsql.nodes import Duration, Window
+from streamsql.schema import KeyWindow, WindowType
+
+_DAY_MS = Duration.UNITS_MS["DAY"]
+
+
+def complete_window(window: Window) -> Window:
+    """The window with grace (24 hours less its size) and retention (a day, or as long as rows may
+    come) where they are not given; PlanError where they contradict each other."""
+    if window.type is WindowType.SESSION:
+        raise UnsupportedError(
+            "SESSION windows are not supported yet",
+            hint="Use a TUMBLING or a HOPPING window.",
+            span=window.span,
+        )
+    size = window.size.ms
+    _check_sizes(window)
+    grace = window.grace.ms if window.grace else max(_DAY_MS - size, 0)
+    if window.retention is None:
+        retention = max(_DAY_MS, size + grace)
+    else:
+        retention = window.retention.ms
+        if window.grace is None:
+            grace = min(grace, max(retention - size, 0))
+        if retention < size + grace:
+            raise PlanError(
+                f"the window's RETENTION ({text(window.retention)}) is shorter than its size plus "
+                f"GRACE PERIOD ({text(duration(size + grace))})",
+                hint=f"Write RETENTION {text(duration(size + grace))} or more.",
+                span=window.span,
+            )
+    return replace(
+        window,
+        grace=window.grace or duration(grace),
+        retention=window.retention or duration(retention),
+    )
+
+
+def _check_sizes(window: Window) -> None:
+    if window.size.ms <= 0:
+        raise PlanError("the SIZE of a window must be more than zero", span=window.span)
+    if window.type is WindowType.HOPPING:
+        advance = window.advance.ms if window.advance else 0
+        if not 0 < advance <= window.size.ms:
+            raise PlanError(
+                "the ADVANCE of a hopping window must be more than zero and at most its SIZE",
+                span=window.span,
+            )
+
+
+def key_window(window: Window) -> KeyWindow:
+    """How the keys of the result are written."""
+    return KeyWindow(window.type, window.size.ms)
+
+
+def duration(ms: int) -> Duration:
+    """A duration in the largest unit that holds it exactly."""
+    for unit in ("DAY", "HOUR", "MINUTE", "SECOND"):
+        if ms and ms % Duration.UNITS_MS[unit] == 0:
+            return Duration(ms // Duration.UNITS_MS[unit], unit)
+    return Duration(ms, "MILLISECOND")
+
+
+def text(value: Duration) -> str:
+    """`1 HOUR`, `30 SECONDS`."""
+    return f"{value.amount} {value.unit}{'' if value.amount == 1 else 'S'}"

@@ -1,0 +1,232 @@
+"""The WITH (..) clause: which properties a statement takes and what their values mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from streamsql.errors import ConfigError, Span, UnsupportedError, did_you_mean
+from streamsql.nodes import Duration, Properties, Property
+from streamsql.schema import KeyWindow, WindowType
+
+
+class Place(Enum):
+    """Whose WITH clause it is."""
+
+    CREATE = "CREATE"
+    CREATE_AS = "CREATE AS SELECT"
+    INSERT = "INSERT INTO"
+
+
+_FORMATS = ("KEY_FORMAT", "VALUE_FORMAT", "FORMAT", "KEY_DELIMITER", "VALUE_DELIMITER")
+_COMMON = (
+    "KAFKA_TOPIC",
+    *_FORMATS,
+    "PARTITIONS",
+    "REPLICAS",
+    "RETENTION_MS",
+    "TIMESTAMP",
+    "TIMESTAMP_FORMAT",
+    "WRAP_SINGLE_VALUE",
+)
+_TAKEN = {
+    Place.CREATE: (
+        *_COMMON,
+        "WINDOW_TYPE",
+        "WINDOW_SIZE",
+        "SOURCED_BY_CONNECTOR",
+        "SOURCE_CONNECTOR",
+    ),
+    Place.CREATE_AS: _COMMON,
+    Place.INSERT: ("QUERY_ID",),
+}
+_LATER = (
+    "KEY_SCHEMA_ID",
+    "VALUE_SCHEMA_ID",
+    "KEY_SCHEMA_FULL_NAME",
+    "VALUE_SCHEMA_FULL_NAME",
+    "VALUE_AVRO_SCHEMA_FULL_NAME",
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION",
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
+)
+"""Properties of the schema registry's formats."""
+
+_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+
+
+@dataclass(frozen=True)
+class WithProperties:
+    """The clause's values, None where it is silent."""
+
+    place: Place
+    texts: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, Span | None] = field(default_factory=dict)
+
+    def text(self, name: str) -> str | None:
+        return self.texts.get(name)
+
+    def span(self, name: str) -> Span | None:
+        return self.spans.get(name)
+
+    @property
+    def kafka_topic(self) -> str | None:
+        return self.texts.get("KAFKA_TOPIC")
+
+    @property
+    def partitions(self) -> int | None:
+        return self.integer("PARTITIONS", minimum=1)
+
+    @property
+    def replicas(self) -> int | None:
+        return self.integer("REPLICAS", minimum=-1)
+
+    @property
+    def retention_ms(self) -> int | None:
+        return self.integer("RETENTION_MS", minimum=-1)
+
+    @property
+    def wrap(self) -> bool | None:
+        value = self.texts.get("WRAP_SINGLE_VALUE")
+        if value is None:
+            return None
+        if value.lower() not in ("true", "false"):
+            raise self.invalid("WRAP_SINGLE_VALUE", f"'{value}' is not true or false")
+        return value.lower() == "true"
+
+    def format_name(self, side: str) -> str | None:
+        """KEY_FORMAT or VALUE_FORMAT, or FORMAT that stands for both."""
+        return self.texts.get(f"{side}_FORMAT") or self.texts.get("FORMAT")
+
+    def delimiter(self, side: str) -> str | None:
+        """The delimiter as one character."""
+        name = f"{side}_DELIMITER"
+        value = self.texts.get(name)
+        if value is None:
+            return None
+        if not value.strip():
+            raise self.invalid(
+                name,
+                "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, "
+                "please use the special values 'TAB' or 'SPACE'",
+            )
+        delimiter = _DELIMITERS.get(value.upper(), value)
+        if len(delimiter) != 1:
+            raise self.invalid(
+                name,
+                f"Invalid delimiter value: '{value}'. "
+                "Delimiter must be a single character or TAB,SPACE",
+            )
+        return delimiter
+
+    @property
+    def timestamp(self) -> str | None:
+        """The TIMESTAMP column's name: in upper case unless it is quoted."""
+        value = self.texts.get("TIMESTAMP")
+        if value is None:
+            return None
+        if len(value) > 2 and value[0] == value[-1] and value[0] in '`"':
+            return value[1:-1].replace(value[0] * 2, value[0])
+        return value.upper()
+
+    @property
+    def window(self) -> KeyWindow | None:
+        """The window of the key that WINDOW_TYPE and WINDOW_SIZE declare."""
+        text, size = self.texts.get("WINDOW_TYPE"), self.texts.get("WINDOW_SIZE")
+        if text is None:
+            if size is not None:
+                raise self.invalid("WINDOW_SIZE", "it is only valid together with WINDOW_TYPE")
+            return None
+        names = [t.value for t in WindowType]
+        if text.upper() not in names:
+            raise self.invalid("WINDOW_TYPE", f"'{text}' is none of {', '.join(names)}")
+        window = WindowType(text.upper())
+        if window is WindowType.SESSION:
+            if size is not None:
+                raise self.invalid(
+                    "WINDOW_SIZE", "'WINDOW_SIZE' should not be set for SESSION windows"
+                )
+            return KeyWindow(window)
+        if size is None:
+            raise ConfigError(
+                f"{window.value} windows require 'WINDOW_SIZE' to be provided in the WITH clause. "
+                "For example: 'WINDOW_SIZE'='10 SECONDS'",
+                span=self.span("WINDOW_TYPE"),
+            )
+        return KeyWindow(window, self._duration("WINDOW_SIZE", size).ms)
+
+    def integer(self, name: str, *, minimum: int) -> int | None:
+        value = self.texts.get(name)
+        if value is None:
+            return None
+        digits = value.removeprefix("-")
+        if not digits.isdecimal() or int(value) < minimum:
+            raise self.invalid(name, f"'{value}' is not an integer of {minimum} or more")
+        return int(value)
+
+    def invalid(self, name: str, why: str) -> ConfigError:
+        return ConfigError(f"Configuration {name} is invalid: {why}", span=self.span(name))
+
+    def _duration(self, name: str, text: str) -> Duration:
+        parts = text.split()
+        unit = parts[1].upper().removesuffix("S") if len(parts) == 2 else ""
+        if len(parts) == 2 and parts[0].isdecimal() and unit in Duration.UNITS_MS:
+            return Duration(int(parts[0]), unit)
+        raise self.invalid(
+            name, f"Invalid duration: '{text}'. Give an amount and a unit, such as '10 SECONDS'"
+        )
+
+
+def read_properties(properties: Properties, place: Place) -> WithProperties:
+    """The clause, all names checked; ConfigError for what the statement does not take."""
+    texts: dict[str, str] = {}
+    spans: dict[str, Span | None] = {}
+    for entry in properties:
+        _check_name(entry, place)
+        if entry.name in texts:
+            raise ConfigError(f"duplicate property {entry.name} in WITH", span=entry.span)
+        texts[entry.name] = _text(entry.value)
+        spans[entry.name] = entry.span
+    result = WithProperties(place, texts, spans)
+    _check_combinations(result)
+    return result
+
+
+def _text(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_name(entry: Property, place: Place) -> None:
+    taken = _TAKEN[place]
+    if entry.name in taken:
+        return
+    if entry.name in _LATER and place is not Place.INSERT:
+        raise UnsupportedError(
+            f"property {entry.name} is not supported yet",
+            detail="It belongs to formats that need a schema registry.",
+            span=entry.span,
+        )
+    raise ConfigError(
+        f"Invalid config variable(s) in the WITH clause: {entry.name}",
+        hint=did_you_mean(entry.name, taken) or f"It may hold {', '.join(taken)}.",
+        span=entry.span,
+    )
+
+
+def _check_combinations(properties: WithProperties) -> None:
+    for side in ("KEY", "VALUE"):
+        name = f"{side}_FORMAT"
+        if properties.text("FORMAT") and properties.text(name):
+            raise ConfigError(
+                f"Cannot supply both '{name}' and 'FORMAT' properties, as 'FORMAT' sets both key "
+                "and value formats.",
+                hint="Either use just 'FORMAT', or use 'KEY_FORMAT' and 'VALUE_FORMAT'.",
+                span=properties.span("FORMAT"),
+            )
+    if properties.text("TIMESTAMP_FORMAT") and not properties.text("TIMESTAMP"):
+        raise ConfigError(
+            "TIMESTAMP_FORMAT needs the property TIMESTAMP",
+            hint="Name the text column that holds the time: TIMESTAMP='MY_COLUMN'.",
+            span=properties.span("TIMESTAMP_FORMAT"),
+        )
+    if properties.text("KAFKA_TOPIC") == "":
+        raise properties.invalid("KAFKA_TOPIC", "the name of a topic cannot be empty")
