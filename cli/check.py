@@ -99,9 +99,8 @@ class _Checker:
         self._broken |= defines
 
     def _plan(self, statement: Statement) -> None:
-        from streamsql.planner.statements import apply, plan
-
         from streamsql.planner.planned import PropertyPlan
+        from streamsql.planner.statements import apply, plan
 
         match statement:
             case DefineVariable():

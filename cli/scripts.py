@@ -25,7 +25,6 @@ def execute(args: argparse.Namespace) -> int:
     """`-e`: run the statements, show their results, end."""
     renderer = Renderer(args.output or "table")
     with make_engine(args) as engine:
-        engine.start()
         for sql in args.execute:
             code = _run_text(engine, sql, renderer, args.debug)
             if code:
@@ -38,7 +37,6 @@ def run_files(args: argparse.Namespace) -> int:
     renderer = Renderer(args.output or "table")
     scripts = [(display_name(name), read_script(name)) for name in args.files]
     with make_engine(args, until_caught_up=args.until_caught_up) as engine:
-        engine.start()
         for name, sql in scripts:
             code = _run_text(engine, sql, renderer, args.debug, file=name)
             if code:
