@@ -190,7 +190,7 @@ def _stop_session(session: SparkSession) -> None:
         for query in session.streams.active:
             query.stop()
         session.stop()
-    except Exception:  # noqa: BLE001
+    except Exception:
         return
 
 
@@ -200,7 +200,7 @@ def _forget_gateway() -> None:
     if gateway is not None:
         try:
             gateway.shutdown()
-        except Exception:  # noqa: BLE001
+        except Exception:
             pass
     SparkContext._gateway = None
     SparkContext._jvm = None

@@ -39,7 +39,7 @@ public final class Expressions {
     return call(reporter, "report", DataType.fromJson(type), List.of(message), false);
   }
 
-  private static Column call(
+  static Column call(
       Object target, String method, DataType result, List<Column> arguments, boolean pure) {
     List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
     List<AbstractDataType> anyTypes = List.of();
