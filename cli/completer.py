@@ -63,6 +63,8 @@ def suggest(
 
 
 def _matches(text: str, word: str) -> bool:
+    if word.startswith("`") and not text.startswith("`"):
+        return False
     return text.casefold().lstrip("`").startswith(word.casefold().lstrip("`"))
 
 

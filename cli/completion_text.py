@@ -63,7 +63,7 @@ class Cursor:
     def defined_columns(self) -> list[str]:
         """Columns that a CREATE statement defines."""
         words = self.statement_words
-        if "(" not in words or words[0] != "CREATE":
+        if words[:1] != ["CREATE"] or "(" not in words or words[words.index("(") - 1] == "WITH":
             return []
         names, depth = [], 0
         for i in range(words.index("("), len(words) - 1):
@@ -91,7 +91,7 @@ class Cursor:
 def locate(text: str, cursor: int) -> Cursor:
     """The cursor's surroundings."""
     start, end = _statement(text, cursor)
-    whole, before = text[start:end], text[start:cursor]
+    before, after = text[start:cursor], text[cursor:end]
     pieces = list(tokens(before))
     kind, last, at = pieces[-1] if pieces else ("", "", 0)
     variable = _VARIABLE.search(before)
@@ -103,13 +103,16 @@ def locate(text: str, cursor: int) -> Cursor:
     elif in_string:
         word = last[1:]
         pieces = pieces[:-1]
+        after = after.partition("'")[2] if "'" in after else after
     else:
         found = _WORD.search(before)
         word = found.group() if found else ""
         pieces = [p for p in pieces if p[2] < len(before) - len(word)]
-    everything = _pieces(whole)
+    read = before[: len(before) - len(word) - (1 if in_string else 0)]
+    # What is half-written at the cursor must not swallow the rest of the statement.
+    everything = _pieces(read) + _pieces(after.lstrip('`"}'))
     return Cursor(
-        before[: len(before) - len(word) - (1 if in_string else 0)],
+        read,
         word,
         [_value(k, t) for k, t, _ in pieces if k != "comment"],
         [value for _, value in everything],

@@ -31,7 +31,7 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE TABLE",
         "CREATE [OR REPLACE] [SOURCE] TABLE [IF NOT EXISTS] name (column type PRIMARY KEY, ..)\n"
         "  WITH (KAFKA_TOPIC = 'topic', VALUE_FORMAT = 'JSON' [, ..]);",
-        "A table over a topic: each record is the newest value of its key.",
+        "A table over a topic: the newest value of each key.",
         "CREATE TABLE users (userid STRING PRIMARY KEY, region STRING)\n"
         "  WITH (KAFKA_TOPIC = 'users', VALUE_FORMAT = 'JSON', PARTITIONS = 1);",
     ),
@@ -39,14 +39,14 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE STREAM AS SELECT",
         "CREATE [OR REPLACE] STREAM [IF NOT EXISTS] name [WITH (..)] AS\n"
         "  SELECT .. FROM .. [WHERE ..] [PARTITION BY ..] [EMIT CHANGES];",
-        "A query that runs from now on and writes its rows into a new stream.",
+        "A query that runs on and fills a new stream.",
         "CREATE STREAM home AS SELECT * FROM pageviews WHERE pageid = 'Page_1';",
     ),
     Topic(
         "CREATE TABLE AS SELECT",
         "CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name [WITH (..)] AS\n"
         "  SELECT .. FROM .. [WINDOW ..] [WHERE ..] GROUP BY .. [HAVING ..] [EMIT CHANGES|FINAL];",
-        "A query that runs from now on and keeps a table of its results up to date.",
+        "A query that runs on and keeps a table up to date.",
         "CREATE TABLE views_per_minute AS\n"
         "  SELECT userid, COUNT(*) AS views FROM pageviews\n"
         "  WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY userid;",
@@ -55,7 +55,7 @@ TOPICS: tuple[Topic, ...] = (
         "SELECT",
         "SELECT items FROM source [WINDOW ..] [WHERE ..] [GROUP BY ..] [HAVING ..]\n"
         "  EMIT CHANGES [LIMIT n];",
-        "A push query: shows rows as they come, until Ctrl-C or LIMIT.",
+        "A push query: rows as they come, until Ctrl-C.",
         "SELECT userid, COUNT(*) AS views FROM pageviews GROUP BY userid EMIT CHANGES LIMIT 10;",
     ),
     Topic(
@@ -67,7 +67,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "INSERT INTO SELECT",
         "INSERT INTO stream [WITH (QUERY_ID = 'id')] SELECT .. FROM ..;",
-        "A query that runs from now on and writes into a stream that exists.",
+        "A query that runs on and writes into a stream.",
         "INSERT INTO home SELECT * FROM pageviews WHERE pageid = 'Page_2';",
     ),
     Topic(
@@ -75,20 +75,20 @@ TOPICS: tuple[Topic, ...] = (
         "WINDOW TUMBLING (SIZE n unit [, RETENTION n unit] [, GRACE PERIOD n unit])\n"
         "WINDOW HOPPING (SIZE n unit, ADVANCE BY n unit [, RETENTION ..] [, GRACE PERIOD ..])\n"
         "WINDOW SESSION (n unit [, RETENTION ..] [, GRACE PERIOD ..])",
-        "Groups events by time; WINDOWSTART and WINDOWEND are its bounds.",
+        "Groups events by time, in windows of their own.",
         "SELECT userid, WINDOWSTART, COUNT(*) FROM pageviews\n"
         "  WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES) GROUP BY userid EMIT CHANGES;",
     ),
     Topic(
         "DROP",
         "DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC];",
-        "Removes a stream or table, and ends the query that fills it.",
+        "Removes a stream or table.",
         "DROP STREAM IF EXISTS home DELETE TOPIC;",
     ),
     Topic(
         "ALTER",
         "ALTER STREAM|TABLE name ADD [COLUMN] column type [, ADD ..];",
-        "Adds columns to a stream or table that was created over a topic.",
+        "Adds columns to a stream or table.",
         "ALTER STREAM pageviews ADD COLUMN browser STRING;",
     ),
     Topic(
@@ -107,13 +107,13 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "DESCRIBE",
         "DESCRIBE name [EXTENDED];\nDESCRIBE FUNCTION name;",
-        "The columns of a stream or table; how a function is used.",
+        "A source's columns; how a function is used.",
         "DESCRIBE FUNCTION LATEST_BY_OFFSET;",
     ),
     Topic(
         "EXPLAIN",
         "EXPLAIN [VERBOSE] statement;\nEXPLAIN query_id;",
-        "The plan of a query, and whether it runs in real time and why.",
+        "A query's plan, its mode and why.",
         "EXPLAIN SELECT * FROM pageviews WHERE pageid = 'Page_1' EMIT CHANGES;",
     ),
     Topic(
@@ -131,7 +131,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "SET",
         "SET 'property' = 'value';\nUNSET 'property';",
-        "Properties of the statements that follow; SHOW PROPERTIES lists them.",
+        "Properties of the statements that follow.",
         "SET 'auto.offset.reset' = 'latest';",
     ),
     Topic(

@@ -10,6 +10,7 @@ import argparse
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FrameType
@@ -48,6 +49,9 @@ def guarded(handler: Handler, args: argparse.Namespace) -> int:
     from streamsql.errors import InternalError, StreamSQLError
 
     signal.signal(signal.SIGTERM, _terminated)
+    if not args.debug:
+        # What libraries have to say to programmers is not for the users of this one.
+        warnings.simplefilter("ignore")
     try:
         return handler(args)
     except KeyboardInterrupt:

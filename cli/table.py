@@ -185,7 +185,8 @@ def _wrapped(row: Sequence[str], layout: Layout, style: Style) -> list[str]:
 def _wrap(cell: str, width: int) -> list[str]:
     if _len(cell) <= width:
         return [cell]
-    lines, rest = [], cell
+    lines: list[str] = []
+    rest = cell
     while rest and len(lines) < MAX_LINES:
         piece = _head(rest, width)
         if len(piece) < len(rest) and len(lines) == MAX_LINES - 1:
