@@ -231,6 +231,8 @@ def _spawn(
             stderr=subprocess.STDOUT,
             start_new_session=True,
             cwd=data.kafka,
+            # Under the C locale Java can't open a path with other letters than ASCII's.
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
 
 

@@ -33,6 +33,14 @@ from streamsql.executor.kafka_records import (
 
 __all__ = ["KafkaClient", "NewRecord", "Reader", "Record", "TopicInfo", "Writer"]
 
+_RETRY_SECONDS = 0.02
+
+_LEADERLESS = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
+
 _REJECTED = {
     KafkaError.TOPIC_EXCEPTION,
     KafkaError.INVALID_PARTITIONS,
@@ -168,6 +176,8 @@ class KafkaClient:
                 raise ConfigError(f"cannot create the topic {name}: {error_text(error)}") from error
             raise self._failure(f"create the topic {name}", error) from error
         self._await(lambda: self._layout(name) is not None, f"the topic {name} to appear")
+        # Known is not yet served: the broker becomes its leader a moment later.
+        self.begin_offsets(name)
         return True
 
     def delete_topic(self, name: str, *, missing_ok: bool = False) -> bool:
@@ -188,7 +198,7 @@ class KafkaClient:
         while not done():
             if time.monotonic() > deadline:
                 raise ExternalError(f"waited in vain for {what}", retryable=True)
-            time.sleep(0.02)
+            time.sleep(_RETRY_SECONDS)
 
     def begin_offsets(self, topic: str) -> dict[int, int]:
         """The first offset of each partition."""
@@ -209,11 +219,17 @@ class KafkaClient:
         if count is None:
             raise CatalogError(f"the topic {topic} does not exist")
         wanted = {TopicPartition(topic, p): spec for p in range(count)}
-        futures = self._admin.list_offsets(wanted, request_timeout=self.timeout)
-        try:
-            return {tp.partition: future.result().offset for tp, future in futures.items()}
-        except KafkaException as error:
-            raise self._failure(f"read the offsets of {topic}", error) from error
+        deadline = time.monotonic() + self.timeout
+        while True:
+            futures = self._admin.list_offsets(wanted, request_timeout=self.timeout)
+            try:
+                return {tp.partition: future.result().offset for tp, future in futures.items()}
+            except KafkaException as error:
+                # A leader that changes or has just been made answers in a moment.
+                if error.args[0].code() in _LEADERLESS and time.monotonic() < deadline:
+                    time.sleep(_RETRY_SECONDS)
+                    continue
+                raise self._failure(f"read the offsets of {topic}", error) from error
 
     def writer(self, settings: Mapping[str, str | int] | None = None) -> Writer:
         """A producer of its own, for one thread; `settings` tune it for bulk or for latency."""

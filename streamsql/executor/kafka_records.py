@@ -90,6 +90,8 @@ class Writer:
             "enable.idempotence": True,
             # As Java's clients, Spark's included: one key, one partition, whoever writes it.
             "partitioner": "murmur2_random",
+            # How long a topic may be unknown: one just made by another client is known in less.
+            "topic.metadata.propagation.max.ms": 3000,
             "message.timeout.ms": int(timeout * 1000),
             # A call back into Python for each record would halve the throughput.
             "delivery.report.only.error": True,

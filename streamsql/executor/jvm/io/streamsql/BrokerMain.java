@@ -2,10 +2,10 @@ package io.streamsql;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
-import java.io.Reader;
 import java.io.UncheckedIOException;
-import java.io.Writer;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -34,8 +34,9 @@ public final class BrokerMain {
             watch("streamsql-parent-watch", BrokerMain::exitAtEndOfInput);
         }
         Properties properties = new Properties();
-        try (Reader reader = Files.newBufferedReader(config)) {
-            properties.load(reader);
+        // By streams, as Kafka does: so other letters than ASCII's are escaped in the file.
+        try (InputStream stream = Files.newInputStream(config)) {
+            properties.load(stream);
         }
         Path storage = Path.of(properties.getProperty("log.dirs"));
         if (!Files.exists(storage)) {
@@ -55,8 +56,8 @@ public final class BrokerMain {
         }
         properties.setProperty("log.dirs", fresh.toString());
         Path freshConfig = config.resolveSibling(config.getFileName() + ".new");
-        try (Writer writer = Files.newBufferedWriter(freshConfig)) {
-            properties.store(writer, null);
+        try (OutputStream stream = Files.newOutputStream(freshConfig)) {
+            properties.store(stream, null);
         }
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         Method execute =
