@@ -1,0 +1,43 @@
+"""What may be loaded by what: start-up time and the layers both hang on it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = ("pyspark", "py4j", "confluent_kafka", "pyarrow", "pandas")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "streamsql",
+        "streamsql.parser",
+        "streamsql.planner",
+        "streamsql.catalog",
+        "streamsql.functions",
+        "streamsql.formats",
+        "cli.main",
+    ],
+)
+def test_a_light_module_loads_nothing_heavy(module: str) -> None:
+    program = f"import sys, {module}\nprint([name for name in {HEAVY!r} if name in sys.modules])\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_import_contracts_hold() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-logo", "--no-cache"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent.parent,
+    )
+    assert done.returncode == 0, done.stdout
