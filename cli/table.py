@@ -57,7 +57,7 @@ def header(fields: Sequence[Field], layout: Layout, style: Style) -> list[str]:
         for field, width, right in zip(fields, layout.widths, layout.right, strict=True)
     ]
     bar = style.frame("│")
-    rule = style.frame("┼".join("─" * (width + 2) for width in layout.widths))
+    rule = style.frame("┼".join("─" * (width + 2) for width in layout.widths)[:-1])
     return [" " + f" {bar} ".join(names).rstrip(), rule]
 
 
