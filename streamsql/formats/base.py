@@ -45,6 +45,9 @@ class Format(ABC):
     regroups: ClassVar[bool] = True
     """Whether sources of this value format may be grouped and joined."""
 
+    remedy: ClassVar[str | None] = None
+    """What to do about columns it cannot hold, where that is not another format."""
+
     @abstractmethod
     def problem(self, columns: Sequence[Column]) -> str | None:
         """Why these columns cannot be held by this format, or None if they can."""
@@ -56,7 +59,7 @@ class Format(ABC):
             raise PlanError(
                 f"{side.value} format does not support schema. "
                 f"format: {self.name}, reason: {reason}",
-                hint=f"Choose another {side.name}_FORMAT, such as JSON.",
+                hint=self.remedy or f"Choose another {side.name}_FORMAT, such as JSON.",
             )
 
     def check_wrap(self, wrap: bool) -> None:

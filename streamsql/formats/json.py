@@ -11,6 +11,7 @@ from streamsql.schema import Column
 
 class JsonFormat(Format):
     name: ClassVar[str] = "JSON"
+    remedy: ClassVar[str | None] = "Declare the map's keys as STRING."
     wrap_options: ClassVar[frozenset[bool]] = frozenset({True, False})
 
     def problem(self, columns: Sequence[Column]) -> str | None:

@@ -72,9 +72,11 @@ def build_aggregation(
     items = _normalised(select_items(query, select_scope, star, persistent=sink is not None), scope)
     having = _having(query, scope)
     calls = _aggregate_calls(items, having)
-    _check_calls(query, calls, source.kind, items)
+    _check_calls(query, calls, items)
     _check_non_aggregate(query, items, having, groups)
     _check_grouped(query, calls, sink)
+    if source.kind is Kind.TABLE:
+        _check_table_source(query, calls)
     keys = Keys(groups, "grouping expression", scope.alias)
     selected = divide(items, keys)
     if sink is not None:
@@ -182,9 +184,7 @@ def _aggregate_calls(items: Sequence[Item], having: Expression | None) -> list[E
     return calls
 
 
-def _check_calls(
-    query: Query, calls: Sequence[Expression], kind: Kind, items: Sequence[Item]
-) -> None:
+def _check_calls(query: Query, calls: Sequence[Expression], items: Sequence[Item]) -> None:
     if not calls:
         raise PlanError(
             "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.",
@@ -200,8 +200,6 @@ def _check_calls(
                 hint=f"Make a stream of {call.name} first, and aggregate that.",
                 span=span_of(call),
             )
-    if kind is Kind.TABLE:
-        _check_table_source(query, calls)
 
 
 def _check_grouped(query: Query, calls: Sequence[Expression], sink: str | None) -> None:

@@ -21,7 +21,13 @@ from streamsql.nodes import (
     SourceRef,
 )
 from streamsql.planner.aggregation import build_aggregation
-from streamsql.planner.bind import aggregates_in, bind, column_node, table_functions_in
+from streamsql.planner.bind import (
+    aggregates_in,
+    bind,
+    column_node,
+    resolve_names,
+    table_functions_in,
+)
 from streamsql.planner.infer import require_boolean
 from streamsql.planner.logical import Filter, LogicalPlan, Project, Scan
 from streamsql.planner.partitioning import build_partitioning
@@ -148,6 +154,7 @@ def _where(query: Query, scan: Scan, scope: Scope) -> LogicalPlan:
 
 def bind_condition(expression: Expression, scope: Scope, clause: str) -> Expression:
     """A bound BOOLEAN expression without aggregates and table functions."""
+    resolve_names(expression, scope, clause)
     for call in aggregates_in(expression):
         raise PlanError(
             f"Aggregate functions are not allowed in the {clause} clause: {expression_text(call)}",

@@ -24,7 +24,7 @@ from streamsql.planner.logical import (
 from streamsql.planner.modes import operators
 from streamsql.planner.rules import optimize
 from streamsql.planner.text import expression_text
-from streamsql.planner.windows import text as duration_text
+from streamsql.planner.windows import words as duration_text
 from streamsql.schema import FormatSpec, KeyWindow, Topic, WindowType
 from streamsql.types import quote
 
@@ -85,8 +85,7 @@ def _filter(plan: Filter) -> str:
 
 @operator_line.register
 def _project(plan: Project) -> str:
-    key = _named_list(plan.key) if plan.key else "none"
-    return f"Project key: {key}; value: {_named_list(plan.value)}"
+    return f"Project key: {_named_list(plan.key)}; value: {_named_list(plan.value)}"
 
 
 @operator_line.register
@@ -96,7 +95,7 @@ def _flat_map(plan: FlatMap) -> str:
 
 @operator_line.register
 def _repartition(plan: Repartition) -> str:
-    return f"Repartition by {_named_list(plan.keys) if plan.keys else 'no key'}"
+    return f"Repartition by {_named_list(plan.keys)}"
 
 
 @operator_line.register
@@ -118,7 +117,7 @@ def _sink(plan: Sink) -> str:
 
 
 def _named_list(items: Sequence[Named]) -> str:
-    return ", ".join(_named(item) for item in items)
+    return ", ".join(_named(item) for item in items) or "none"
 
 
 def _named(item: Named) -> str:

@@ -18,6 +18,14 @@ from streamsql.schema import Column, FormatSpec, Schema
 from streamsql.types import contains_map, quote, to_sql
 
 
+def check_formats(properties: WithProperties) -> None:
+    """The formats and delimiters that WITH names must exist, whatever they are to hold."""
+    for side in ("KEY", "VALUE"):
+        name = properties.format_name(side)
+        if name is not None:
+            _delimiter(properties, side, _named(properties, side, name), inherited=None)
+
+
 def formats_of_source(
     properties: WithProperties, session: Mapping[str, str], schema: Schema
 ) -> tuple[FormatSpec, FormatSpec]:

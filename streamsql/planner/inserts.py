@@ -19,6 +19,7 @@ from streamsql.errors import (
 )
 from streamsql.nodes import Expression, InsertValues
 from streamsql.planner.bind import aggregates_in, bind, columns_in, table_functions_in
+from streamsql.planner.constants import evaluate_constant
 from streamsql.planner.infer import coerce
 from streamsql.planner.planned import InsertValuesPlan
 from streamsql.planner.scope import Scope
@@ -135,7 +136,9 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
         )
     try:
         bound = bind(value, Scope(source.name, Schema(()), types=catalog.types), "VALUES")
-        return coerce(bound, column.type, lax=True)
+        fitted = coerce(bound, column.type, lax=True)
+        evaluate_constant(fitted)  # for its errors: a text that is no number, a DECIMAL too long
+        return fitted
     except (UnsupportedError, BindError):
         raise
     except StreamSQLError as error:

@@ -30,7 +30,7 @@ def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) ->
 def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
     """Why Spark's Real-Time Mode does not run the plan."""
     if emit is Emit.FINAL:
-        yield "EMIT FINAL writes a window once it is closed, which real time does not know"
+        yield "EMIT FINAL needs Spark's append mode, which Real-Time Mode does not run"
     for operator in operators(root):
         if isinstance(operator, Aggregate):
             for call in operator.aggregates:

@@ -19,6 +19,7 @@ from streamsql.planner.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.rules import optimize
 from streamsql.planner.sinks import new_sink
 from streamsql.planner.sources import already_exists, check_source_name
+from streamsql.planner.upgrade import check_query_upgrade
 from streamsql.planner.with_properties import Place, read_properties
 from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, get_bool
 from streamsql.schema import Column, Kind, Schema
@@ -51,6 +52,7 @@ def plan_create_as(
     properties = read_properties(statement.properties, Place.CREATE_AS)
     built = build_query(statement.query, catalog, statement.name)
     _check_kind(built, statement)
+    _check_no_loop(built, statement)
     prefix = "CSAS" if statement.kind is Kind.STREAM else "CTAS"
     query_id = planning.query_id or _replaced_id(existing, catalog)
     query_id = query_id or numbered_id(f"{prefix}_{statement.name.upper()}", catalog)
@@ -60,6 +62,7 @@ def plan_create_as(
     if existing is not None:
         _check_single_writer(existing, catalog)
         check_upgrade(existing, sink)
+        check_query_upgrade(existing, built.root, catalog)
     root = Sink(built.root, sink, sink.timestamp)
     query = _query_plan(root, statement.query, built, planning, query_id)
     return QueryStatementPlan(
@@ -139,6 +142,16 @@ def _check_kind(built: Built, statement: CreateAsSelect) -> None:
         raise PlanError(
             f"Invalid result type. Your SELECT query produces {article}. "
             f"Please use CREATE {kind.value} AS SELECT statement instead.",
+            span=statement.span,
+        )
+
+
+def _check_no_loop(built: Built, statement: CreateAsSelect) -> None:
+    if built.scan.source.name == statement.name:
+        raise PlanError(
+            f"Cannot make {quote(statement.name)} out of itself: the query would read what it "
+            "writes.",
+            hint="Give the result another name.",
             span=statement.span,
         )
 

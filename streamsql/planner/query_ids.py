@@ -18,6 +18,12 @@ def numbered_id(prefix: str, catalog: Catalog) -> str:
     return f"{prefix}_{catalog.next_query}"
 
 
+def number_of(query_id: str) -> int:
+    """The number at the end of a generated id; 0 of one that a user chose."""
+    digits = query_id.rpartition("_")[2]
+    return int(digits) if query_id.startswith(RESERVED_PREFIXES) and digits.isdecimal() else 0
+
+
 def insert_query_id(statement: InsertInto, catalog: Catalog) -> str:
     """The id that WITH (QUERY_ID=..) gives, or INSERTQUERY_<n>."""
     properties = read_properties(statement.properties, Place.INSERT)

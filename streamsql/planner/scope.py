@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from streamsql.errors import BindError, did_you_mean
 from streamsql.planner.spans import span_of
-from streamsql.schema import WINDOW_BOUNDS, Column, Schema
+from streamsql.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Schema
 from streamsql.types import SQLType, quote
 
 _BOUND_NAMES = frozenset(column.name for column in WINDOW_BOUNDS)
@@ -69,8 +69,11 @@ class Scope:
 
     def suggestion(self, name: str) -> str:
         """A hint for a name that is not there: a column alike, or the list of all."""
+        if name in _BOUND_NAMES:
+            return "Windowed aggregations and sources with a windowed key have window bounds."
         columns = [c.name for c in self.schema]
         other_case = next((c for c in columns if c != name and c.upper() == name.upper()), None)
         if other_case is not None:
             return f"Did you mean {quote(other_case)}? Backticks keep the case of a name."
-        return did_you_mean(name, columns) or f"{self.alias} has the columns {', '.join(columns)}."
+        own = ", ".join(c.name for c in self.schema if c not in PSEUDO_COLUMNS)
+        return did_you_mean(name, columns) or f"{self.alias} has the columns {own}."

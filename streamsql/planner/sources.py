@@ -10,7 +10,7 @@ from streamsql.errors import CatalogError, ConfigError, PlanError, TypeMismatchE
 from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
 from streamsql.parser.generate import to_sql as statement_sql
 from streamsql.planner.custom_types import resolve_type
-from streamsql.planner.format_choice import formats_of_source
+from streamsql.planner.format_choice import check_formats, formats_of_source
 from streamsql.planner.planned import NothingToDo, SourcePlan, TopicLookup
 from streamsql.planner.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.topics import check_conforms, existing_topic, missing_topic
@@ -19,6 +19,7 @@ from streamsql.properties import CREATE_OR_REPLACE, get_bool
 from streamsql.schema import (
     RESERVED_COLUMNS,
     Column,
+    FormatSpec,
     Kind,
     Namespace,
     Schema,
@@ -56,6 +57,7 @@ def plan_create_source(
         return NothingToDo(already_exists(existing))
     check_name_is_free(existing, statement, get_bool(session, CREATE_OR_REPLACE) is not False)
     properties = read_properties(statement.properties, Place.CREATE)
+    check_formats(properties)
     schema = declared_schema(statement.kind, statement.columns, catalog.types)
     if statement.kind is Kind.TABLE and not schema.key:
         raise PlanError(
@@ -230,8 +232,6 @@ def _topic(
 
 
 def _bare_topic(name: str, partitions: int | None, replicas: int | None) -> Topic:
-    from streamsql.schema import FormatSpec
-
     unset = FormatSpec("NONE")
     return Topic(name, unset, unset, partitions=partitions, replicas=replicas)
 

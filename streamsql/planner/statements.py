@@ -6,11 +6,12 @@ The one path for check, EXPLAIN and execution; nothing here touches Kafka or Spa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import singledispatch
 
 from streamsql import nodes
 from streamsql.catalog import Catalog, QueryLinks
-from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
+from streamsql.errors import PlanError, Span, StreamSQLError, UnsupportedError
 from streamsql.planner.ddl import (
     plan_alter,
     plan_control,
@@ -40,6 +41,7 @@ from streamsql.planner.queries import (
     plan_insert_into,
     plan_select,
 )
+from streamsql.planner.query_ids import number_of
 from streamsql.planner.sources import plan_create_source
 from streamsql.properties import resolve, validate
 
@@ -60,9 +62,19 @@ def plan(
     try:
         return _plan(statement, Planning(catalog, properties, topics, query_id))
     except StreamSQLError as error:
-        if error.span is None:
-            error.span = statement.span
+        error.span = _pointed(error.span or statement.span, statement)
         raise
+
+
+def _pointed(span: Span | None, statement: nodes.Statement) -> Span | None:
+    """Of a whole statement or query only its first word: a long underline points at nothing."""
+    inner = statement.statement if isinstance(statement, nodes.Explain) else None
+    query = getattr(inner or statement, "query", None)
+    wholes = (statement.span, getattr(inner, "span", None), getattr(query, "span", None))
+    if span is None or statement.span is None or span not in wholes:
+        return span
+    words = statement.text[span.start - statement.span.start :].split(maxsplit=1)
+    return replace(span, end=span.start + len(words[0])) if words else span
 
 
 @singledispatch
@@ -193,7 +205,7 @@ def _(planned: QueryStatementPlan, catalog: Catalog) -> None:
     if planned.creates_sink:
         catalog.put(planned.sink)
     catalog.queries[query.query_id] = QueryLinks(query.query_id, query.reads, planned.sink.name)
-    catalog.next_query += 1
+    catalog.next_query = max(catalog.next_query, number_of(query.query_id)) + 1
 
 
 @apply.register

@@ -71,3 +71,14 @@ def duration(ms: int) -> Duration:
 def text(value: Duration) -> str:
     """`1 HOUR`, `30 SECONDS`."""
     return f"{value.amount} {value.unit}{'' if value.amount == 1 else 'S'}"
+
+
+def words(value: Duration) -> str:
+    """As people say it: `23 HOURS 59 MINUTES`."""
+    rest = value.ms
+    parts = []
+    for unit in ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"):
+        amount, rest = divmod(rest, Duration.UNITS_MS[unit])
+        if amount:
+            parts.append(text(Duration(amount, unit)))
+    return " ".join(parts) or "0 SECONDS"

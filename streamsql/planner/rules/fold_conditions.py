@@ -5,6 +5,10 @@ A WHERE that is TRUE stays: over a stream it still drops the rows whose value is
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any
+
 from sqlglot import exp
 
 from streamsql.nodes import Expression
@@ -13,6 +17,15 @@ from streamsql.planner.infer import is_constant
 from streamsql.planner.logical import Filter, LogicalPlan
 from streamsql.planner.rules.base import conjunction, conjuncts, transform_up
 from streamsql.types import BOOLEAN
+
+_COMPARISONS: dict[type[Expression], Callable[[Any, Any], bool]] = {
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
+}
 
 
 def fold_conditions(plan: LogicalPlan) -> LogicalPlan:
@@ -33,7 +46,20 @@ def _fold(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _is_true(part: Expression) -> bool:
-    return is_constant(part) and evaluate_constant(part) is True
+    if not is_constant(part):
+        return False
+    if isinstance(part, tuple(_COMPARISONS)):
+        return _holds(part)
+    return evaluate_constant(part) is True
+
+
+def _holds(part: Expression) -> bool:
+    """Whether a comparison of two integers, or two equal texts, is surely true."""
+    left, right = evaluate_constant(part.this), evaluate_constant(part.expression)
+    if type(left) is type(right) is int or isinstance(part, (exp.EQ, exp.NEQ)):
+        comparable = type(left) is type(right) and isinstance(left, (int, str))
+        return comparable and _COMPARISONS[type(part)](left, right)
+    return False
 
 
 def _true() -> Expression:
