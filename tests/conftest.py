@@ -6,10 +6,13 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from datadriven import pytest_addoption, rewrite
 
 from streamsql.executor.broker import EmbeddedBroker
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.kafka import KafkaClient
+
+__all__ = ["pytest_addoption", "rewrite"]
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from lark import Token
 
-from streamsql.parser.keywords import NON_RESERVED
+from streamsql.parser.keywords import KEYWORDS, NON_RESERVED
 
 # Word -> what follows it where it is a keyword. Anywhere else it is a name.
 _FOLLOWED_BY: dict[str, frozenset[str]] = {
@@ -26,6 +26,9 @@ def resolve_words(tokens: list[Token]) -> list[Token]:
         if token.type in _FOLLOWED_BY:
             if not _is_keyword(tokens, i):
                 token.type = "IDENTIFIER"
+        elif i == 1 and tokens[0].type in ("DEFINE", "UNDEFINE") and token.type in KEYWORDS:
+            # Any word may name a variable: it is never written but as ${word}.
+            token.type = "IDENTIFIER"
         elif token.type == "LAMBDA_ARROW":
             _mark_lambda(tokens, i)
         elif token.type == "IDENTIFIER" and str(token).upper() == "VERBOSE":

@@ -19,7 +19,7 @@ from streamsql.parser.generate_expression import (
     string,
     type_sql,
 )
-from streamsql.parser.keywords import KEYWORDS
+from streamsql.parser.keywords import BARE_NAMES, KEYWORDS
 from streamsql.schema import WindowType
 
 _AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_@]*")
@@ -52,7 +52,7 @@ def _resource(text: str) -> str:
 
 
 def _option_name(text: str) -> str:
-    return _resource(text) if text.upper() not in KEYWORDS else string(text)
+    return text if text in BARE_NAMES else _resource(text)
 
 
 def _property_value(value: str | int | float | bool) -> str:

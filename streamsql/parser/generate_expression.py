@@ -45,9 +45,7 @@ def type_sql(t: SQLType) -> str:
         inner = (f"{name(field)} {type_sql(kind)}" for field, kind in types.fields(t))
         return f"STRUCT<{', '.join(inner)}>"
     if types.is_custom(t):
-        custom = types.custom_name(t)
-        # `INT` between backticks is a type of the user's.
-        return types.quote(custom) if custom in types.PRIMITIVES else name(custom)
+        return name(types.custom_name(t))
     return types.to_sql(t)
 
 
@@ -111,8 +109,8 @@ def _not(node: exp.Not) -> Printed:
 
 def _neg(node: exp.Neg) -> Printed:
     operand = expression_sql(node.this, UNARY)
-    # `-5` is a literal and `--` a comment.
-    if isinstance(node.this, exp.Literal | exp.Neg):
+    # `-5` begins a literal and `--` a comment.
+    if operand[0] in "-.0123456789":
         operand = f"({operand})"
     return UNARY, f"-{operand}"
 

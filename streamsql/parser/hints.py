@@ -17,6 +17,7 @@ _STATEMENT_WORDS = frozenset(
     """.split()
 )
 _CLAUSES = frozenset("FROM WINDOW WHERE GROUP PARTITION HAVING EMIT LIMIT".split())
+_AFTER_BRACKETS = _CLAUSES | {"AS", "WITH", "ON", "THEN", "END", "SELECT", "VALUES"}
 _WRITTEN_TOGETHER = {
     "EMITCHANGES": ("EMIT", "CHANGES"),
     "EMITFINAL": ("EMIT", "FINAL"),
@@ -46,7 +47,7 @@ _ELSEWHERE = {
     "NATURAL": "A join names its condition: ON a.id = b.id.",
     "OVER": "There are no window functions: aggregate with GROUP BY and a WINDOW clause.",
     "SEMI": "There is no SEMI JOIN.",
-    "UPDATE": "Rows are not updated in place: INSERT INTO a table's topic a new row for its key.",
+    "UPDATE": "Rows are not updated in place: insert a row with the same key into the table.",
     "TRUNCATE": "A topic is emptied by DROP .. DELETE TOPIC.",
 }
 
@@ -104,7 +105,15 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
     return None
 
 
-def _function_as_source(trouble: Trouble) -> str | None:
+def _misplaced(trouble: Trouble) -> str | None:
+    """What the language has, but not there."""
+    keywords = trouble.position.keywords
+    if trouble.found == "OUTER" and "LEFT" in keywords:
+        return "Say which side's rows are kept: LEFT, RIGHT or FULL OUTER JOIN."
+    if trouble.found == "COMMA" and "JOIN" in keywords:
+        return "Sources are joined by JOIN .. ON .."
+    if trouble.found == "WITH" and trouble.tokens[0].type == "CREATE" and "EMIT" in keywords:
+        return "The properties WITH (..) stand before AS."
     if trouble.found == "LPAR" and trouble.type_at(-2) in ("FROM", "JOIN"):
         return "FROM and JOIN take streams and tables; functions stand in SELECT."
     return None
@@ -133,7 +142,10 @@ def _clause_order(trouble: Trouble) -> str | None:
 
 
 def _reserved_word(trouble: Trouble) -> str | None:
-    if trouble.found not in RESERVED or "IDENTIFIER" not in trouble.position.accepted:
+    position = trouble.position
+    if trouble.found not in RESERVED or "IDENTIFIER" not in position.accepted:
+        return None
+    if position.wants_type:
         return None
     reach = trouble.progress_with(trouble.index, "IDENTIFIER")
     if reach < min(trouble.index + 3, len(trouble.tokens) + 1):
@@ -149,11 +161,33 @@ def _wrong_quotes(trouble: Trouble) -> str | None:
     if trouble.index >= len(trouble.tokens):
         return None
     token, accepted = trouble.tokens[trouble.index], trouble.position.accepted
-    if "TEXT_LITERAL" in accepted and not trouble.position.wants_expression:
+    # After a name a string could follow too, as in DECIMAL '1.2'.
+    wants_string = "TEXT_LITERAL" in accepted and "SLASH" not in accepted
+    if wants_string and not trouble.position.wants_expression:
         if token.type == "IDENTIFIER" or token.type in KEYWORDS or token.type.endswith("_LITERAL"):
-            return f"Strings are written in single quotes: '{str(token).strip(chr(34) + '`')}'."
+            text = _written_at(trouble, trouble.index).strip('"`')
+            return f"Strings are written in single quotes: '{text}'."
     if token.type == "TEXT_LITERAL" and "IDENTIFIER" in accepted:
         return f"Names are written without quotes or in backticks: `{token.value}`."
+    return None
+
+
+def _written_at(trouble: Trouble, index: int) -> str:
+    """The text that begins with a token and goes on without a blank: `auto.offset.reset`."""
+    first, *others = trouble.tokens[index:]
+    text, end = str(first), first.end_pos
+    for token in others:
+        if token.start_pos != end or token.type in ("EQUAL", "COMMA", "RPAR", "LPAR"):
+            break
+        text, end = text + str(token), token.end_pos
+    return text
+
+
+def _variable(trouble: Trouble) -> str | None:
+    if trouble.index < len(trouble.tokens):
+        token = trouble.tokens[trouble.index]
+        if (token.end_pos or 0) - (token.start_pos or 0) != len(token):
+            return "A variable stands for a name or a literal, not for a keyword."
     return None
 
 
@@ -175,8 +209,8 @@ def _time_unit(trouble: Trouble) -> str | None:
 def _hyphen(trouble: Trouble) -> str | None:
     if trouble.found != "MINUS" or not trouble.word_at(trouble.index - 1):
         return None
-    name = str(trouble.tokens[trouble.index - 1])
-    return f"A name with a hyphen goes between backticks: `{name}-..`."
+    name = _written_at(trouble, trouble.index - 1)
+    return f"A name with a hyphen goes between backticks: `{name}`."
 
 
 def _comma(trouble: Trouble) -> str | None:
@@ -189,19 +223,20 @@ def _comma(trouble: Trouble) -> str | None:
 
 def _brackets(trouble: Trouble) -> str | None:
     opened = trouble.open_brackets
+    cut_off = trouble.found == END or trouble.found in _AFTER_BRACKETS
     if trouble.found in ("RPAR", "RSQB") and not opened:
         return f"Nothing is opened that this {SYMBOL_TEXT[trouble.found]} closes."
-    closers = {"RPAR", "RSQB"} & trouble.position.accepted
-    if opened and (closers or trouble.found == END):
+    if opened and cut_off:
         bracket = opened[-1]
         return f"The {bracket} in line {bracket.line}, column {bracket.column} is not closed."
     return None
 
 
 HINTS: tuple[Callable[[Trouble], str | None], ...] = (
+    _variable,
     _operator,
     _known_elsewhere,
-    _function_as_source,
+    _misplaced,
     _missing_semicolon,
     _clause_order,
     _reserved_word,

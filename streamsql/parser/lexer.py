@@ -84,7 +84,8 @@ class Lines:
     """Finds the line and column (from 1) of an offset, splitting lines as `str.splitlines`."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+        lengths = (len(line) for line in text.splitlines(keepends=True)[:-1])
+        self._starts = [0, *accumulate(lengths)]
 
     def place(self, offset: int) -> tuple[int, int]:
         line = bisect_right(self._starts, offset)

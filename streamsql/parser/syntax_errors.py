@@ -151,6 +151,8 @@ def _alternatives(position: Position) -> list[str]:
     elif position.wants_type:
         rest -= _TYPE_STARTS
         kinds.append("a type")
+    if {"TEXT_LITERAL", "DECIMAL_LITERAL"} <= rest:
+        rest -= {"INTEGER_LITERAL", "MINUS"}
     if _ARITHMETIC <= rest:
         rest -= _OPERATORS | {"TEXT_LITERAL"}
         kinds.append("an operator")

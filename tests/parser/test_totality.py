@@ -1,0 +1,105 @@
+"""Nothing is forgotten: each rule has a builder, each node its SQL, each word its place."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import pytest
+from sqlglot import exp
+
+from streamsql import nodes
+from streamsql.errors import InternalError
+from streamsql.parser import KEYWORDS, RESERVED, to_sql
+from streamsql.parser.generate_expression import EXPRESSIONS
+from streamsql.parser.keywords import BARE_NAMES, NON_RESERVED
+from streamsql.parser.lexer import SYMBOLS
+from streamsql.parser.loader import load
+from streamsql.parser.script import BUILDERS
+
+LARK = load(BUILDERS)
+
+# Rules whose alternatives have names of their own, or that only pass their one child on.
+PASSED_ON = {"statement", "relation", "number", "select_item", "show_what", "window_type"}
+PASSED_ON |= {"argument", "conjunction", "disjunction", "expression", "literal", "negation"}
+PASSED_ON |= {"predicate", "primary", "product", "property_value", "sum", "type", "unary"}
+PASSED_ON |= {"value", "zoned"}
+
+
+def rule_names() -> set[str]:
+    names = {str(rule.alias or rule.origin.name) for rule in LARK.rules}
+    return {n.removeprefix("expressions__") for n in names if not n.startswith("_")}
+
+
+def statement_classes() -> list[type]:
+    return [
+        c
+        for _, c in inspect.getmembers(nodes, inspect.isclass)
+        if issubclass(c, nodes.Statement) and c is not nodes.Statement
+    ]
+
+
+@pytest.mark.parametrize("rule", sorted(rule_names() - PASSED_ON))
+def test_every_rule_has_a_builder(rule: str) -> None:
+    assert callable(getattr(BUILDERS, rule))
+
+
+@pytest.mark.parametrize("rule", sorted(PASSED_ON))
+def test_rules_without_builder_only_pass_their_child_on(rule: str) -> None:
+    own = [
+        r
+        for r in LARK.rules
+        if str(r.origin.name).removeprefix("expressions__") == rule and not r.alias
+    ]
+    assert all(len(r.expansion) == 1 and r.options.expand1 for r in own)
+
+
+@pytest.mark.parametrize("node", statement_classes(), ids=lambda c: c.__name__)
+def test_every_statement_has_sql(node: type) -> None:
+    assert to_sql.registry.get(node) is not None  # type: ignore[attr-defined]
+
+
+def test_every_part_of_a_query_has_sql() -> None:
+    parts = (nodes.Query, nodes.SelectExpression, nodes.SelectAll, nodes.SelectStruct)
+    parts += (nodes.SourceRef, nodes.Join, nodes.Within, nodes.Window, nodes.Duration)
+    for part in (*parts, nodes.ColumnDefinition):
+        assert dataclasses.is_dataclass(part)
+        assert part in to_sql.registry  # type: ignore[attr-defined]
+
+
+def test_every_expression_of_the_node_table_has_sql() -> None:
+    table = inspect.getdoc(nodes) or ""
+    mentioned = {
+        word.strip("`(),|").split("(")[0]
+        for line in table.splitlines()
+        if line.startswith("|") and "---" not in line
+        for word in line.rstrip("|").rpartition(" | ")[2].replace("(", " (").split()
+    }
+    classes = {getattr(exp, word) for word in mentioned if isinstance(getattr(exp, word, 0), type)}
+    parts_of_others = {exp.Identifier, exp.If, exp.PropertyEQ, exp.Escape, exp.DataType}
+    assert len(classes) > 30
+    assert classes - parts_of_others <= EXPRESSIONS.keys()
+
+
+def test_what_has_no_sql_is_a_bug() -> None:
+    with pytest.raises(InternalError):
+        to_sql(exp.Tuple())
+    with pytest.raises(InternalError):
+        to_sql(3)
+
+
+def test_keywords_are_those_of_the_grammar() -> None:
+    terminals = {str(t.name).removeprefix("expressions__") for t in LARK.terminals}
+    named = {"IDENTIFIER", "LAMBDA_PAREN", *SYMBOLS.values()}
+    words = {t for t in terminals if t not in named and not t.endswith("_LITERAL")}
+    assert words <= KEYWORDS
+    # Words that are only kept from being names, and what `word` in the grammar lets be names.
+    reserved_for_others = "CATALOG EXPORT LOAD MATERIALIZED NAMESPACE QUERY RENAME TO VIEW"
+    only_by_context = {"EMIT", "ESCAPE", "PARTITION"}
+    assert words == KEYWORDS - {"VERBOSE"} - set(reserved_for_others.split())
+    as_names = {
+        str(rule.expansion[0].name) for rule in LARK.rules if str(rule.origin.name) == "word"
+    }
+    assert as_names - {"IDENTIFIER"} == NON_RESERVED - only_by_context
+    assert BARE_NAMES <= NON_RESERVED
+    assert not NON_RESERVED & RESERVED

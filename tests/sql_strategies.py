@@ -1,0 +1,269 @@
+"""Hypothesis strategies: random statements as nodes, and random text out of SQL's pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from streamsql import nodes as n
+from streamsql import types
+from streamsql.parser import KEYWORDS
+from streamsql.parser.lexer import SYMBOLS
+from streamsql.schema import Kind, WindowType
+
+# -- names, types, literals ----------------------------------------------------------------------
+
+names = st.one_of(
+    st.sampled_from(["A", "B", "lower", "a b", "`", '"', "3X", "É", "EMIT", "SELECT", "DATE"]),
+    st.sampled_from(sorted(KEYWORDS)),
+    st.text(min_size=1, max_size=6),
+)
+source_names = st.one_of(
+    st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True), st.sampled_from(sorted(KEYWORDS))
+)
+texts = st.one_of(st.sampled_from(["", "'", "x", "${x}", "--", "/*", ";"]), st.text(max_size=8))
+folded = names.map(str.upper)
+
+sql_types = st.recursive(
+    st.one_of(
+        st.sampled_from([t.copy() for t in types.PRIMITIVES.values()]),
+        st.integers(1, 38).flatmap(
+            lambda p: st.integers(0, p).map(lambda s: types.decimal(p, s)),
+        ),
+        names.filter(lambda name: name not in types.PRIMITIVES).map(types.custom),
+    ),
+    lambda inner: st.one_of(
+        inner.map(types.array),
+        st.tuples(inner, inner).map(lambda pair: types.map_(*pair)),
+        st.lists(st.tuples(names, inner), max_size=3).map(types.struct),
+    ),
+    max_leaves=4,
+)
+
+
+def _number(text: str) -> exp.Literal:
+    return exp.Literal(this=text, is_string=False)
+
+
+def _identifier(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=True)
+
+
+numbers = st.one_of(
+    st.integers(-(2**63), 2**63 - 1).map(str),
+    st.from_regex(r"-?[0-9]{1,3}\.[0-9]{0,3}", fullmatch=True),
+    st.from_regex(r"-?[0-9]{1,3}\.[0-9]{0,3}E[+-]?[0-9]{1,2}", fullmatch=True),
+).map(_number)
+columns = st.builds(
+    lambda name, table: exp.Column(
+        this=_identifier(name), **({"table": _identifier(table)} if table else {})
+    ),
+    names,
+    st.none() | names,
+)
+leaves = st.one_of(
+    columns,
+    numbers,
+    texts.map(exp.Literal.string),
+    st.booleans().map(lambda value: exp.Boolean(this=value)),
+    st.builds(exp.Null),
+)
+
+# -- expressions ---------------------------------------------------------------------------------
+
+BINARY: list[Any] = [exp.Or, exp.And, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE]
+BINARY += [exp.NullSafeEQ, exp.NullSafeNEQ, exp.DPipe, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod]
+BINARY += [exp.Like]
+
+
+def _lambda(names_: list[str], body: exp.Expr) -> exp.Expr:
+    return exp.Lambda(this=body, expressions=list(map(_identifier, names_)))
+
+
+def _case(this: Any, branches: list[tuple[Any, Any]], default: Any) -> exp.Expr:
+    node = exp.Case(ifs=[exp.If(this=c, true=r) for c, r in branches])
+    if this is not None:
+        node.set("this", this)
+    if default is not None:
+        node.set("default", default)
+    return node
+
+
+def _escape(operand: Any, pattern: Any, character: str) -> exp.Expr:
+    like = exp.Like(this=operand, expression=pattern)
+    return exp.Escape(this=like, expression=exp.Literal.string(character))
+
+
+def _map(pairs: list[tuple[Any, Any]]) -> exp.Expr:
+    keys, values = [k for k, _ in pairs], [v for _, v in pairs]
+    return exp.Map(keys=exp.Array(expressions=keys), values=exp.Array(expressions=values))
+
+
+def _struct(pairs: list[tuple[str, Any]]) -> exp.Expr:
+    return exp.Struct(
+        expressions=[exp.PropertyEQ(this=_identifier(k), expression=v) for k, v in pairs]
+    )
+
+
+def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    lists = st.lists(e, max_size=3)
+    some = st.lists(e, min_size=1, max_size=3)
+    arguments = st.one_of(
+        e,
+        st.builds(_lambda, st.lists(names, min_size=1, max_size=2), e),
+        st.sampled_from(["SECONDS", "DAYS", "MILLISECOND"]).map(lambda u: exp.Var(this=u)),
+    )
+    return st.one_of(
+        st.builds(lambda node, a, b: node(this=a, expression=b), st.sampled_from(BINARY), e, e),
+        e.map(lambda x: exp.Not(this=x)),
+        e.filter(lambda x: not isinstance(x, exp.Literal) or not x.is_number).map(
+            lambda x: exp.Neg(this=x)
+        ),
+        e.map(lambda x: exp.Is(this=x, expression=exp.Null())),
+        st.builds(lambda a, b, c: exp.Between(this=a, low=b, high=c), e, e, e),
+        st.builds(lambda a, b: exp.In(this=a, expressions=b), e, some),
+        st.builds(_escape, e, e, st.characters()),
+        st.builds(_case, st.none() | e, st.lists(st.tuples(e, e), min_size=1), st.none() | e),
+        st.builds(lambda a, t: exp.Cast(this=a, to=t), e, sql_types),
+        st.builds(
+            lambda f, a: exp.Anonymous(this=f, expressions=a),
+            folded,
+            st.lists(arguments, max_size=3),
+        ),
+        folded.map(lambda f: exp.Anonymous(this=f, expressions=[exp.Star()])),
+        st.builds(lambda a, f: exp.Dot(this=a, expression=_identifier(f)), e, names),
+        st.builds(lambda a, i: exp.Bracket(this=a, expressions=[i]), e, e),
+        lists.map(lambda items: exp.Array(expressions=items)),
+        st.lists(st.tuples(e, e), max_size=2).map(_map),
+        st.lists(st.tuples(names, e), max_size=2).map(_struct),
+        st.builds(lambda a, z: exp.AtTimeZone(this=a, zone=exp.Literal.string(z)), e, texts),
+    )
+
+
+def _copied(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Nodes know their parent: each use needs its own."""
+    return strategy.map(lambda node: node.copy())
+
+
+expressions = st.recursive(_copied(leaves), lambda e: _copied(_compound(e)), max_leaves=8)
+
+# -- queries -------------------------------------------------------------------------------------
+
+durations = st.builds(n.Duration, st.integers(0, 10**6), st.sampled_from(list(n.Duration.UNITS_MS)))
+maybe_duration = st.none() | durations
+sources = st.builds(n.SourceRef, source_names, st.none() | names)
+joins = st.builds(
+    n.Join,
+    sources,
+    sources,
+    st.sampled_from(n.JoinType),
+    expressions,
+    st.none() | st.builds(n.Within, durations, durations, maybe_duration),
+)
+windows = st.one_of(
+    st.builds(
+        n.Window,
+        st.sampled_from([WindowType.TUMBLING, WindowType.SESSION]),
+        durations,
+        st.none(),
+        maybe_duration,
+        maybe_duration,
+    ),
+    st.builds(
+        n.Window,
+        st.just(WindowType.HOPPING),
+        durations,
+        durations,
+        maybe_duration,
+        maybe_duration,
+    ),
+)
+items = st.one_of(
+    st.builds(n.SelectExpression, expressions, st.none() | names),
+    st.builds(n.SelectAll, st.none() | names),
+    st.builds(n.SelectStruct, expressions),
+)
+groupings = st.lists(expressions, max_size=2).map(tuple)
+queries = st.builds(
+    n.Query,
+    st.lists(items, min_size=1, max_size=3).map(tuple),
+    sources | joins,
+    window=st.none() | windows,
+    where=st.none() | expressions,
+    group_by=groupings,
+    partition_by=groupings,
+    having=st.none() | expressions,
+    emit=st.none() | st.sampled_from(n.Emit),
+    limit=st.none() | st.integers(-5, 10**6),
+)
+
+# -- statements ----------------------------------------------------------------------------------
+
+property_values = st.one_of(
+    texts, st.integers(-(2**31), 2**31), st.booleans(), st.floats(-1e9, 1e9).map(float)
+)
+properties = st.lists(
+    st.builds(n.Property, folded, property_values), max_size=3, unique_by=lambda p: p.name
+).map(tuple)
+kinds = st.sampled_from(Kind)
+flags = st.booleans()
+
+
+@st.composite
+def column_definitions(draw: st.DrawFn, kind: Kind) -> tuple[n.ColumnDefinition, ...]:
+    key = n.ColumnRole.KEY if kind is Kind.STREAM else n.ColumnRole.PRIMARY_KEY
+    roles = st.sampled_from([n.ColumnRole.VALUE, key, n.ColumnRole.HEADERS, n.ColumnRole.HEADER])
+    result = []
+    for _ in range(draw(st.integers(0, 3))):
+        role = draw(roles)
+        header = draw(texts) if role is n.ColumnRole.HEADER else None
+        result.append(n.ColumnDefinition(draw(names), draw(sql_types), role, header))
+    return tuple(result)
+
+
+created_sources = kinds.flatmap(
+    lambda kind: st.builds(
+        n.CreateSource,
+        st.just(kind),
+        source_names,
+        column_definitions(kind),
+        properties,
+        flags,
+        flags,
+        flags,
+    )
+)
+plain_columns = st.lists(st.builds(n.ColumnDefinition, names, sql_types), min_size=1, max_size=2)
+values = st.lists(expressions, max_size=3).map(tuple)
+topics = st.text(min_size=1, max_size=8)
+statements = st.one_of(
+    created_sources,
+    st.builds(n.CreateAsSelect, kinds, source_names, queries, properties, flags, flags),
+    st.builds(n.InsertInto, source_names, queries, properties),
+    st.builds(n.InsertValues, source_names, values),
+    st.builds(n.DropSource, kinds, source_names, flags, flags),
+    st.builds(n.AlterSource, kinds, source_names, plain_columns.map(tuple)),
+    st.builds(n.CreateType, names, sql_types, flags),
+    st.builds(n.SelectQuery, queries),
+    st.builds(n.Explain, st.builds(n.SelectQuery, queries), st.none(), flags),
+    st.builds(n.Explain, st.none(), folded, flags),
+    st.builds(n.Print, topics, flags, st.none() | st.integers(0, 9), st.none() | st.integers(0, 9)),
+    st.builds(n.Describe, source_names.filter(lambda name: name != "STREAMS"), flags),
+    st.builds(n.ControlQuery, st.sampled_from(n.QueryAction), st.none() | folded),
+    st.builds(n.SetProperty, texts, texts),
+    st.builds(n.AssertTopic, topics, properties, maybe_duration, flags),
+    st.builds(n.AssertSchema, st.none() | topics, st.none() | st.integers(0, 99)),
+)
+
+# -- text ----------------------------------------------------------------------------------------
+
+pieces = st.one_of(
+    st.sampled_from(sorted(KEYWORDS)),
+    st.sampled_from(sorted(SYMBOLS)),
+    st.sampled_from(["a", "B", "`c`", '"d"', "'e'", "1", "1.5", "1e3", "3x", "${v}", "$${v}"]),
+    st.sampled_from(["'", "`", '"', "/*", "--", "\n", " ", "é", "!", "\\", "\x00", "\u2028"]),
+    st.text(max_size=3),
+)
+fragments = st.lists(pieces, max_size=15).map(" ".join)
