@@ -33,7 +33,7 @@ from streamsql.executor.jars import Progress, ensure_jars
 from streamsql.executor.jvm_build import ensure_runtime_jar
 from streamsql.executor.kafka import KafkaClient
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 _POLL_SECONDS = 0.02
 

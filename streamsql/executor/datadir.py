@@ -25,7 +25,8 @@ class DataDir:
     def at(cls, chosen: str | os.PathLike[str] | None = None) -> DataDir:
         """The folder the user chose (`--data`), else STREAMSQL_DATA, else the user's own."""
         name = chosen or os.environ.get("STREAMSQL_DATA") or platformdirs.user_data_dir("streamsql")
-        return cls(Path(name).expanduser().absolute())
+        # Resolved: one folder must have one name, by which its broker is found again.
+        return cls(Path(name).expanduser().resolve())
 
     @property
     def kafka(self) -> Path:
