@@ -40,7 +40,9 @@ def select_items(
 
     Names: the alias, else the column's or field's name, else KSQL_COL_<n>.
     """
-    names = NameGenerator(column.name for column in scope.schema)
+    has_star = any(isinstance(item, SelectAll) for item in query.items)
+    taken = [column.name for column in scope.schema]
+    names = NameGenerator([*taken, *(c.name for c in star)] if has_star else taken)
     items: list[Item] = []
     for item in query.items:
         items.extend(_expand(item, scope, star, names, persistent))
