@@ -49,10 +49,9 @@ def merge(positions: Positions, source: dict[str, object]) -> None:
     for topic, partitions in source.items():
         if not isinstance(partitions, dict):
             continue
-        known = positions.setdefault(topic, {})
         for partition, offset in partitions.items():
             if isinstance(offset, int) and str(partition).isdigit():
-                number = int(partition)
+                known, number = positions.setdefault(topic, {}), int(partition)
                 known[number] = min(known.get(number, offset), offset)
 
 

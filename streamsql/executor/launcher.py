@@ -96,17 +96,18 @@ class SparkLauncher:
         from streamsql.executor.spark.start import Trigger, start
 
         self._slots().release(query.id)
-        return SparkRun(start(self._spec(query), Trigger.AVAILABLE_NOW))
+        return SparkRun(start(self._spec(query, Mode.MICRO_BATCH), Trigger.AVAILABLE_NOW))
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
         """A run that goes on for ever; its mode, and why that is not the one asked for."""
         from streamsql.executor.spark.start import Trigger, start
 
-        spec = self._spec(query)
+        spec = self._spec(query, mode)
         reason = None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
             mode = Mode.MICRO_BATCH
             reason = "all task slots are held by other real-time queries"
+            spec = self._spec(query, mode)
         if mode is Mode.MICRO_BATCH:
             self._slots().release(query.id)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
@@ -119,9 +120,11 @@ class SparkLauncher:
         from streamsql.executor.spark.lower import lower_push
         from streamsql.executor.spark.start import Trigger, start
 
-        spec = lower_push(plan, self._context(properties, offsets), topic)
-        real_time = spec.real_time_allowed and self._take_slots(topic, spec)
-        trigger = Trigger.REAL_TIME if real_time else Trigger.CONTINUOUS_MICRO_BATCH
+        mode = plan.mode.mode
+        spec = lower_push(plan, self._context(properties, offsets, mode), topic)
+        trigger = Trigger.CONTINUOUS_MICRO_BATCH
+        if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
+            trigger = Trigger.REAL_TIME
         return SparkRun(start(spec, trigger))
 
     def released(self, query_id: str) -> None:
@@ -129,12 +132,15 @@ class SparkLauncher:
         if self._budget is not None:
             self._budget.release(query_id)
 
-    def _spec(self, query: Definition) -> StreamingQuerySpec:
+    def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
         from streamsql.executor.spark.lower import lower
 
-        return lower(query.plan, self._context(query.properties, query.starting_offsets))
+        context = self._context(query.properties, query.starting_offsets, mode)
+        return lower(query.plan, context)
 
-    def _context(self, properties: Mapping[str, str], offsets: Offsets | None) -> LoweringContext:
+    def _context(
+        self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode
+    ) -> LoweringContext:
         from streamsql.executor.spark.context import LoweringContext
 
         return LoweringContext(
@@ -142,7 +148,8 @@ class SparkLauncher:
             bootstrap_servers=self._services.kafka.get().bootstrap,
             data_dir=self._data.root,
             processing_log_topic=PROCESSING_LOG_TOPIC,
-            max_records_per_batch=RECORDS_PER_BATCH,
+            # Real-Time Mode has no batches to limit, and rejects the setting.
+            max_records_per_batch=RECORDS_PER_BATCH if mode is Mode.MICRO_BATCH else None,
             starting_offsets=json.dumps(offsets) if offsets else "earliest",
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
         )

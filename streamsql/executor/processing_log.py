@@ -18,11 +18,11 @@ CREATE STREAM {STREAM} (
   message STRUCT<
     type INT,
     deserializationError STRUCT<
-      target STRING, errorMessage STRING, recordB64 STRING, cause ARRAY<STRING>, topic STRING>,
+      target STRING, errorMessage STRING, recordB64 STRING, cause ARRAY<STRING>, `TOPIC` STRING>,
     recordProcessingError STRUCT<errorMessage STRING, record STRING, cause ARRAY<STRING>>,
     productionError STRUCT<errorMessage STRING>>,
   queryId STRING,
-  topic STRING,
+  `TOPIC` STRING,
   `PARTITION` INT,
   offset BIGINT
 ) WITH (KAFKA_TOPIC = '{PROCESSING_LOG_TOPIC}', VALUE_FORMAT = 'JSON');

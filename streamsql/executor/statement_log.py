@@ -49,11 +49,17 @@ class StatementLog:
         try:
             existed = path.exists()
             self._file = path.open("a+b", buffering=0)
+        except OSError as error:
+            raise _failed("read", path, error) from error
+        try:
             if not existed:
                 _sync_folder(path.parent)
             self.entries, self._size = self._load()
-        except OSError as error:
-            raise _failed("read", path, error) from error
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, OSError):
+                raise _failed("read", path, error) from error
+            raise
 
     def _load(self) -> tuple[list[Entry], int]:
         self._file.seek(0)
@@ -112,8 +118,10 @@ def _decode(line: bytes) -> Entry | None:
         return None
     try:
         content: dict[str, Any] = json.loads(line)
+        told = content["topics"].items()
+        content["topics"] = {n: tuple(facts) if facts else None for n, facts in told}
         return Entry(**content)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

@@ -16,7 +16,7 @@ def entry(sequence: int, sql: str = "SHOW STREAMS;") -> Entry:
         sql,
         {"processing.mode": "auto"},
         "CSAS_X_1",
-        {"t": [2, 1], "missing": None},
+        {"t": (2, 1), "missing": None},
         {"t": {"0": 5}},
         "0.1.0",
     )
@@ -35,9 +35,16 @@ def written(path: Path, count: int) -> list[Entry]:
     return log.entries
 
 
+def reopened(path: Path) -> StatementLog:
+    """The log as the next start reads it."""
+    log = StatementLog(path)
+    log.close()
+    return log
+
+
 def test_entries_come_back_as_they_were(path: Path) -> None:
     entries = written(path, 3)
-    log = StatementLog(path)
+    log = reopened(path)
     assert log.entries == entries
     assert [e.sequence for e in log.entries] == [1, 2, 3]
     assert log.next_sequence == 4
@@ -52,7 +59,7 @@ def test_a_torn_last_line_is_cut_off(path: Path, cut: int) -> None:
     assert log.entries == entries[:2]
     log.append(entry(log.next_sequence))
     log.close()
-    assert [e.sequence for e in StatementLog(path).entries] == [1, 2, 3]
+    assert [e.sequence for e in reopened(path).entries] == [1, 2, 3]
     assert path.read_bytes().count(b"\n") == 3
 
 
@@ -62,8 +69,7 @@ def test_every_prefix_of_the_file_opens(path: Path) -> None:
     first = content.index(b"\n") + 1
     for size in range(len(content) + 1):
         path.write_bytes(content[:size])
-        log = StatementLog(path)
-        log.close()
+        log = reopened(path)
         assert len(log.entries) == (2 if size == len(content) else 1 if size >= first else 0)
 
 
