@@ -13,12 +13,35 @@ from streamsql.functions.base import (
     ScalarFunction,
     TableFunction,
 )
+from streamsql.functions.bytes import BYTES
+from streamsql.functions.collection import COLLECTIONS
 from streamsql.functions.conditional import CONDITIONALS
+from streamsql.functions.datetime import DATETIMES
+from streamsql.functions.json import JSONS
+from streamsql.functions.mask import MASKS
+from streamsql.functions.numeric import NUMERICS
+from streamsql.functions.regex import REGEXES
 from streamsql.functions.registry import Registry
 from streamsql.functions.string import STRINGS
 from streamsql.functions.table import TABLES
+from streamsql.functions.url import URLS
 
-REGISTRY = Registry((*STRINGS, *CONDITIONALS, *AGGREGATES, *TABLES))
+REGISTRY = Registry(
+    (
+        *CONDITIONALS,
+        *NUMERICS,
+        *STRINGS,
+        *REGEXES,
+        *MASKS,
+        *BYTES,
+        *DATETIMES,
+        *COLLECTIONS,
+        *JSONS,
+        *URLS,
+        *AGGREGATES,
+        *TABLES,
+    )
+)
 
 __all__ = [
     "REGISTRY",

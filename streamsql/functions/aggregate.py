@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsql import types
 from streamsql.functions.base import AggregateCall, SparkColumn, aggregate, each, overload
-from streamsql.types import DOUBLE
+from streamsql.types import SQLType
 
-_CATEGORIES = "INT BIGINT DOUBLE DECIMAL"
+_NUMERIC = "INT BIGINT DOUBLE DECIMAL"
 _ORDERED = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
 _TOP = "INT BIGINT DOUBLE STRING"
-_TOP_DISTINCT = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
+_UNBOUNDED = 2**31 - 1
 
 
 def _sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
@@ -41,35 +42,40 @@ def _by_offset(name: str) -> Any:
     return impl
 
 
-def _n_by_offset(name: str) -> Any:
+def _n_by_offset(kind: str) -> Any:
     """The first or last n in order of arrival."""
 
     def impl(F: Any, call: AggregateCall, value: SparkColumn, *_: SparkColumn) -> SparkColumn:
-        present = F.when(value.isNotNull(), call.order) if _ignores_nulls(call) else call.order
-        rows = F.struct(call.order.alias("at"), value.alias("value"))
-        found = F.coalesce(getattr(F, name)(rows, present, call.constants[1]), F.array())
-        return F.transform(F.array_sort(found), lambda row: row["value"])
+        row = F.struct(call.order.alias("order"), value.alias("value"))
+        return call.bounded(kind, row, _constant(call, 1), _ignores_nulls(call))
 
     return impl
 
 
-def _collect_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    rows = F.collect_list(F.struct(call.order.alias("at"), value.alias("value")))
-    return F.transform(F.array_sort(rows), lambda row: row["value"])
+def _constant(call: AggregateCall, index: int) -> int:
+    value = call.constants[index]
+    return value if isinstance(value, int) else _UNBOUNDED
 
 
-def _collect_set(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    return F.array_distinct(_collect_list(F, call, value))
+def _collect(kind: str) -> Any:
+    return lambda F, call, value: call.bounded(kind, value, _UNBOUNDED, False)
 
 
-def _top(F: Any, call: AggregateCall, value: SparkColumn, *_: SparkColumn) -> SparkColumn:
-    best = F.max_by(value, value, call.constants[-1])
-    return F.coalesce(best, F.array().cast(call.spark_type(call.result)))
+def _top(kind: str) -> Any:
+    return lambda F, call, value, k: call.bounded(kind, value, _constant(call, 1), True)
 
 
-def _top_distinct(F: Any, call: AggregateCall, value: SparkColumn, *_: SparkColumn) -> SparkColumn:
-    seen = F.sort_array(F.collect_set(value), asc=False)
-    return F.slice(seen, 1, call.constants[-1])
+def _top_rows(F: Any, call: AggregateCall, value: SparkColumn, *rest: SparkColumn) -> SparkColumn:
+    """With further columns: structs of the value and these."""
+    others = [column.alias(f"col{i}") for i, column in enumerate(rest[:-1])]
+    row = F.struct(value.alias("sort_col"), *others)
+    return call.bounded("TOPK_BY", row, _constant(call, len(rest)), True)
+
+
+def _top_rows_type(given: tuple[SQLType, ...]) -> SQLType:
+    first, *others, _ = given
+    named = [(f"col{i}", kind) for i, kind in enumerate(others)]
+    return types.array(types.struct([("sort_col", first), *named]))
 
 
 _OFFSET_SIGNATURES = ("column T -> T", "column T, const ignoreNulls BOOLEAN -> T")
@@ -77,6 +83,12 @@ _N_OFFSET_SIGNATURES = (
     "column T, const n INT -> ARRAY<T>",
     "column T, const n INT, const ignoreNulls BOOLEAN -> ARRAY<T>",
 )
+
+_OTHERS = tuple(
+    ", ".join(f"other{i} {letter}" for i, letter in enumerate("ABCE"[:count], 1))
+    for count in range(1, 5)
+)
+"""Up to four further columns of TOPK; D would mean a DECIMAL."""
 
 AGGREGATES = (
     aggregate(
@@ -90,14 +102,14 @@ AGGREGATES = (
     aggregate(
         "SUM",
         "The sum of the values; nulls are skipped, and of none it is 0.",
-        each("column {} -> {}", _CATEGORIES, _sum),
+        each("column {} -> {}", _NUMERIC, _sum),
         undo=True,
         example=("SUM(1, NULL, 2)", "3"),
     ),
     aggregate(
         "AVG",
         "The mean of the values; nulls are skipped, and of none it is 0.0.",
-        each("column {} -> DOUBLE", "INT BIGINT DOUBLE", _average, returns=lambda _: DOUBLE),
+        each("column {} -> DOUBLE", "INT BIGINT DOUBLE", _average),
         undo=True,
         example=("AVG(1, NULL, 2)", "1.5"),
     ),
@@ -125,44 +137,49 @@ AGGREGATES = (
     aggregate(
         "COLLECT_LIST",
         "All values in order of arrival, nulls included.",
-        overload("column T -> ARRAY<T>", _collect_list),
+        overload("column T -> ARRAY<T>", _collect("COLLECT_LIST")),
         undo=True,
-        real_time=False,
         example=("COLLECT_LIST(1, NULL, 1)", "[1, NULL, 1]"),
     ),
     aggregate(
         "COLLECT_SET",
         "The different values in order of their first arrival.",
-        overload("column T -> ARRAY<T>", _collect_set),
-        real_time=False,
+        overload("column T -> ARRAY<T>", _collect("COLLECT_SET")),
         example=("COLLECT_SET(2, 1, 2)", "[2, 1]"),
     ),
     aggregate(
         "TOPK",
         "The k greatest values, the greatest first; nulls are skipped.",
-        each("column {}, const k INT -> ARRAY<{}>", _TOP, _top),
-        real_time=False,
+        each("column {}, const k INT -> ARRAY<{}>", _TOP, _top("TOPK")),
+        *(
+            each(
+                f"column {{}}, {others}, const k INT -> ARRAY<T>",
+                _TOP,
+                _top_rows,
+                returns=_top_rows_type,
+            )
+            for others in _OTHERS
+        ),
         example=("TOPK(1, 3, 3, 2; 2)", "[3, 3]"),
     ),
     aggregate(
         "TOPKDISTINCT",
         "The k greatest different values, the greatest first; nulls are skipped.",
-        each("column {}, const k INT -> ARRAY<T>", _TOP_DISTINCT, _top_distinct),
-        real_time=False,
+        each("column {}, const k INT -> ARRAY<{}>", _ORDERED, _top("TOPK_DISTINCT")),
         example=("TOPKDISTINCT(1, 3, 3, 2; 2)", "[3, 2]"),
     ),
     aggregate(
         "LATEST_BY_OFFSET",
         "The value that arrived last, or the last n of them; nulls are skipped unless told.",
         *(overload(text, _by_offset("max_by")) for text in _OFFSET_SIGNATURES),
-        *(overload(text, _n_by_offset("max_by")) for text in _N_OFFSET_SIGNATURES),
+        *(overload(text, _n_by_offset("LATEST")) for text in _N_OFFSET_SIGNATURES),
         example=("LATEST_BY_OFFSET(1, 2, NULL)", "2"),
     ),
     aggregate(
         "EARLIEST_BY_OFFSET",
         "The value that arrived first, or the first n of them; nulls are skipped unless told.",
         *(overload(text, _by_offset("min_by")) for text in _OFFSET_SIGNATURES),
-        *(overload(text, _n_by_offset("min_by")) for text in _N_OFFSET_SIGNATURES),
+        *(overload(text, _n_by_offset("EARLIEST")) for text in _N_OFFSET_SIGNATURES),
         example=("EARLIEST_BY_OFFSET(NULL, 1, 2)", "1"),
     ),
 )

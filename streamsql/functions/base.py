@@ -38,6 +38,8 @@ class Call:
     spark_type: Callable[[SQLType], Any]
     fail: Callable[[str, SQLType], SparkColumn]
     """`fail(message, type)`: a null of that type; evaluating it makes the expression fail."""
+    to_text: Callable[[SparkColumn, SQLType], SparkColumn]
+    """`to_text(value, type)`: the value as CAST .. AS STRING writes it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class AggregateCall(Call):
     """The same for an aggregate; `order` is a Column that sorts rows by their arrival."""
 
     order: SparkColumn
+    bounded: Callable[[str, SparkColumn, int, bool], SparkColumn]
+    """`bounded(kind, value, limit, ignore_nulls)`: an array of at most `limit` values of the group,
+    by an aggregate of streamsql's JVM part (BoundedAggregate.Kind says what the kinds are)."""
 
 
 @dataclass(frozen=True)

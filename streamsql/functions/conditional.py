@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from streamsql.functions.base import each, overload, scalar
+from typing import Any
+
+from streamsql.functions.base import SparkColumn, each, overload, scalar
 
 _CATEGORY = "conditional"
 _ORDERED = "INT BIGINT DOUBLE STRING BYTES DATE TIME TIMESTAMP"
 
 
-def _greatest(F, *values):  # type: ignore[no-untyped-def]
+def _greatest(F: Any, *values: SparkColumn) -> SparkColumn:
     return F.greatest(*values) if len(values) > 1 else values[0]
 
 
-def _least(F, *values):  # type: ignore[no-untyped-def]
+def _least(F: Any, *values: SparkColumn) -> SparkColumn:
     return F.least(*values) if len(values) > 1 else values[0]
+
+
+def _uuid_of(F: Any, value: SparkColumn) -> SparkColumn:
+    digits = F.lower(F.hex(value))
+    dashed = F.regexp_replace(digits, "^(.{8})(.{4})(.{4})(.{4})(.{12})$", "$1-$2-$3-$4-$5")
+    return F.when(F.length(value) == 16, dashed)
 
 
 CONDITIONALS = (
@@ -64,14 +72,8 @@ CONDITIONALS = (
         "A new random identifier; of 16 bytes, the identifier that they are.",
         _CATEGORY,
         overload("-> STRING", lambda F: F.uuid()),
-        overload("bytes BYTES -> STRING", lambda F, b: _uuid_of(F, b)),
+        overload("bytes BYTES -> STRING", _uuid_of),
         deterministic=False,
         example=("LEN(UUID())", "36"),
     ),
 )
-
-
-def _uuid_of(F, value):  # type: ignore[no-untyped-def]
-    digits = F.lower(F.hex(value))
-    dashed = F.regexp_replace(digits, "^(.{8})(.{4})(.{4})(.{4})(.{12})$", "$1-$2-$3-$4-$5")
-    return F.when(F.length(value) == 16, dashed)

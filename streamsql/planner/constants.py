@@ -261,7 +261,7 @@ def java_double(value: float) -> str:
 
 def _timestamp(value: Any, source: SQLType) -> int:
     if source == types.DATE:
-        return (value - date(1970, 1, 1)).days * _DAY_MS
+        return int((value - date(1970, 1, 1)).days * _DAY_MS)
     millis = parse_timestamp(value)
     if millis is None:
         raise ValueError(f"Failed to parse timestamp '{value}'")

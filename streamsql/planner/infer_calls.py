@@ -17,6 +17,7 @@ from streamsql.functions.signature import (
     resolve_pattern,
 )
 from streamsql.nodes import Expression
+from streamsql.planner.constants import evaluate_constant
 from streamsql.planner.infer_scope import Scope, cast_to, is_literal, span_of, text_of, typed
 from streamsql.types import SQLType, type_of
 
@@ -144,6 +145,13 @@ def _check_constants(name: str, found: Resolution, arguments: Sequence[Expressio
             raise TypeMismatchError(
                 f"Parameter {index + 1} passed to function {name} must be a literal constant, "
                 f"but was expression: '{text_of(argument)}'",
+                span=span_of(argument),
+            )
+        # A count of rows; a BOOLEAN constant is a flag.
+        pattern = found.overload.signature.parameter(index).pattern
+        if pattern.name == "INT" and REGISTRY.is_aggregate(name) and evaluate_constant(inner) < 1:
+            raise TypeMismatchError(
+                f"Parameter {index + 1} passed to function {name} must be 1 or greater",
                 span=span_of(argument),
             )
 

@@ -124,13 +124,13 @@ def _comparable(
             hint="Use IS NULL or IS NOT NULL.",
             span=span_of(node),
         )
-    target = _comparison_type(a, b, operator in _UNORDERED)
-    if target is None:
+    common = _comparison_type(a, b, operator in _UNORDERED)
+    if common is None:
         raise TypeMismatchError(
             f"Cannot compare {describe(left)} to {describe(right)} with {name}.",
             span=span_of(node),
         )
-    return cast_to(left, target), cast_to(right, target)
+    return cast_to(left, common), cast_to(right, common)
 
 
 def _comparison_type(a: SQLType, b: SQLType, unordered: bool) -> SQLType | None:

@@ -47,7 +47,8 @@ def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataF
     prepared, calls = _prepare(rows, node, scope)
     prepared = _without_null_keys(prepared, node, scope)
     grouped = _group(prepared, node, scope)
-    context = ColumnContext(columns={name: quoted(name) for name in prepared.columns})
+    named = {name: quoted(name) for name in prepared.columns}
+    context = ColumnContext(columns=named, jvm=scope.jvm)
     results = [
         aggregate(call, context, quoted(_ORDER)).alias(item.name)
         for call, item in zip(calls, node.aggregates, strict=True)

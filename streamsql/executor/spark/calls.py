@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -11,6 +11,8 @@ from sqlglot import exp
 
 from streamsql import types
 from streamsql.errors import InternalError
+from streamsql.executor.spark.cast import to_text
+from streamsql.executor.spark.jvm import BoundedKind, Jvm
 from streamsql.executor.spark.lowering import Lowering
 from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY
@@ -37,15 +39,24 @@ def scalar(node: exp.Anonymous, lowering: Lowering) -> Column:
     return lowering.checked(result, f"{function.name}: {function.fallible}", type_of(node), *inputs)
 
 
-def aggregate(node: Expression, lowering: Lowering, order: Column) -> Column:
+def aggregate(node: Expression, lowering: Lowering, order: Column, jvm: Jvm | None) -> Column:
     """The call of an aggregate function; COUNT(*) has no arguments."""
     _, overload = _declaration(node)
     expressions = [e for e in node.expressions if not isinstance(e, exp.Star)]
     arguments = [_argument(a, lowering) for a in expressions]
     facts = _facts(node, lowering)
-    call = AggregateCall(**vars(facts), order=order)
+    call = AggregateCall(**vars(facts), order=order, bounded=_bounded(jvm))
     result: Column = overload.impl(F, call, *arguments)
     return result
+
+
+def _bounded(jvm: Jvm | None) -> Callable[[str, Column, int, bool], Column]:
+    def bounded(kind: str, value: Column, limit: int, ignore_nulls: bool) -> Column:
+        if jvm is None:
+            raise InternalError(f"{kind} without the JVM part")
+        return jvm.bounded_aggregate(cast(BoundedKind, kind), value, limit, ignore_nulls)
+
+    return bounded
 
 
 def _declaration(node: Expression) -> tuple[Function, Overload]:
@@ -63,6 +74,7 @@ def _facts(node: Expression, lowering: Lowering) -> Call:
         constants=tuple(_constant(a) for a in values),
         spark_type=spark_type,
         fail=_failure(lowering),
+        to_text=to_text,
     )
 
 

@@ -179,13 +179,15 @@ def to_text(value: Column, source: SQLType) -> Column:
 
 def _plain_decimal(value: Column, source: SQLType) -> Column:
     """Spark writes small DECIMALs of more than 6 digits after the point as 1E-7."""
-    precision, scale = types.precision_scale(source)
+    _, scale = types.precision_scale(source)
     if scale <= 6:
         return value.cast("string")
     shown = value.cast("string")
-    return F.when(F.contains(shown, F.lit("E")), F.format_string(f"%.{scale}f", value)).otherwise(
-        shown
-    )
+    # The digits before the E are all that the number has: 1.20E-7 is 0.000000120.
+    digits = F.regexp_replace(F.split_part(shown, F.lit("E"), F.lit(1)), "[-.]", "")
+    sign = F.when(value < 0, F.lit("-0.")).otherwise(F.lit("0."))
+    plain = F.concat(sign, F.lpad(digits, scale, "0"))
+    return F.when(F.contains(shown, F.lit("E")), plain).otherwise(shown)
 
 
 def _map_text(value: Column, source: SQLType) -> Column:

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from streamsql.errors import InternalError
 from streamsql.executor.spark import arithmetic, calls, cast, compare, containers
+from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.lowering import Lowering, Rule, literal
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
@@ -42,6 +43,8 @@ class ColumnContext:
 
     columns: Mapping[str, Column] = field(default_factory=dict)
     guard: ErrorGuard | None = None
+    jvm: Jvm | None = None
+    """The JVM part, which some aggregates need."""
 
 
 def column(expression: Expression, context: ColumnContext) -> Column:
@@ -58,7 +61,7 @@ def predicate(expression: Expression, context: ColumnContext) -> Column:
 
 def aggregate(call: Expression, context: ColumnContext, order: Column) -> Column:
     """The call of an aggregate function; `order` sorts a group's rows by their arrival."""
-    return calls.aggregate(call, Lowering(RULES, context.columns, None), order)
+    return calls.aggregate(call, Lowering(RULES, context.columns, None), order, context.jvm)
 
 
 def table_function(call: Expression, context: ColumnContext) -> Column:

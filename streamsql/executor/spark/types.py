@@ -1,4 +1,4 @@
-"""SQL types as Spark's and back. TIME, which Spark's streaming lacks, is a bigint: ms of the day."""
+"""SQL types as Spark's and back. TIME, which Spark lacks, is a bigint: ms of the day."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRIMITIVES: dict[object, spark.DataType] = {
     types.TIMESTAMP.this: spark.TimestampType(),
     types.NULL.this: spark.NullType(),
 }
-_SQL = {
+_SQL: dict[type[spark.DataType], SQLType] = {
     type(kind): sql
     for sql, kind in (
         (types.BOOLEAN, spark.BooleanType()),

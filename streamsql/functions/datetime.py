@@ -1,0 +1,333 @@
+"""Functions on dates, times and timestamps. Patterns are those of java.time's DateTimeFormatter.
+
+A zone or pattern that a row brings along may be none, which must not end the query: it is tried
+first and then gives null. UTC where no zone is given.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from zoneinfo import available_timezones
+
+from streamsql.functions.base import Call, Overload, SparkColumn, overload, scalar
+
+_CATEGORY = "date and time"
+_DAY_MS = 86_400_000
+_UNIT_MS = {
+    "MILLISECOND": 1,
+    "SECOND": 1_000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": _DAY_MS,
+}
+_SPARK_REFUSES = "[YWwukcenNpAB]"
+"""Letters of DateTimeFormatter that Spark's formatter ends the query for."""
+
+
+def _pattern(F: Any, call: Call, index: int, pattern: SparkColumn) -> SparkColumn:
+    """The pattern; null where it is none."""
+    if isinstance(call.constants[index], str):
+        return pattern
+    letters = F.regexp_replace(pattern, "'[^']*'", "")
+    known = F.try_reflect(F.lit("java.time.format.DateTimeFormatter"), F.lit("ofPattern"), pattern)
+    return F.when(known.isNotNull() & ~letters.rlike(_SPARK_REFUSES), pattern)
+
+
+def _zone(F: Any, call: Call, index: int, zone: SparkColumn) -> SparkColumn:
+    """The zone; null where there is none of that name."""
+    name = call.constants[index]
+    if isinstance(name, str) and (name in available_timezones() or re.fullmatch(_OFFSET, name)):
+        return zone
+    return F.try_reflect(F.lit("java.time.ZoneId"), F.lit("of"), zone)
+
+
+_OFFSET = r"Z|UTC|GMT|[+-]\d\d:\d\d"
+
+
+def _has_zone(call: Call, index: int) -> bool:
+    """Whether texts in a (literal) pattern name their zone themselves."""
+    letters = re.sub("'[^']*'", "", str(call.constants[index] or ""))
+    return any(letter in letters for letter in "VzOXxZ")
+
+
+def _millis(F: Any, moment: SparkColumn) -> SparkColumn:
+    return F.unix_millis(moment)
+
+
+def _now(F: Any) -> SparkColumn:
+    # Spark's current_timestamp stands still for a whole batch, which may last a minute.
+    now = F.reflect(F.lit("java.lang.System"), F.lit("currentTimeMillis"))
+    return now.cast("bigint")
+
+
+def _parse(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn, *zone: SparkColumn) -> Any:
+    """The moment that a text in a pattern means; null if it does not follow the pattern."""
+    moment = F.try_to_timestamp(text, _pattern(F, call, 1, pattern))
+    moment = F.date_trunc("millisecond", moment)
+    if zone and not _has_zone(call, 1):
+        moment = F.to_utc_timestamp(moment, _zone(F, call, 2, zone[0]))
+    return moment
+
+
+def _format(F: Any, call: Call, moment: SparkColumn, pattern: SparkColumn, *zone: Any) -> Any:
+    if zone:
+        moment = F.from_utc_timestamp(moment, _zone(F, call, 2, zone[0]))
+    return F.call_function("date_format", moment, _pattern(F, call, 1, pattern))
+
+
+def _parse_date(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn) -> SparkColumn:
+    moment = F.try_to_timestamp(text, _pattern(F, call, 1, pattern))
+    return F.when(F.date_trunc("day", moment) == moment, moment.cast("date"))
+
+
+def _parse_time(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn) -> SparkColumn:
+    millis = F.unix_millis(F.try_to_timestamp(text, _pattern(F, call, 1, pattern)))
+    return F.when(millis.between(0, _DAY_MS - 1), millis)
+
+
+def _format_time(F: Any, call: Call, time: SparkColumn, pattern: SparkColumn) -> SparkColumn:
+    return _format(F, call, F.timestamp_millis(time), pattern)
+
+
+def _shift(sign: int) -> Any:
+    """Moves a TIMESTAMP, which has no zone, by a number of units."""
+
+    def impl(F: Any, unit: str, amount: SparkColumn, moment: SparkColumn) -> SparkColumn:
+        return F.timestamp_millis(F.unix_millis(moment) + _delta(F, sign, unit, amount))
+
+    return impl
+
+
+def _delta(F: Any, sign: int, unit: str, amount: SparkColumn) -> SparkColumn:
+    return amount.cast("bigint") * F.lit(sign * _UNIT_MS[unit]).cast("bigint")
+
+
+def _shift_date(sign: int) -> Any:
+    """Less than a day moves to the day before, or not at all."""
+
+    def impl(F: Any, unit: str, amount: SparkColumn, date: SparkColumn) -> SparkColumn:
+        millis = F.unix_date(date).cast("bigint") * F.lit(_DAY_MS).cast("bigint")
+        days = F.floor((millis + _delta(F, sign, unit, amount)) / F.lit(_DAY_MS))
+        return F.date_from_unix_date(days.cast("int"))
+
+    return impl
+
+
+def _shift_time(sign: int) -> Any:
+    """Goes on behind midnight."""
+
+    def impl(F: Any, unit: str, amount: SparkColumn, time: SparkColumn) -> SparkColumn:
+        return F.pmod(time + _delta(F, sign, unit, amount), F.lit(_DAY_MS).cast("bigint"))
+
+    return impl
+
+
+def _convert_tz(
+    F: Any, call: Call, moment: SparkColumn, given: SparkColumn, wanted: SparkColumn
+) -> SparkColumn:
+    utc = F.to_utc_timestamp(moment, _zone(F, call, 1, given))
+    return F.from_utc_timestamp(utc, _zone(F, call, 2, wanted))
+
+
+def _with_zone(text: str, result: str, impl: Any) -> tuple[Overload, ...]:
+    return tuple(
+        overload(f"{text}{zone} -> {result}", impl, with_call=True)
+        for zone in ("", ", timeZone STRING")
+    )
+
+
+def _of_millis(impl: Any) -> Any:
+    """The same over ms since the epoch in place of a TIMESTAMP."""
+    return lambda F, call, millis, *rest: impl(F, call, F.timestamp_millis(millis), *rest)
+
+
+_NOT_PARSED = "the text does not follow the pattern, or there is no such pattern or time zone"
+_NOT_FORMATTED = "no such pattern or time zone"
+
+DATETIMES = (
+    scalar(
+        "UNIX_TIMESTAMP",
+        "Milliseconds since the epoch, of now or of a timestamp.",
+        _CATEGORY,
+        overload("-> BIGINT", _now),
+        overload("moment TIMESTAMP -> BIGINT", _millis),
+        deterministic=False,
+        example=("UNIX_TIMESTAMP('1970-01-01T00:00:01')", "1000"),
+    ),
+    scalar(
+        "UNIX_DATE",
+        "Days since the epoch, of today or of a date.",
+        _CATEGORY,
+        overload("-> INT", lambda F: F.floor(_now(F) / F.lit(_DAY_MS)).cast("int")),
+        overload("date DATE -> INT", lambda F, date: F.unix_date(date)),
+        deterministic=False,
+        example=("UNIX_DATE('1970-01-02')", "1"),
+    ),
+    scalar(
+        "FROM_UNIXTIME",
+        "The timestamp so many milliseconds after the epoch.",
+        _CATEGORY,
+        overload("millis BIGINT -> TIMESTAMP", lambda F, millis: F.timestamp_millis(millis)),
+        example=("FROM_UNIXTIME(1000)", "1970-01-01T00:00:01.000"),
+    ),
+    scalar(
+        "FROM_DAYS",
+        "The date so many days after the epoch.",
+        _CATEGORY,
+        overload("days INT -> DATE", lambda F, days: F.date_from_unix_date(days)),
+        example=("FROM_DAYS(1)", "1970-01-02"),
+    ),
+    scalar(
+        "PARSE_TIMESTAMP",
+        "The timestamp that a text in a pattern means.",
+        _CATEGORY,
+        _with_zone("text STRING, pattern STRING", "TIMESTAMP", _parse),
+        fallible=_NOT_PARSED,
+        example=(
+            "PARSE_TIMESTAMP('31.12.2024 10:00', 'dd.MM.yyyy HH:mm')",
+            "2024-12-31T10:00:00.000",
+        ),
+    ),
+    scalar(
+        "FORMAT_TIMESTAMP",
+        "The timestamp as text in a pattern.",
+        _CATEGORY,
+        _with_zone("moment TIMESTAMP, pattern STRING", "STRING", _format),
+        fallible=_NOT_FORMATTED,
+        example=("FORMAT_TIMESTAMP(FROM_UNIXTIME(0), 'yyyy-MM-dd HH:mm')", "'1970-01-01 00:00'"),
+    ),
+    scalar(
+        "PARSE_DATE",
+        "The date that a text in a pattern means.",
+        _CATEGORY,
+        overload("text STRING, pattern STRING -> DATE", _parse_date, with_call=True),
+        fallible=_NOT_PARSED,
+        example=("PARSE_DATE('31.12.2024', 'dd.MM.yyyy')", "2024-12-31"),
+    ),
+    scalar(
+        "FORMAT_DATE",
+        "The date as text in a pattern.",
+        _CATEGORY,
+        overload("date DATE, pattern STRING -> STRING", _format, with_call=True),
+        fallible=_NOT_FORMATTED,
+        example=("FORMAT_DATE('2024-12-31', 'dd/MM/yy')", "'31/12/24'"),
+    ),
+    scalar(
+        "PARSE_TIME",
+        "The time of day that a text in a pattern means.",
+        _CATEGORY,
+        overload("text STRING, pattern STRING -> TIME", _parse_time, with_call=True),
+        fallible=_NOT_PARSED,
+        example=("PARSE_TIME('10.30', 'HH.mm')", "10:30:00.000"),
+    ),
+    scalar(
+        "FORMAT_TIME",
+        "The time of day as text in a pattern.",
+        _CATEGORY,
+        overload("time TIME, pattern STRING -> STRING", _format_time, with_call=True),
+        fallible=_NOT_FORMATTED,
+        example=("FORMAT_TIME('10:30', 'HH''h''mm')", "'10h30'"),
+    ),
+    scalar(
+        "TIMESTAMPADD",
+        "The timestamp so many units later.",
+        _CATEGORY,
+        overload("unit INTERVALUNIT, amount INT, moment TIMESTAMP -> TIMESTAMP", _shift(1)),
+        example=("TIMESTAMPADD(HOURS, 2, FROM_UNIXTIME(0))", "1970-01-01T02:00:00.000"),
+    ),
+    scalar(
+        "TIMESTAMPSUB",
+        "The timestamp so many units earlier.",
+        _CATEGORY,
+        overload("unit INTERVALUNIT, amount INT, moment TIMESTAMP -> TIMESTAMP", _shift(-1)),
+        example=("TIMESTAMPSUB(DAYS, 1, FROM_UNIXTIME(0))", "1969-12-31T00:00:00.000"),
+    ),
+    scalar(
+        "DATEADD",
+        "The date so many units later, in whole days.",
+        _CATEGORY,
+        overload("unit INTERVALUNIT, amount INT, date DATE -> DATE", _shift_date(1)),
+        example=("DATEADD(DAYS, 2, '2024-02-28')", "2024-03-01"),
+    ),
+    scalar(
+        "DATESUB",
+        "The date so many units earlier, in whole days.",
+        _CATEGORY,
+        overload("unit INTERVALUNIT, amount INT, date DATE -> DATE", _shift_date(-1)),
+        example=("DATESUB(DAYS, 1, '2024-03-01')", "2024-02-29"),
+    ),
+    scalar(
+        "TIMEADD",
+        "The time of day so many units later; behind midnight it begins anew.",
+        _CATEGORY,
+        overload("unit INTERVALUNIT, amount INT, time TIME -> TIME", _shift_time(1)),
+        example=("TIMEADD(HOURS, 3, '22:30')", "01:30:00.000"),
+    ),
+    scalar(
+        "TIMESUB",
+        "The time of day so many units earlier; before midnight it is of the day before.",
+        _CATEGORY,
+        overload("unit INTERVALUNIT, amount INT, time TIME -> TIME", _shift_time(-1)),
+        example=("TIMESUB(MINUTES, 45, '00:30')", "23:45:00.000"),
+    ),
+    scalar(
+        "CONVERT_TZ",
+        "The timestamp of one time zone as another zone's clocks show it.",
+        _CATEGORY,
+        overload(
+            "moment TIMESTAMP, given STRING, wanted STRING -> TIMESTAMP",
+            _convert_tz,
+            with_call=True,
+        ),
+        fallible="no such time zone",
+        example=(
+            "CONVERT_TZ(FROM_UNIXTIME(0), 'UTC', 'Asia/Tokyo')",
+            "1970-01-01T09:00:00.000",
+        ),
+    ),
+    scalar(
+        "DATETOSTRING",
+        "Days since the epoch as text in a pattern. FORMAT_DATE is newer.",
+        _CATEGORY,
+        overload(
+            "days INT, pattern STRING -> STRING",
+            lambda F, call, days, p: _format(F, call, F.date_from_unix_date(days), p),
+            with_call=True,
+        ),
+        fallible=_NOT_FORMATTED,
+        example=("DATETOSTRING(1, 'yyyy-MM-dd')", "'1970-01-02'"),
+    ),
+    scalar(
+        "STRINGTODATE",
+        "The days since the epoch of a text in a pattern. PARSE_DATE is newer.",
+        _CATEGORY,
+        overload(
+            "text STRING, pattern STRING -> INT",
+            lambda F, call, text, p: F.unix_date(_parse(F, call, text, p).cast("date")),
+            with_call=True,
+        ),
+        fallible=_NOT_PARSED,
+        example=("STRINGTODATE('1970-01-02', 'yyyy-MM-dd')", "1"),
+    ),
+    scalar(
+        "STRINGTOTIMESTAMP",
+        "The milliseconds since the epoch of a text in a pattern. PARSE_TIMESTAMP is newer.",
+        _CATEGORY,
+        _with_zone(
+            "text STRING, pattern STRING",
+            "BIGINT",
+            lambda F, call, *arguments: F.unix_millis(_parse(F, call, *arguments)),
+        ),
+        fallible=_NOT_PARSED,
+        example=("STRINGTOTIMESTAMP('1970-01-01 00:01', 'yyyy-MM-dd HH:mm')", "60000"),
+    ),
+    scalar(
+        "TIMESTAMPTOSTRING",
+        "Milliseconds since the epoch as text in a pattern. FORMAT_TIMESTAMP is newer.",
+        _CATEGORY,
+        _with_zone("millis BIGINT, pattern STRING", "STRING", _of_millis(_format)),
+        fallible=_NOT_FORMATTED,
+        example=("TIMESTAMPTOSTRING(0, 'yyyy-MM-dd HH:mm:ss')", "'1970-01-01 00:00:00'"),
+    ),
+)
