@@ -73,9 +73,12 @@ def _write(path: Path, lark: Lark) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Into a file of our own first: another process never reads half a table.
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        with open(handle, "wb") as file:
-            lark.save(file, exclude_options={"transformer"})
-        os.replace(name, path)
+        try:
+            with open(handle, "wb") as file:
+                lark.save(file, exclude_options={"transformer"})
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
 
 
 def _folder() -> Path:
@@ -87,5 +90,5 @@ def _cache_file() -> Path:
     for name in _FILES:
         digest.update((_folder() / name).read_bytes())
     folder = os.environ.get("STREAMSQL_CACHE")
-    root = Path(folder) if folder else platformdirs.user_cache_path("streamsql")
+    root = Path(folder).expanduser() if folder else platformdirs.user_cache_path("streamsql")
     return root / f"grammar-{digest.hexdigest()[:16]}.lalr"

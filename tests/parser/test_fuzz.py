@@ -25,7 +25,7 @@ from streamsql.parser import (
 from streamsql.types import SQLType
 
 FAST = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
