@@ -56,9 +56,7 @@ def _option_name(text: str) -> str:
 
 
 def _property_value(value: str | int | float | bool) -> str:
-    if isinstance(value, str):
-        return string(value)
-    return str(value).upper()
+    return string(value) if isinstance(value, str) else str(value).upper()
 
 
 def _properties(properties: n.Properties) -> str:
@@ -131,8 +129,7 @@ def _select_all(node: n.SelectAll) -> str:
 
 @to_sql.register
 def _select_struct(node: n.SelectStruct) -> str:
-    from_ = expression_sql(node.expression, PRIMARY)
-    return f"{from_}->*"
+    return f"{expression_sql(node.expression, PRIMARY)}->*"
 
 
 @to_sql.register

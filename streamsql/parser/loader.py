@@ -4,6 +4,7 @@ cache folder (STREAMSQL_CACHE overrides it). A cache that can't be read or writt
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import os
 import pickle
@@ -58,14 +59,27 @@ def _compile(transformer: object) -> Lark:
 
 
 def _read(path: Path, transformer: object) -> Lark | None:
+    restore: Any = Lark._load_from_dict
     try:
-        saved = pickle.loads(path.read_bytes())
-        restore: Any = Lark._load_from_dict
-        lark: Lark = restore(saved["data"], saved["memo"], transformer=transformer)
+        with _without_collection():
+            saved = pickle.loads(path.read_bytes())
+            lark: Lark = restore(saved["data"], saved["memo"], transformer=transformer)
         return lark
     # Unpickling something else than what we wrote can fail in any way.
     except Exception:
         return None
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Garbage collection takes half the time of loading so many objects, and finds nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _write(path: Path, lark: Lark) -> None:
