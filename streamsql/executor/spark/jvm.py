@@ -6,10 +6,11 @@ delivered the Java's. Everything that goes through py4j's untyped gateway to io.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
 NULL_VALUE = "$null_value"
 """Last field of a decoded record: true if the record has no value (a tombstone)."""
+
+
+KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset")
+"""The columns of Spark's Kafka source that make up a record."""
+
+BoundedKind = Literal[
+    "COLLECT_LIST", "COLLECT_SET", "TOPK", "TOPK_DISTINCT", "TOPK_BY", "EARLIEST", "LATEST"
+]
 
 
 @dataclass(frozen=True)
@@ -62,25 +71,43 @@ class Jvm:
         return ProcessingLog(self._io.ProcessingLog(query_id, topic, settings, include_rows))
 
     def decode(
-        self, key: SideFormat, value: SideFormat, log: ProcessingLog | None, step: str
+        self,
+        key: SideFormat,
+        value: SideFormat,
+        log: ProcessingLog | None,
+        step: str,
+        source: Sequence[str] = KAFKA_COLUMNS,
     ) -> Column:
-        """A Kafka source's row as one struct: key columns, value columns, window bounds, NULL_VALUE.
+        """A Kafka source's row as a struct: key columns, value columns, window bounds, NULL_VALUE.
 
-        Reads the columns key, value, topic, partition and offset. Null stands for a record that was
-        reported to `log` because it cannot be read: filter it out. Without a log it fails the query.
+        Reads the columns that `source` names, in the order of KAFKA_COLUMNS. Null stands for a
+        record that was reported to `log` because it cannot be read: filter it out. Without a log
+        such a record fails the query.
         """
-        decoder = self._io.RecordDecoder.of(
-            *self._side(key), *self._side(value), log.java if log else None, step
-        )
-        source = [_java(F.col(c)) for c in ("key", "value", "topic", "partition", "offset")]
-        return _column(self._io.Expressions.decode(*source, decoder))
+        decoder = self.decoder(key, value, log, step)
+        columns = [_java(F.col(name)) for name in source]
+        return _column(self._io.Expressions.decode(*columns, decoder))
+
+    def decoder(
+        self, key: SideFormat, value: SideFormat, log: ProcessingLog | None, step: str
+    ) -> Any:
+        """The Java object behind `decode`; ValueError where a format cannot hold the columns."""
+        try:
+            return self._io.RecordDecoder.of(
+                *self._side(key), *self._side(value), log.java if log else None, step
+            )
+        except Py4JJavaError as error:
+            raise ValueError(error.java_exception.getMessage()) from None
 
     def encode(self, struct: Column, side: SideFormat) -> Column:
         """The bytes of a struct that holds the side's columns, in order; a null struct gives null.
 
         With the property `window`, two bigint fields follow: the window's start and end in ms.
         """
-        encoder = self._io.RecordEncoder.of(*self._side(side))
+        try:
+            encoder = self._io.RecordEncoder.of(*self._side(side))
+        except Py4JJavaError as error:
+            raise ValueError(error.java_exception.getMessage()) from None
         return _column(self._io.Expressions.encode(_java(struct), encoder))
 
     def report_null(
@@ -92,6 +119,18 @@ class Jvm:
         task, so it has them only in front of a shuffle.
         """
         java = self._io.Expressions.reportNull(_java(message), data_type.json(), log.java, step)
+        return _column(java)
+
+    def bounded_aggregate(
+        self, kind: BoundedKind, value: Column, limit: int, ignore_nulls: bool = True
+    ) -> Column:
+        """An aggregate giving an array of at most `limit` values; see BoundedAggregate.Kind.
+
+        For TOPK_BY the value is a struct, ordered by its first field; for EARLIEST and LATEST a
+        struct of order and value, of which the array holds the values in ascending order.
+        `ignore_nulls` is for these two alone: leave out null values.
+        """
+        java = self._io.BoundedAggregate.of(_java(value), kind, limit, ignore_nulls)
         return _column(java)
 
     def kafka_writer(

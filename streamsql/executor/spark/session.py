@@ -38,6 +38,8 @@ SETTINGS: dict[str, str] = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
+    # MAP(..) with a key twice keeps the last one; by default it would end the query.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -52,6 +54,8 @@ SETTINGS: dict[str, str] = {
     # A task that fails once fails again: the query is started anew from its checkpoint.
     "spark.task.maxFailures": "1",
     "spark.log.structuredLogging.enabled": "false",
+    # Else PySpark walks the Python stack for every column that the lowering builds.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 _JVM_OPTIONS = (

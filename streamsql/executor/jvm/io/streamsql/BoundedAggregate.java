@@ -1,5 +1,6 @@
 package io.streamsql;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -28,7 +29,8 @@ import scala.math.Ordering;
  * An aggregate that keeps at most {@code limit} values of a group and gives them as an array, for all
  * types. Spark's own collect_list and collect_set have no bound, and it has no top k.
  */
-public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuffer> {
+public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuffer>
+    implements Serializable {
   private static final long serialVersionUID = 1L;
 
   /** Which values are kept, and in what order they come out. */
