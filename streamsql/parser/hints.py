@@ -76,6 +76,10 @@ def _suggestions(word: str, expected: frozenset[str]) -> Iterator[tuple[str, ...
 
 
 def _operator(trouble: Trouble) -> str | None:
+    if "ASSIGN" in trouble.position.accepted:
+        return "Entries of a MAP or STRUCT are written name := value."
+    if trouble.found == "DOT" and "ARROW" in trouble.position.accepted:
+        return "A field of a STRUCT is taken with ->: column->field."
     if trouble.found == "LAMBDA_ARROW":
         return "Greater or equal is written >=; => belongs to lambda functions."
     return _OPERATORS.get((trouble.type_at(-1), trouble.found))

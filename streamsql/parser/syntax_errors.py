@@ -142,7 +142,7 @@ def _expectation(position: Position, brief: bool) -> str | None:
 
 
 def _alternatives(position: Position) -> list[str]:
-    """What may come next: keywords, then symbols, then kinds of things."""
+    """What may come next: the usual words, symbols, other words, then kinds of things."""
     rest = set(position.accepted - KEYWORDS | position.keywords)
     kinds: list[str] = []
     if position.wants_expression:
@@ -160,10 +160,7 @@ def _alternatives(position: Position) -> list[str]:
         rest -= _TIME_UNITS | _SINGULAR_UNITS
         kinds.append("a unit of time (SECONDS, MINUTES, HOURS, DAYS)")
     kinds += dict.fromkeys(_PLAIN[t] for t in _PLAIN if t in rest)
-    words = [_PHRASES.get(word, word) for word in sorted(rest & KEYWORDS, key=_prominence)]
+    usual = [_PHRASES.get(word, word) for word in _COMMON if word in rest]
+    others = sorted((rest & KEYWORDS).difference(_COMMON))
     symbols = sorted(f"`{SYMBOL_TEXT[t]}`" for t in rest if t in SYMBOL_TEXT)
-    return words + symbols + kinds
-
-
-def _prominence(word: str) -> tuple[int, str]:
-    return (_COMMON.index(word) if word in _COMMON else len(_COMMON)), word
+    return usual + symbols + others + kinds

@@ -33,12 +33,6 @@ def substitute(tokens: list[Token], variables: Mapping[str, str] | None) -> list
     return result
 
 
-def substitute_text(text: str, variables: Mapping[str, str]) -> str:
-    """The contents of a string with its variables replaced; unknown ones stay as they are."""
-    found = {name.upper(): value for name, value in variables.items()}
-    return _in_text(text, found)
-
-
 def _in_text(text: str, variables: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         escaped, name = match.groups()

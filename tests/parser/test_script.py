@@ -9,7 +9,6 @@ from streamsql.errors import ParseError, Span
 from streamsql.nodes import DefineVariable, Explain, SelectExpression, SelectQuery, Statement
 from streamsql.parser import parse, parse_each, parse_expression, parse_one
 from streamsql.parser.items import MAX_NESTING
-from streamsql.parser.variables import substitute_text
 
 SCRIPT = "SHOW STREAMS;\n\n  EXPLAIN SELECT a,\n    f(b->c) + (1) AS x FROM s;  "
 
@@ -72,10 +71,6 @@ def test_variables_are_read_when_their_statement_is_due() -> None:
             variables["V"] = "b"
     assert isinstance(seen[0], ParseError)
     assert seen[2:] == [parse_one("SELECT a FROM s"), parse_one("SELECT b FROM s")]
-
-
-def test_text_outside_of_sql_takes_variables_too() -> None:
-    assert substitute_text("${a}-${B} ${c} $${a}", {"A": "1", "b": "2"}) == "1-2 ${c} ${a}"
 
 
 def test_nesting_has_a_limit_and_no_stack_overflow() -> None:
