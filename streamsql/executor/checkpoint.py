@@ -67,6 +67,16 @@ def remove(checkpoint: Path) -> None:
         ) from error
 
 
+def remove_torn_commits(checkpoint: Path) -> None:
+    """Delete what a kill in the middle of a commit leaves behind.
+
+    Such files mean nothing, but before the first commit Spark takes them for another query's and
+    never starts this one again.
+    """
+    for torn in (checkpoint / "commits").glob(".*.tmp"):
+        torn.unlink(missing_ok=True)
+
+
 def _numbers(folder: Path) -> list[int]:
     try:
         return [int(p.name) for p in folder.iterdir() if p.name.isdigit()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streamsql.executor.checkpoint import committed, parse_offsets, remove
+from streamsql.executor.checkpoint import committed, parse_offsets, remove, remove_torn_commits
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0,"conf":{"a":"b"}}\n{"in":{"0":5,"1":7}}\n'
 
@@ -42,3 +42,12 @@ def test_remove(tmp_path: Path) -> None:
     remove(checkpoint)
     remove(checkpoint)
     assert not checkpoint.exists()
+
+
+def test_torn_commits_are_removed_and_real_ones_stay(tmp_path: Path) -> None:
+    remove_torn_commits(tmp_path)
+    batch(tmp_path, 0, OFFSETS)
+    (tmp_path / "commits" / ".1.ebb6840b.tmp").write_text("v")
+    (tmp_path / "commits" / ".0.crc").write_text("c")
+    remove_torn_commits(tmp_path)
+    assert sorted(p.name for p in (tmp_path / "commits").iterdir()) == [".0.crc", "0"]

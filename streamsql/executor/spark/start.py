@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.errors import ExternalError
+from streamsql.executor.checkpoint import remove_torn_commits
 from streamsql.executor.spark.context import StreamingQuerySpec
 from streamsql.executor.spark.jvm import producer_settings
 
@@ -59,6 +60,7 @@ def start(spec: StreamingQuerySpec, trigger: Trigger) -> StreamingQuery:
         .trigger(**_TRIGGERS[trigger])
     )
     conf = {"spark.sql.shuffle.partitions": str(pinned_shuffle_partitions(spec))}
+    remove_torn_commits(spec.checkpoint)
     try:
         # A query keeps the settings that its session has when it starts.
         with _starting, _settings(spec.frame.sparkSession, conf):
