@@ -52,7 +52,7 @@ class Built:
     window: KeyWindow | None
     """How the result's key is windowed."""
     retention_ms: int | None = None
-    """How long the windows of a windowed aggregation are kept."""
+    """How long the windows of a windowed aggregation are to be kept; None: for ever."""
 
 
 def build_query(query: Query, catalog: Catalog, sink: str | None) -> Built:
@@ -63,13 +63,13 @@ def build_query(query: Query, catalog: Catalog, sink: str | None) -> Built:
     scope = Scope(scan.alias, scan.schema, windowed, catalog.types)
     if _is_aggregation(query):
         _check_groupable(scan, query)
+        asked = query.window.retention if query.window else None
         window = complete_window(query.window) if query.window else None
         query = replace(query, window=window)
         root, columns = build_aggregation(query, scope, _where(query, scan, scope), sink)
         if window is None:
             return Built(root, scan, columns, None)
-        retention = window.retention.ms if window.retention else None
-        return Built(root, scan, columns, key_window(window), retention)
+        return Built(root, scan, columns, key_window(window), asked.ms if asked else None)
     _check_no_aggregation(query)
     root, columns = (
         build_partitioning(query, scope, scan, _where(query, scan, scope), sink)

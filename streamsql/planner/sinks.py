@@ -66,7 +66,11 @@ def new_sink(
 
 
 def _retention(statement: CreateAsSelect, built: Built, properties: WithProperties) -> int | None:
-    """Given, or that of the source's topic; a windowed table keeps its windows' retention."""
+    """Given, or that of the source's topic; a windowed table keeps its windows' RETENTION.
+
+    The default RETENTION of a window does not limit the topic: Kafka measures a record's age by the
+    wall clock, so the results of replayed history would vanish as soon as they are written.
+    """
     given = properties.retention_ms
     if statement.kind is Kind.TABLE and built.window is None:
         if given is not None:
@@ -79,7 +83,7 @@ def _retention(statement: CreateAsSelect, built: Built, properties: WithProperti
     window = statement.query.window
     if window is None:
         return given if given is not None else built.scan.source.topic.retention_ms
-    retention = built.retention_ms or 0
-    if given is None:
-        return retention
+    retention = built.retention_ms
+    if given is None or retention is None:
+        return retention if given is None else given
     return given if given < 0 else max(given, retention)
