@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
@@ -73,9 +73,20 @@ class SparkLauncher:
         """The lag at which a real-time query is to catch up again."""
         return BEHIND
 
-    def live_positions(self, query: Definition) -> Positions | None:
-        """How far a real-time query has read in its present epoch, if Spark can tell."""
-        return None
+    def live_positions(self, query: Definition) -> Positions:
+        """How far a query has read in its present batch, of the partitions it has read from."""
+        runtime = self._services.spark.peek()
+        if runtime is None or not runtime.is_running:
+            return {}
+        try:
+            text = str(cast(Any, runtime.session)._jvm.io.streamsql.Positions.of(query.id))
+        except Exception:  # noqa: BLE001 - the JVM may end at any moment
+            return {}
+        positions: Positions = {}
+        for line in text.splitlines():
+            topic, partition, offset = line.split(" ")
+            positions.setdefault(topic, {})[int(partition)] = int(offset)
+        return positions
 
     def starting_offsets(
         self, topics: tuple[str, ...], properties: Mapping[str, str]
@@ -95,7 +106,7 @@ class SparkLauncher:
         """A run that processes all there is and ends."""
         from streamsql.executor.spark.start import Trigger, start
 
-        self._slots().release(query.id)
+        self.stopped(query.id)
         return SparkRun(start(self._spec(query, Mode.MICRO_BATCH), Trigger.AVAILABLE_NOW))
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
@@ -108,8 +119,6 @@ class SparkLauncher:
             mode = Mode.MICRO_BATCH
             reason = "all task slots are held by other real-time queries"
             spec = self._spec(query, mode)
-        if mode is Mode.MICRO_BATCH:
-            self._slots().release(query.id)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
         return SparkRun(start(spec, trigger)), mode, reason
 
@@ -127,10 +136,13 @@ class SparkLauncher:
             trigger = Trigger.REAL_TIME
         return SparkRun(start(spec, trigger))
 
-    def released(self, query_id: str) -> None:
-        """A query has stopped: its task slots are free again."""
+    def stopped(self, query_id: str) -> None:
+        """A query has stopped: its task slots are free again, what it had read counts no more."""
         if self._budget is not None:
             self._budget.release(query_id)
+        runtime = self._services.spark.peek()
+        if runtime is not None and runtime.is_running:
+            cast(Any, runtime.session)._jvm.io.streamsql.Positions.forget(query_id)
 
     def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
         from streamsql.executor.spark.lower import lower

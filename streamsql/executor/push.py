@@ -85,7 +85,7 @@ class PushQueries:
     def _clean(self, query: PushQuery) -> None:
         if query.run is not None:
             query.run.stop()
-        self._launcher.released(query.topic)
+        self._launcher.stopped(query.topic)
         try:
             query.client.delete_topic(query.topic, missing_ok=True)
             checkpoint.remove(self._data.checkpoints / query.topic)

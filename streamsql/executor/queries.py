@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from streamsql.errors import CatalogError, ExternalError, StreamSQLError
+from streamsql.errors import BindError, ExternalError, StreamSQLError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.kafka_watch import KafkaWatch
@@ -53,7 +53,9 @@ class Launcher(Protocol):
 
     def behind(self, query: Definition) -> int: ...
 
-    def live_positions(self, query: Definition) -> Positions | None: ...
+    def live_positions(self, query: Definition) -> Positions: ...
+
+    def stopped(self, query_id: str) -> None: ...
 
     def lag(self, query: Definition, positions: Positions) -> int: ...
 
@@ -127,7 +129,7 @@ class QueryManager:
             return [q.info(self._watch.outage, NEAR) for q in self._queries.values()]
 
     def definition(self, query_id: str) -> Definition:
-        """What a query is; CatalogError for an unknown id."""
+        """What a query is; BindError for an unknown id."""
         return self._find(query_id).definition
 
     def topics(self) -> list[str]:
@@ -177,7 +179,7 @@ class QueryManager:
         with self._changed:
             query = self._queries.get(query_id)
         if query is None:
-            raise CatalogError(
+            raise BindError(
                 f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries."
             )
         return query
@@ -292,6 +294,7 @@ class QueryManager:
         run = query.run
         if run is not None:
             run.stop()
+        self._launcher.stopped(query.id)
         with self._changed:
             query.run = None
 
@@ -300,6 +303,7 @@ class QueryManager:
         run, query.run = query.run, None
         assert run is not None
         failure = run.failure()
+        self._launcher.stopped(query.id)
         if failure is not None:
             query.failed(failure.text, failure.retryable or self._watch.outage is not None, now)
             self._give_up_drain(query)
@@ -324,10 +328,16 @@ class QueryManager:
         query.look_at = now + (LIVE_LOOK_SECONDS if live else LOOK_SECONDS)
         if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
             query.recovered()
-        positions = self._launcher.live_positions(query.definition) if live else None
-        positions = positions or run.positions()
-        if positions is not None:
-            query.positions = positions
+        finished = run.positions()
+        if finished is not None and not (live and query.real_time):
+            query.positions = finished
+        if live and query.real_time and query.positions is not None:
+            # Its batches are a minute long: what it has read by now is nearer to the truth.
+            for topic, partitions in self._launcher.live_positions(query.definition).items():
+                query.positions = {
+                    **query.positions,
+                    topic: {**query.positions.get(topic, {}), **partitions},
+                }
         if query.positions is not None:
             query.lag = self._watch.lag(query.positions)
         self._fall_back(query, now, live)

@@ -44,9 +44,13 @@ def restore(state: EngineState) -> StatementLog:
     """Replay the log into the state's catalog, session and queries; the log to go on with."""
     log = StatementLog(state.data.statements)
     replay = _Replay(state.session)
-    declare(replay.catalog)
-    for entry in log.entries:
-        replay.run(entry)
+    try:
+        declare(replay.catalog)
+        for entry in log.entries:
+            replay.run(entry)
+    except BaseException:
+        log.close()
+        raise
     state.catalog = replay.catalog
     # What a crash in the midst of TERMINATE has left.
     for folder in state.data.checkpoints.iterdir():

@@ -1,5 +1,6 @@
 package io.streamsql;
 
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.TaskContext;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -12,6 +13,8 @@ final class CurrentRecord {
       ThreadLocal.withInitial(CurrentRecord::new);
 
   private long task = -1;
+  private String queryId;
+  private AtomicLong position;
   private UTF8String topic;
   private int partition;
   private long offset;
@@ -19,13 +22,26 @@ final class CurrentRecord {
 
   private CurrentRecord() {}
 
-  static void set(UTF8String topic, int partition, long offset, byte[] value) {
+  static void set(
+      String queryId, UTF8String topic, int partition, long offset, byte[] value) {
     CurrentRecord record = CURRENT.get();
-    record.task = currentTask();
+    long task = currentTask();
+    boolean samePlace =
+        record.task == task
+            && record.partition == partition
+            && record.position != null
+            && queryId.equals(record.queryId)
+            && topic.equals(record.topic);
+    record.task = task;
+    record.queryId = queryId;
     record.topic = topic;
     record.partition = partition;
     record.offset = offset;
     record.value = value;
+    if (!samePlace) {
+      record.position = Positions.slot(queryId, topic, partition);
+    }
+    record.position.lazySet(offset + 1);
   }
 
   /** The record of this task, or null. Valid until the task decodes its next one. */

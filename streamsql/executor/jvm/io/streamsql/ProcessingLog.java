@@ -47,6 +47,10 @@ public final class ProcessingLog implements Serializable {
     this.includeRows = includeRows;
   }
 
+  String queryId() {
+    return queryId;
+  }
+
   /** A key or a value (the target) that its format cannot read. */
   void deserializationError(String step, String target, String error, byte[] record) {
     CurrentRecord source = CurrentRecord.get();

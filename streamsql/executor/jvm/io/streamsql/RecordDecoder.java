@@ -27,6 +27,7 @@ public final class RecordDecoder implements Serializable {
   private final boolean windowed;
   private final StructType rowType;
   private final ProcessingLog log;
+  private final String queryId;
   private final String step;
 
   private RecordDecoder(
@@ -36,6 +37,7 @@ public final class RecordDecoder implements Serializable {
     this.rowType = rowType;
     this.windowed = windowed;
     this.log = log;
+    this.queryId = log == null ? "" : log.queryId();
     this.step = step;
   }
 
@@ -85,7 +87,7 @@ public final class RecordDecoder implements Serializable {
   /** The row, or null for a record that cannot be read. */
   public InternalRow decode(
       byte[] keyBytes, byte[] valueBytes, UTF8String topic, int partition, long offset) {
-    CurrentRecord.set(topic, partition, offset, valueBytes);
+    CurrentRecord.set(queryId, topic, partition, offset, valueBytes);
     Object[] fields = new Object[rowType.length()];
     String target = "key";
     try {

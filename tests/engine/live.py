@@ -1,0 +1,119 @@
+"""What the tests do with a running engine: statements, rows awaited, queries awaited."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from awaiting import await_until
+from engine.offline import texts
+
+from streamsql.engine import Engine, QueryInfo, QueryState, Session
+from streamsql.results import LineStream, Result, Row, RowStream
+
+PATIENCE = 120.0
+"""Seconds: of a machine that does other things too."""
+
+
+class Live:
+    """One test's view of the shared engine: names of its own, dropped at the end."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.session = Session()
+        self.suffix = uuid.uuid4().hex[:8].upper()
+        self._before = set(engine.catalog().sources)
+
+    def name(self, name: str) -> str:
+        """A stream's or topic's name that no other test uses."""
+        return f"{name}_{self.suffix}"
+
+    def run(self, sql: str) -> list[Result]:
+        """Run statements; `$x` stands for a name of this test's own."""
+        return list(self.engine.execute(self.sql(sql), self.session))
+
+    def sql(self, sql: str) -> str:
+        head, *rest = sql.split("$")
+        parts = [head]
+        for part in rest:
+            length = next((i for i, c in enumerate(part) if not c.isalnum()), len(part))
+            parts.append(self.name(part[:length].upper()) + part[length:])
+        return "".join(parts)
+
+    def texts(self, sql: str) -> list[str]:
+        return texts(self.run(sql))
+
+    def stream(self, sql: str) -> RowStream:
+        """A push query."""
+        (result,) = self.run(sql)
+        assert isinstance(result, RowStream)
+        return result
+
+    def rows(self, sql: str, count: int) -> list[tuple[Any, ...]]:
+        """The first rows of a push query."""
+        stream = self.stream(sql)
+        try:
+            return [row.values for row in self.take(stream, count)]
+        finally:
+            stream.cancel()
+
+    def take(self, stream: RowStream, count: int) -> list[Row]:
+        """The next rows of a push query; fails if they do not come in time."""
+        late = threading.Timer(PATIENCE, stream.cancel)
+        late.start()
+        try:
+            found = [row for _, row in zip(range(count), stream.rows, strict=False)]
+        finally:
+            late.cancel()
+        assert len(found) == count, f"only {len(found)} of {count} rows within {PATIENCE} s"
+        return found
+
+    def table(self, name: str, done: Callable[[dict[Any, Any]], bool]) -> dict[Any, Any]:
+        """A table's rows by their first column, once they are as `done` wants them."""
+        stream = self.stream(f"SELECT * FROM ${name} EMIT CHANGES;")
+        late = threading.Timer(PATIENCE, stream.cancel)
+        late.start()
+        found: dict[Any, Any] = {}
+        try:
+            for row in stream.rows:
+                if row.tombstone:
+                    found.pop(row.values[0], None)
+                else:
+                    found[row.values[0]] = row.values[1:]
+                if done(found):
+                    return found
+        finally:
+            late.cancel()
+            stream.cancel()
+        raise AssertionError(f"not within {PATIENCE} s; last seen: {found}")
+
+    def lines(self, sql: str) -> Iterator[str]:
+        """The lines of PRINT, ended by its LIMIT."""
+        (result,) = self.run(sql)
+        assert isinstance(result, LineStream)
+        return result.lines
+
+    def query(self, query_id: str) -> QueryInfo:
+        return next(q for q in self.engine.queries() if q.id == query_id)
+
+    def await_state(self, query_id: str, state: QueryState) -> None:
+        await_until(
+            lambda: self.query(query_id).state is state,
+            f"{query_id} to be {state.value}",
+            PATIENCE,
+        )
+
+    def await_lag(self, query_id: str, lag: int) -> None:
+        await_until(lambda: self.query(query_id).lag == lag, f"{query_id}'s lag {lag}", PATIENCE)
+
+    def drop_all(self) -> None:
+        """Drop what the test has made, readers before what they read."""
+        for query in self.engine.queries():
+            if query.kind == "PERSISTENT":
+                list(self.engine.execute(f"TERMINATE {query.id};"))
+        for source in reversed(self.engine.catalog().sources.values()):
+            if source.name not in self._before:
+                sql = f"DROP {source.kind.value} `{source.name}`;"
+                list(self.engine.execute(sql))

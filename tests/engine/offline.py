@@ -1,0 +1,71 @@
+"""An engine without Kafka and Spark: what answers while both are still starting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from streamsql.executor.engine_config import EngineConfig
+from streamsql.executor.restore import restore
+from streamsql.executor.startup import Service
+from streamsql.executor.state import Context, EngineState
+from streamsql.executor.statements import execute
+from streamsql.parser import parse_each
+from streamsql.results import Message, Result, Rows, Text, Warning
+from streamsql.session import Session
+
+
+class Offline:
+    """One life of an engine's state on a data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = EngineState(EngineConfig(data_dir=folder, bootstrap_servers="127.0.0.1:1"))
+        self.state.data.create()
+        self.state.restored = Service("statements", lambda report: restore(self.state))
+        self.state.restored.start()
+        self.state.restored.get()
+
+    def run(self, sql: str, session: Session | None = None) -> list[Result]:
+        session = session or self.state.session
+        context = Context(self.state, session, lambda path: self.run(Path(path).read_text()))
+        results: list[Result] = []
+        for statement in parse_each(sql, session.variables):
+            if isinstance(statement, Exception):
+                raise statement
+            results += execute(statement, context)
+        return results
+
+    def texts(self, sql: str) -> list[str]:
+        return texts(self.run(sql))
+
+    def close(self) -> None:
+        self.state.log.close()
+        self.state.queries.close()
+
+    def __enter__(self) -> Offline:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def texts(results: Iterable[Result]) -> list[str]:
+    """Results as lines: a row as its cells joined by ` | `."""
+    lines: list[str] = []
+    for result in results:
+        match result:
+            case Message() | Warning():
+                lines.append(result.text)
+            case Text():
+                lines += result.text.splitlines()
+            case Rows():
+                lines += [" | ".join("" if c is None else str(c) for c in r) for r in result.rows]
+            case _:
+                raise AssertionError(f"not a finished result: {result}")
+    return lines

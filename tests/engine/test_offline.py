@@ -1,0 +1,163 @@
+"""Statements that need neither Kafka nor Spark, and how they come back after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine.offline import Offline
+
+from streamsql.errors import (
+    BindError,
+    CatalogError,
+    ConfigError,
+    InternalError,
+    ParseError,
+    UnsupportedError,
+)
+from streamsql.session import Session
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Offline]:
+    with Offline(tmp_path) as engine:
+        yield engine
+
+
+def test_the_processing_log_is_there_from_the_start(engine: Offline) -> None:
+    assert engine.texts("SHOW STREAMS;") == [
+        "KSQL_PROCESSING_LOG | streamsql_processing_log | KAFKA | JSON | False"
+    ]
+    columns = engine.texts("DESCRIBE ksql_processing_log;")
+    assert [c.split(" | ")[0] for c in columns] == [
+        "LOGGER",
+        "LEVEL",
+        "TIME",
+        "MESSAGE",
+        "QUERYID",
+        "TOPIC",
+        "PARTITION",
+        "OFFSET",
+    ]
+    assert engine.texts("SHOW TABLES; SHOW QUERIES; SHOW TYPES; SHOW VARIABLES;") == []
+
+
+def test_set_and_unset(engine: Offline) -> None:
+    assert engine.texts("SET 'auto.offset.reset' = 'LATEST';") == [
+        "Successfully changed local property 'auto.offset.reset' to 'latest'."
+    ]
+    assert engine.texts("SET 'ksql.streams.auto.offset.reset' = 'earliest';") == [
+        "Successfully changed local property 'auto.offset.reset' from 'latest' to 'earliest'."
+    ]
+    shown = engine.texts("SHOW PROPERTIES;")
+    assert any(line.startswith("auto.offset.reset | earliest | earliest |") for line in shown)
+    assert engine.texts("UNSET 'auto.offset.reset';") == [
+        "Successfully unset local property 'auto.offset.reset' (value was earliest)."
+    ]
+    assert engine.texts("UNSET 'auto.offset.reset';") == ["'auto.offset.reset' was not set."]
+
+
+def test_a_property_that_does_not_exist(engine: Offline) -> None:
+    with pytest.raises(ConfigError) as raised:
+        engine.run("SET 'auto.ofset.reset' = 'latest';")
+    assert raised.value.hint == "Did you mean auto.offset.reset?"
+
+
+def test_variables(engine: Offline) -> None:
+    assert engine.texts("DEFINE stream = 'KSQL_PROCESSING_LOG'; SHOW VARIABLES;") == [
+        "Variable STREAM defined.",
+        "STREAM | KSQL_PROCESSING_LOG",
+    ]
+    assert engine.texts("DESCRIBE ${stream};")[0] == "LOGGER | STRING"
+    assert engine.texts("UNDEFINE stream; UNDEFINE stream;") == [
+        "Variable STREAM undefined.",
+        "Cannot undefine variable 'STREAM' which was never defined",
+    ]
+
+
+def test_types(engine: Offline) -> None:
+    assert engine.texts("CREATE TYPE address AS STRUCT<street STRING, no INT>;") == [
+        "Registered custom type with name 'ADDRESS' and SQL type "
+        "STRUCT<`STREET` STRING, `NO` INTEGER>"
+    ]
+    assert engine.texts("SHOW TYPES;") == ["ADDRESS | STRUCT<`STREET` STRING, `NO` INTEGER>"]
+    with pytest.raises(CatalogError):
+        engine.run("CREATE TYPE address AS INT;")
+    assert engine.texts("DROP TYPE address;") == ["Dropped type 'ADDRESS'"]
+    assert len(engine.run("DROP TYPE IF EXISTS address;")) == 1
+
+
+def test_functions(engine: Offline) -> None:
+    shown = engine.texts("SHOW FUNCTIONS;")
+    assert any(line.startswith("COUNT | AGGREGATE |") for line in shown)
+    described = engine.texts("DESCRIBE FUNCTION count;")
+    assert described[:2] == ["Name        : COUNT", "Type        : AGGREGATE"]
+    with pytest.raises(BindError):
+        engine.run("DESCRIBE FUNCTION cuont;")
+
+
+def test_explain_needs_no_spark(engine: Offline) -> None:
+    lines = engine.texts("EXPLAIN SELECT logger FROM ksql_processing_log EMIT CHANGES;")
+    assert any(line.startswith("Mode: real-time") for line in lines)
+    with pytest.raises(BindError, match="Unknown queryId: CSAS_NO_1"):
+        engine.run("EXPLAIN CSAS_NO_1;")
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT * FROM KSQL_PROCESSING_LOG;", "pull queries are not supported yet"),
+        ("SHOW CONNECTORS;", "SHOW CONNECTORS is not supported"),
+        ("ALTER SYSTEM 'a' = 'b';", "ALTER SYSTEM is not supported"),
+    ],
+)
+def test_not_supported(engine: Offline, sql: str, message: str) -> None:
+    with pytest.raises(UnsupportedError) as raised:
+        engine.run(sql)
+    assert raised.value.message == message
+    assert raised.value.hint and raised.value.span
+
+
+def test_terminate_of_an_unknown_query(engine: Offline) -> None:
+    with pytest.raises(BindError, match="Unknown queryId: CSAS_X_1"):
+        engine.run("TERMINATE csas_x_1;")
+    assert engine.texts("TERMINATE ALL;") == ["There are no queries."]
+
+
+def test_a_script_runs_in_the_session(engine: Offline, tmp_path: Path) -> None:
+    script = tmp_path / "s.sql"
+    script.write_text("DEFINE a = 'b';\nSHOW VARIABLES;")
+    assert engine.texts(f"RUN SCRIPT '{script}';") == ["Variable A defined.", "A | b"]
+
+
+def test_statements_before_an_error_have_taken_effect(engine: Offline) -> None:
+    with pytest.raises(ParseError):
+        engine.run("DEFINE a = 'b'; SHOW NOTHING; DEFINE c = 'd';")
+    assert engine.texts("SHOW VARIABLES;") == ["A | b"]
+
+
+def test_the_session_comes_back(tmp_path: Path) -> None:
+    with Offline(tmp_path) as engine:
+        engine.run(
+            "SET 'auto.offset.reset' = 'latest'; SET 'processing.mode' = 'microbatch';"
+            "UNSET 'processing.mode'; DEFINE a = 'x''y'; DEFINE b = 'ü'; UNDEFINE b;"
+            "CREATE TYPE point AS STRUCT<x DOUBLE, y DOUBLE>; CREATE TYPE gone AS INT;"
+            "DROP TYPE gone;"
+        )
+        other = Session()
+        engine.run("SET 'processing.mode' = 'realtime'; DEFINE mine = 'only';", other)
+    with Offline(tmp_path) as engine:
+        assert engine.state.session.properties == {"auto.offset.reset": "latest"}
+        assert engine.state.session.variables == {"A": "x'y"}
+        assert engine.texts("SHOW TYPES;") == ["POINT | STRUCT<`X` DOUBLE, `Y` DOUBLE>"]
+
+
+def test_a_log_that_cannot_be_replayed_says_so(tmp_path: Path) -> None:
+    with Offline(tmp_path) as engine:
+        engine.run("CREATE TYPE point AS INT;")
+    log = tmp_path / "statements.log"
+    log.write_text(log.read_text() * 2)
+    with pytest.raises(InternalError, match="cannot replay entry 1") as raised:
+        Offline(tmp_path)
+    assert "CREATE TYPE POINT AS INTEGER;" in str(raised.value.detail)

@@ -1,0 +1,32 @@
+"""Every statement of the dialect has a handler, or says by name that it is not run."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from streamsql import nodes
+from streamsql.errors import UnsupportedError
+from streamsql.executor.statements import HANDLERS, NOT_RUN, execute
+
+STATEMENTS = {
+    kind
+    for _, kind in inspect.getmembers(nodes, inspect.isclass)
+    if issubclass(kind, nodes.Statement) and kind is not nodes.Statement
+}
+
+
+def test_every_statement_stands_in_one_of_the_tables() -> None:
+    assert set(HANDLERS) | set(NOT_RUN) == STATEMENTS
+    assert not set(HANDLERS) & set(NOT_RUN)
+
+
+@pytest.mark.parametrize("kind", sorted(NOT_RUN, key=lambda k: k.__name__))
+def test_what_is_not_run_says_its_name(kind: type[nodes.Statement]) -> None:
+    statement = object.__new__(kind)
+    name, hint = NOT_RUN[kind]
+    with pytest.raises(UnsupportedError) as raised:
+        list(execute(statement, None))  # type: ignore[arg-type]
+    assert raised.value.message == f"{name} is not supported"
+    assert raised.value.hint == hint
