@@ -13,9 +13,11 @@ from sqlglot import exp
 from streamsql.errors import UnsupportedError
 from streamsql.executor.spark.column import ColumnContext, aggregate, column
 from streamsql.executor.spark.context import (
+    END_COLUMN,
     HEADERS_COLUMN,
     HEADERS_TYPE,
     NULL_COLUMN,
+    START_COLUMN,
     TIME_COLUMN,
     Scope,
     quoted,
@@ -107,7 +109,7 @@ def _group(rows: DataFrame, node: Aggregate, scope: Scope):  # type: ignore[no-u
     if node.window is None:
         return rows.groupBy(*keys)
     event = F.timestamp_millis(quoted(TIME_COLUMN))
-    timed = rows.withColumn(_EVENT, event).withWatermark(_EVENT, _grace(node.window))
+    timed = rows.withColumn(_EVENT, event).withWatermark(f"`{_EVENT}`", _grace(node.window))
     return timed.groupBy(*keys, _window(node.window).alias(_WINDOW))
 
 
@@ -125,18 +127,25 @@ def _window(window: Window) -> Column:
 def _result(totals: DataFrame, node: Aggregate) -> DataFrame:
     """The columns of the schema and the system columns."""
     columns = [quoted(item.name) for item in (*node.keys, *node.aggregates)]
+    start, end = _bounds(node)
     if node.window is not None:
-        bounds = {"WINDOWSTART": "start", "WINDOWEND": "end"}
-        columns += [
-            F.unix_millis(F.col(f"`{_WINDOW}`.{end}")).alias(name) for name, end in bounds.items()
-        ]
+        columns += [start.alias("WINDOWSTART"), end.alias("WINDOWEND")]
     return totals.select(
         *columns,
         quoted(TIME_COLUMN).alias("ROWTIME"),
         quoted(TIME_COLUMN),
         F.lit(False).alias(NULL_COLUMN),
         F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN),
+        start.alias(START_COLUMN),
+        end.alias(END_COLUMN),
     )
+
+
+def _bounds(node: Aggregate) -> tuple[Column, Column]:
+    if node.window is None:
+        none = F.lit(None).cast("bigint")
+        return none, none
+    return F.unix_millis(F.col(f"`{_WINDOW}`.start")), F.unix_millis(F.col(f"`{_WINDOW}`.end"))
 
 
 def output_mode(emit: Emit) -> str:

@@ -6,6 +6,7 @@ begin with `$`, which no unquoted name can.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,13 +14,22 @@ from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
 from streamsql.schema import Column as SchemaColumn
-from streamsql.types import TIME, to_sql
+from streamsql.types import (
+    SQLType,
+    element_type,
+    fields,
+    is_array,
+    is_map,
+    is_struct,
+    key_type,
+    to_sql,
+)
 
 TIME_COLUMN = "$time"
 """The row's event time, BIGINT ms."""
@@ -28,7 +38,11 @@ NULL_COLUMN = "$null"
 HEADERS_COLUMN = "$headers"
 """The record's headers while one record causes one row, else null."""
 
-SYSTEM_COLUMNS = (TIME_COLUMN, NULL_COLUMN, HEADERS_COLUMN)
+START_COLUMN = "$start"
+END_COLUMN = "$end"
+"""The bounds of the window that is part of the row's key, BIGINT ms; null where there is none."""
+
+SYSTEM_COLUMNS = (TIME_COLUMN, NULL_COLUMN, HEADERS_COLUMN, START_COLUMN, END_COLUMN)
 
 HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 
@@ -128,18 +142,21 @@ def columns_of(names: Iterable[str]) -> dict[str, Column]:
 
 def record_type(columns: Iterable[SchemaColumn]) -> StructType:
     """The Spark type of a key or value as the JVM codecs want it: TIME, which Spark lacks, is a
-    bigint and noted in the field's metadata."""
-    return StructType([_field(column) for column in columns])
+    bigint; the field's metadata say so, or name the type of the container that holds it."""
+    return StructType([_field(column.name, column.type) for column in columns])
 
 
-def _field(column: SchemaColumn) -> StructField:
-    name = to_sql(column.type)
-    metadata = {"sql": name} if to_sql(TIME) in name else None
-    return StructField(column.name, spark_type(column.type), True, metadata)
+def _field(name: str, t: SQLType) -> StructField:
+    text = to_sql(t)
+    metadata = {"sql": text} if re.search(r"\bTIME\b", text) else None
+    return StructField(name, _record_type(t), True, metadata)
 
 
-def bounds_type() -> StructType:
-    """The window's bounds that follow the columns of a windowed key."""
-    return StructType(
-        [StructField("WINDOWSTART", LongType()), StructField("WINDOWEND", LongType())]
-    )
+def _record_type(t: SQLType) -> DataType:
+    if is_array(t):
+        return ArrayType(_record_type(element_type(t)))
+    if is_map(t):
+        return MapType(_record_type(key_type(t)), _record_type(element_type(t)))
+    if is_struct(t):
+        return StructType([_field(name, kind) for name, kind in fields(t)])
+    return spark_type(t)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyspark.sql.types import StructType
+
 from streamsql.executor.spark.context import record_type
 from streamsql.executor.spark.jvm import SideFormat
 from streamsql.schema import FormatSpec, KeyWindow, Schema, Topic, WindowType
@@ -9,6 +11,8 @@ from streamsql.schema import FormatSpec, KeyWindow, Schema, Topic, WindowType
 
 def key_side(topic: Topic, schema: Schema) -> SideFormat:
     """The key: one column stands for itself, several are a record."""
+    if not schema.key:
+        return SideFormat("NONE", StructType())
     properties = dict(topic.key_format.properties)
     if len(schema.key) == 1:
         properties["wrap"] = "false"

@@ -7,8 +7,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
 from streamsql.executor.spark.context import (
+    END_COLUMN,
     HEADERS_COLUMN,
     NULL_COLUMN,
+    START_COLUMN,
     TIME_COLUMN,
     Scope,
     quoted,
@@ -47,6 +49,7 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
         quoted(TIME_COLUMN),
         F.col(f"`$row`.`{NULL_VALUE}`").alias(NULL_COLUMN),
         quoted(HEADERS_COLUMN),
+        *_bounds(node),
         "ROWPARTITION",
         "ROWOFFSET",
     )
@@ -81,6 +84,15 @@ def _columns(node: Scan) -> list[Column]:
     fields = [c.name for c in (*schema.key, *schema.value)]
     found = [F.col("`$row`").getField(name).alias(name) for name in (*fields, *bounds)]
     return [*found, *(_header(c).alias(c.name) for c in schema.headers)]
+
+
+def _bounds(node: Scan) -> list[Column]:
+    names = {"WINDOWSTART": START_COLUMN, "WINDOWEND": END_COLUMN}
+    none = F.lit(None).cast("bigint")
+    return [
+        (F.col("`$row`").getField(name) if node.source.is_windowed else none).alias(column)
+        for name, column in names.items()
+    ]
 
 
 def _header(column: SchemaColumn) -> Column:

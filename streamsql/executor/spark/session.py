@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError, StreamSQLError
@@ -164,6 +165,7 @@ class SparkRuntime:
         output = self.log_file.with_name("spark-jvm.log")
         self._process, gateway = start_jvm(command, output, jvm_environment(self._scratch))
         SparkContext._ensure_initialized(gateway=gateway)
+        _silence()
         conf = SparkConf().setMaster(self._master)
         for name, value in self._all_settings().items():
             conf.set(name, value)
@@ -186,6 +188,15 @@ class SparkRuntime:
             f"-Dlog4j2.configurationFile={configuration}",
             f"-Djava.io.tmpdir={self._scratch}",
         ]
+
+
+def _silence() -> None:
+    """PySpark writes the errors it raises to the terminal too, in JSON."""
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logger = PySparkLogger.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = False
+        logger.disabled = True
 
 
 def _stop_session(session: SparkSession) -> None:

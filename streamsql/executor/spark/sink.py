@@ -8,14 +8,15 @@ from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from streamsql.executor.spark.context import (
+    END_COLUMN,
     HEADERS_COLUMN,
+    HEADERS_TYPE,
     NULL_COLUMN,
+    START_COLUMN,
     TIME_COLUMN,
     Scope,
-    bounds_type,
     quoted,
     record_type,
 )
@@ -70,7 +71,7 @@ def lower_push(rows: DataFrame, schema: Schema, topic: str, scope: Scope) -> Dat
         F.lit(None).cast("binary").alias("key"),
         scope.jvm.encode(struct, side).alias("value"),
         F.lit(None).cast("bigint").alias("timestamp"),
-        F.lit(None).cast("array<struct<key:string,value:binary>>").alias("headers"),
+        F.lit(None).cast(HEADERS_TYPE).alias("headers"),
     )
 
 
@@ -81,8 +82,7 @@ def _key(node: Sink, schema: Schema, scope: Scope) -> Column:
     side = key_side(node.target.topic, schema)
     fields = [_cast(c) for c in schema.key]
     if node.target.is_windowed:
-        side = SideFormat(side.name, side.schema, side.properties)
-        fields += [quoted(name) for name in bounds_type().names]
+        fields += [quoted(START_COLUMN), quoted(END_COLUMN)]
     struct = F.struct(*fields)
     if len(columns) == 1 or not _has_repartition(node):
         # A record without a key has null in every key column; PARTITION BY several expressions
@@ -105,11 +105,3 @@ def _cast(column: SchemaColumn, always: bool = True) -> Column:
 
 def _has_repartition(plan: LogicalPlan) -> bool:
     return isinstance(plan, Repartition) or any(_has_repartition(i) for i in plan.inputs)
-
-
-def record_schema() -> StructType:
-    """The columns of a lowered query's frame."""
-    return StructType.fromDDL(
-        "topic string, key binary, value binary, timestamp bigint, "
-        "headers array<struct<key:string,value:binary>>"
-    )
