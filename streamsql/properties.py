@@ -37,6 +37,7 @@ _TEXT, _BOOLEAN, _INTEGER = PropertyType.TEXT, PropertyType.BOOLEAN, PropertyTyp
 
 AUTO_OFFSET_RESET = "auto.offset.reset"
 PROCESSING_MODE = "processing.mode"
+CATCH_UP_LAG = "processing.catch.up.lag"
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
 DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
 WRAP_SINGLE_VALUES = "ksql.persistence.wrap.single.values"
@@ -69,6 +70,14 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "How new queries run once caught up: auto (real time where possible), realtime "
             "(rejected where not possible) or microbatch.",
             choices=("auto", "realtime", "microbatch"),
+        ),
+        PropertyDefinition(
+            CATCH_UP_LAG,
+            _INTEGER,
+            "200000",
+            "How many records a real-time query may be behind before it catches up in "
+            "micro-batches again.",
+            minimum=1000,
         ),
         PropertyDefinition(
             DEFAULT_KEY_FORMAT, _TEXT, "KAFKA", "The KEY_FORMAT of statements that give none."

@@ -19,7 +19,14 @@ from streamsql.executor.run import Run, SparkRun
 from streamsql.executor.services import Services
 from streamsql.executor.statement_log import Offsets
 from streamsql.planner.logical import Mode, QueryPlan
-from streamsql.properties import AUTO_OFFSET_RESET, LOG_ROWS, get_bool, get_text
+from streamsql.properties import (
+    AUTO_OFFSET_RESET,
+    CATCH_UP_LAG,
+    LOG_ROWS,
+    get_bool,
+    get_int,
+    get_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +36,6 @@ if TYPE_CHECKING:
 
 SLOTS = 64
 """Of the default master, local[64]."""
-BEHIND = 200_000
-"""Records: a real-time query with more lag than this goes back to catching up."""
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
 
@@ -71,7 +76,7 @@ class SparkLauncher:
 
     def behind(self, query: Definition) -> int:
         """The lag at which a real-time query is to catch up again."""
-        return BEHIND
+        return get_int(query.properties, CATCH_UP_LAG)
 
     def live_positions(self, query: Definition) -> Positions:
         """How far a query has read in its present batch, of the partitions it has read from."""

@@ -102,12 +102,12 @@ class PersistentQuery:
         """Where it stands; `outage` tells what is lost for now, `near` what lag is little."""
         if self.paused:
             return QueryState.PAUSED
-        if self.error is not None and not self.retryable:
-            return QueryState.ERROR
-        if outage is not None or self.error is not None:
+        if outage is not None:
             return QueryState.WAITING
         if self.run is None:
-            return QueryState.STARTING
+            if self.error is None:
+                return QueryState.STARTING
+            return QueryState.WAITING if self.retryable else QueryState.ERROR
         if self.activity is Activity.CATCHING_UP:
             return QueryState.CATCHING_UP
         if not self.real_time and (self.lag or 0) > near:

@@ -18,13 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from streamsql.errors import BindError, ExternalError, StreamSQLError
+from streamsql.errors import BindError, ExternalError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
-from streamsql.executor.kafka_watch import KafkaWatch
 from streamsql.executor.persistent_query import Activity, Definition, PersistentQuery
 from streamsql.executor.query_info import QueryInfo
-from streamsql.executor.run import Run
+from streamsql.executor.run import Run, classify
 from streamsql.planner.logical import Mode
 
 LOOK_SECONDS = 0.1
@@ -60,11 +59,20 @@ class Launcher(Protocol):
     def lag(self, query: Definition, positions: Positions) -> int: ...
 
 
+class Watch(Protocol):
+    """What is known of Kafka: see KafkaWatch."""
+
+    @property
+    def outage(self) -> str | None: ...
+
+    def lag(self, positions: Positions) -> int | None: ...
+
+
 class QueryManager:
     """All persistent queries of an engine; every method may be called from any thread."""
 
     def __init__(
-        self, launcher: Launcher, watch: KafkaWatch, checkpoints: Path, *, by_itself: bool = True
+        self, launcher: Launcher, watch: Watch, checkpoints: Path, *, by_itself: bool = True
     ) -> None:
         """`by_itself` False: queries run only when `drain` tells them to."""
         self._launcher = launcher
@@ -243,10 +251,9 @@ class QueryManager:
         try:
             action(query)
         except Exception as error:
-            retryable = isinstance(error, ExternalError) and error.retryable
-            text = error.message if isinstance(error, StreamSQLError) else str(error)
+            failure = classify(error)
             with self._changed:
-                query.failed(text.strip() or type(error).__name__, retryable, time.monotonic())
+                query.failed(failure.text, failure.retryable, time.monotonic())
                 self._give_up_drain(query)
         finally:
             with self._changed:
@@ -283,7 +290,7 @@ class QueryManager:
                 query.started_at = started_at
             return
         plan = definition.plan.mode
-        run, mode, reason = self._launcher.live(definition, query.mode or plan.mode)
+        run, mode, reason = self._launcher.live(definition, plan.mode)
         with self._changed:
             query.run, query.activity = run, Activity.LIVE
             query.mode = mode if mode is not plan.mode else None

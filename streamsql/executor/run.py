@@ -7,10 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.checkpoint import Positions, merge
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,13 @@ _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error)?: 
 
 
 def classify(error: BaseException) -> Failure:
-    """What an exception of Spark means to the user, in one line."""
+    """What an exception of Spark, or of starting a query, means to the user, in one line."""
+    if isinstance(error, ExternalError):
+        detail = f": {_root_message(error.detail)}" if error.detail else ""
+        retryable = error.retryable or bool(_RETRYABLE.search(error.detail or ""))
+        return Failure(error.message + detail, retryable)
+    if isinstance(error, StreamSQLError):
+        return Failure(error.message, False)
     trace = str(getattr(error, "_stackTrace", "") or "")
     text = f"{error}\n{trace}"
     return Failure(_root_message(text), bool(_RETRYABLE.search(text)))

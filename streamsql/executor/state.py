@@ -7,7 +7,7 @@ statement is planned, its topic made, the statement logged, and only then does i
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from streamsql.catalog import Catalog
@@ -26,6 +26,7 @@ from streamsql.nodes import Statement
 from streamsql.parser import to_sql
 from streamsql.planner.planned import Planned
 from streamsql.planner.statements import apply, plan
+from streamsql.results import Result
 from streamsql.session import Session
 
 
@@ -67,7 +68,7 @@ class Context:
 
     state: EngineState
     session: Session
-    run_script: Callable[[str], object] = field(repr=False)
+    run_script: Callable[[str], Iterable[Result]] = field(repr=False)
 
     @property
     def durable(self) -> bool:

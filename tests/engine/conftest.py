@@ -5,24 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from engine.live import Live
+from engine.live import Live, Restartable
 
 from streamsql.engine import Engine, EngineConfig
 from streamsql.executor.broker import EmbeddedBroker
 
 
 @pytest.fixture(scope="package")
-def engine(tmp_path_factory: pytest.TempPathFactory, broker: EmbeddedBroker) -> Iterator[Engine]:
+def restartable(
+    tmp_path_factory: pytest.TempPathFactory, broker: EmbeddedBroker
+) -> Iterator[Restartable]:
+    """The engine; of a package only, since a process has one Spark at a time."""
     folder = tmp_path_factory.mktemp("engine")
     config = EngineConfig(data_dir=folder, bootstrap_servers=broker.bootstrap)
-    with Engine(config) as engine:
-        engine.wait_until_ready(240)
-        yield engine
+    restartable = Restartable(config)
+    try:
+        restartable.start()
+        yield restartable
+    finally:
+        restartable.engine.close()
 
 
 @pytest.fixture
-def live(engine: Engine, request: pytest.FixtureRequest) -> Iterator[Live]:
+def engine(restartable: Restartable) -> Engine:
+    return restartable.engine
+
+
+@pytest.fixture
+def live(restartable: Restartable) -> Iterator[Live]:
     """The engine with the streams of one test, all dropped at its end."""
-    live = Live(engine)
+    live = Live(restartable)
     yield live
     live.drop_all()

@@ -10,21 +10,47 @@ from typing import Any
 from awaiting import await_until
 from engine.offline import texts
 
-from streamsql.engine import Engine, QueryInfo, QueryState, Session
+from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState, Session
 from streamsql.results import LineStream, Result, Row, RowStream
 
 PATIENCE = 120.0
 """Seconds: of a machine that does other things too."""
+START_SECONDS = 240.0
+
+
+class Restartable:
+    """An engine that can be stopped and started again on its data folder."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self.engine = Engine(config)
+
+    def start(self) -> None:
+        self.engine.start()
+        self.engine.wait_until_ready(START_SECONDS)
+
+    def restart(self) -> None:
+        self.engine.close()
+        self.engine = Engine(self.config)
+        self.start()
 
 
 class Live:
     """One test's view of the shared engine: names of its own, dropped at the end."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, restartable: Restartable) -> None:
+        self._restartable = restartable
         self.session = Session()
         self.suffix = uuid.uuid4().hex[:8].upper()
-        self._before = set(engine.catalog().sources)
+        self._before = set(self.engine.catalog().sources)
+
+    @property
+    def engine(self) -> Engine:
+        return self._restartable.engine
+
+    def restart(self) -> None:
+        """Stop the engine and start it again, for all tests that follow too."""
+        self._restartable.restart()
 
     def name(self, name: str) -> str:
         """A stream's or topic's name that no other test uses."""

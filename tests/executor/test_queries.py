@@ -1,0 +1,297 @@
+"""How the query manager moves queries between catching up and live, and over failures.
+
+The runs here are scripted, so that they fail, lag and end when told; tests/engine does the same
+with real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from awaiting import await_until
+
+from streamsql.errors import BindError, ExternalError
+from streamsql.executor import persistent_query, queries
+from streamsql.executor.checkpoint import Positions
+from streamsql.executor.persistent_query import Definition
+from streamsql.executor.queries import NEAR, QueryManager
+from streamsql.executor.query_info import QueryInfo, QueryState
+from streamsql.executor.run import Failure
+from streamsql.nodes import Emit
+from streamsql.planner.logical import LogicalPlan, Mode, ModeDecision, QueryPlan
+
+
+class ScriptedRun:
+    """A run that goes on until the test ends it."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.running = True
+        self.error: Failure | None = None
+
+    def active(self) -> bool:
+        return self.running
+
+    def failure(self) -> Failure | None:
+        return self.error
+
+    def positions(self) -> Positions | None:
+        return None
+
+    def stop(self) -> None:
+        self.running = False
+
+    def end(self, error: Failure | None = None) -> None:
+        self.error, self.running = error, False
+
+
+class Script:
+    """The launcher and the watch in one: Kafka and Spark as the test wants them to be."""
+
+    def __init__(self) -> None:
+        self.runs: list[ScriptedRun] = []
+        self.backlog = 0
+        self.outage: str | None = None
+        self.full = False
+        self.broken: Exception | None = None
+        self.stops: list[str] = []
+
+    def prepare(self, query: Definition) -> Positions:
+        if self.broken:
+            raise self.broken
+        return {"in": {0: 0}}
+
+    def lag(self, *_: object) -> int:
+        return self.backlog
+
+    def behind(self, query: Definition) -> int:
+        return 10 * NEAR
+
+    def live_positions(self, query: Definition) -> Positions:
+        return {}
+
+    def stopped(self, query_id: str) -> None:
+        self.stops.append(query_id)
+
+    def catch_up(self, query: Definition) -> ScriptedRun:
+        return self._add("catch up")
+
+    def live(self, query: Definition, mode: Mode) -> tuple[ScriptedRun, Mode, str | None]:
+        if self.full:
+            return self._add("micro-batch"), Mode.MICRO_BATCH, "no slots"
+        return self._add(mode.value), mode, None
+
+    def _add(self, kind: str) -> ScriptedRun:
+        self.runs.append(ScriptedRun(kind))
+        return self.runs[-1]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [run.kind for run in self.runs]
+
+
+def definition(mode: Mode = Mode.REAL_TIME, query_id: str = "Q") -> Definition:
+    plan = QueryPlan(LogicalPlan(), ModeDecision(mode, "because"), Emit.CHANGES, ("S",), query_id)
+    return Definition(query_id, "CREATE ...", plan, "SINK", ("in",))
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+def manager(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[QueryManager]:
+    for name, seconds in (
+        ("LOOK_SECONDS", 0.01),
+        ("LIVE_LOOK_SECONDS", 0.01),
+        ("BEHIND_SECONDS", 0.05),
+    ):
+        monkeypatch.setattr(queries, name, seconds)
+    monkeypatch.setattr(persistent_query, "FIRST_RETRY_SECONDS", 0.02)
+    manager = QueryManager(script, script, tmp_path)
+    manager.start()
+    yield manager
+    manager.close()
+    assert not any(run.running for run in script.runs)
+
+
+def info(manager: QueryManager) -> QueryInfo:
+    return manager.infos()[0]
+
+
+def await_state(manager: QueryManager, state: QueryState) -> None:
+    await_until(lambda: info(manager).state is state, state.value)
+
+
+def await_runs(script: Script, *kinds: str) -> ScriptedRun:
+    await_until(lambda: script.kinds == list(kinds), f"{kinds}, but there was {script.kinds}")
+    return script.runs[-1]
+
+
+def test_a_query_near_the_end_goes_live_at_once(manager: QueryManager, script: Script) -> None:
+    script.backlog = NEAR
+    manager.add(definition())
+    await_runs(script, "real-time")
+    await_state(manager, QueryState.RUNNING)
+
+
+def test_a_query_far_behind_catches_up_first(manager: QueryManager, script: Script) -> None:
+    script.backlog = NEAR + 1
+    manager.add(definition())
+    run = await_runs(script, "catch up")
+    await_state(manager, QueryState.CATCHING_UP)
+    script.backlog = 0
+    run.end()
+    await_runs(script, "catch up", "real-time")
+    await_state(manager, QueryState.RUNNING)
+
+
+def test_a_query_that_never_gets_near_goes_live_all_the_same(
+    manager: QueryManager, script: Script
+) -> None:
+    script.backlog = NEAR + 1
+    manager.add(definition())
+    for rounds in range(1, queries.MAX_ROUNDS + 1):
+        await_runs(script, *["catch up"] * rounds).end()
+    await_runs(script, *["catch up"] * queries.MAX_ROUNDS, "real-time")
+
+
+def test_a_micro_batch_query_needs_no_catching_up(manager: QueryManager, script: Script) -> None:
+    script.backlog = 50 * NEAR
+    manager.add(definition(Mode.MICRO_BATCH))
+    await_runs(script, "micro-batch")
+    await_state(manager, QueryState.CATCHING_UP)
+    script.backlog = 0
+    await_state(manager, QueryState.RUNNING)
+
+
+def test_a_live_query_that_falls_behind_catches_up(manager: QueryManager, script: Script) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+    script.backlog = 11 * NEAR
+    run = await_runs(script, "real-time", "catch up")
+    assert not script.runs[0].running
+    script.backlog = 0
+    run.end()
+    await_runs(script, "real-time", "catch up", "real-time")
+
+
+def test_without_slots_it_runs_in_micro_batches(manager: QueryManager, script: Script) -> None:
+    script.full = True
+    manager.add(definition())
+    await_state(manager, QueryState.RUNNING)
+    assert (info(manager).mode, info(manager).reason) == ("micro-batch", "no slots")
+
+
+def test_failures_are_retried_and_told(manager: QueryManager, script: Script) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time").end(Failure("division of sheep", False))
+    await_runs(script, "real-time", "real-time")
+    assert info(manager).error == "division of sheep"
+    script.broken = ExternalError("Spark is gone", retryable=True)
+    script.runs[-1].end(Failure("Spark is gone", True))
+    await_state(manager, QueryState.WAITING)
+    assert info(manager).reason == "Spark is gone"
+    script.broken = ValueError("odd")
+    await_state(manager, QueryState.ERROR)
+    script.broken = None
+    await_state(manager, QueryState.RUNNING)
+
+
+def test_nothing_is_started_while_kafka_is_lost(manager: QueryManager, script: Script) -> None:
+    manager.add(definition())
+    run = await_runs(script, "real-time")
+    script.outage = "no answer"
+    await_state(manager, QueryState.WAITING)
+    assert info(manager).reason == "no answer" and run.running
+    run.end(Failure("timeout", False))
+    await_until(lambda: info(manager).error == "timeout", "the failure to be noticed")
+    assert len(script.runs) == 1
+    script.outage = None
+    await_runs(script, "real-time", "real-time")
+    await_state(manager, QueryState.RUNNING)
+
+
+def test_pause_and_resume(manager: QueryManager, script: Script, tmp_path: Path) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+    (tmp_path / "Q").mkdir()
+    manager.pause("Q")
+    assert not script.runs[0].running and script.stops == ["Q"]
+    assert info(manager).state is QueryState.PAUSED
+    manager.resume("Q")
+    await_runs(script, "real-time", "real-time")
+    assert (tmp_path / "Q").exists()
+
+
+def test_terminate_removes_the_checkpoint(
+    manager: QueryManager, script: Script, tmp_path: Path
+) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+    (tmp_path / "Q").mkdir()
+    manager.terminate("Q")
+    assert not script.runs[0].running and not (tmp_path / "Q").exists()
+    assert manager.infos() == []
+    with pytest.raises(BindError, match="Unknown queryId: Q"):
+        manager.pause("Q")
+
+
+def test_a_paused_query_is_not_started(manager: QueryManager, script: Script) -> None:
+    manager.add(definition(), paused=True)
+    manager.add(definition(query_id="R"))
+    await_runs(script, "real-time")
+    assert info(manager).state is QueryState.PAUSED
+
+
+def test_replace_starts_the_new_plan(manager: QueryManager, script: Script) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+    manager.replace(definition(Mode.MICRO_BATCH))
+    await_runs(script, "real-time", "micro-batch")
+    assert not script.runs[0].running
+
+
+def test_drain_runs_to_the_end_once(script: Script, tmp_path: Path) -> None:
+    manager = QueryManager(script, script, tmp_path, by_itself=False)
+    manager.add(definition())
+    manager.start()
+    try:
+        ticks: list[int] = []
+
+        def tick() -> None:
+            ticks.append(len(script.runs))
+            if script.runs:
+                script.runs[-1].end()
+
+        manager.drain(["Q"], tick)
+        assert script.kinds == ["catch up"] and ticks
+        assert info(manager).state is QueryState.STARTING
+    finally:
+        manager.close()
+
+
+def test_drain_of_a_live_query_comes_back_to_life(manager: QueryManager, script: Script) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+
+    def tick() -> None:
+        if script.kinds[-1] == "catch up":
+            script.runs[-1].end()
+
+    manager.drain(["Q"], tick)
+    await_runs(script, "real-time", "catch up", "real-time")
+
+
+def test_drain_gives_up_on_a_query_that_fails_for_good(
+    manager: QueryManager, script: Script
+) -> None:
+    script.broken = ValueError("odd")
+    manager.add(definition())
+    with pytest.raises(ExternalError, match="query Q failed: odd"):
+        manager.drain(["Q"])
