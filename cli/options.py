@@ -122,7 +122,7 @@ def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
 def _load(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(commands, "load", "Load a file into a topic.", "cli.data:load_command")
     parser.add_argument(
-        "file", metavar="FILE", help=".csv, .json(l) or .parquet (also .gz, .zip); - is stdin"
+        "file", metavar="FILE", help=".csv, .json(l), .parquet or .txt (also .gz, .zip); - is stdin"
     )
     parser.add_argument("--topic", required=True, help="created if there is none")
     parser.add_argument("--key", metavar="COL,..", help=_KEY_HELP)
@@ -134,7 +134,7 @@ def _load(commands: Commands[argparse.ArgumentParser]) -> None:
         help="such as 'yyyy-MM-dd HH:mm:ss' (default: ISO 8601 or milliseconds)",
     )
     parser.add_argument("--format", type=str.upper, choices=("JSON", "DELIMITED"), default="JSON")
-    parser.add_argument("--input-format", choices=("csv", "json", "parquet"))
+    parser.add_argument("--input-format", choices=("csv", "json", "parquet", "text"))
     parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
     parser.add_argument("--rate", type=_positive, metavar="N", help="records a second")
     parser.add_argument("--limit", type=_positive, metavar="N", help="records at most")

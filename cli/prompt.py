@@ -129,6 +129,8 @@ class EngineCompleter(Completer):
     def _completions(self, document: Document, replaced: int) -> Iterator[Completion]:
         names = Names(self._engine.session.variables)
         found = suggest(document.text, document.cursor_position, self._engine.catalog(), names)
+        if len(found) == 1 and len(found[0].text) == replaced:
+            return
         for suggestion in found:
             description = suggestion.description
             meta = f"{suggestion.kind}  {description}" if description else suggestion.kind
@@ -148,7 +150,7 @@ class StatusLine:
         parts: StyleAndTextTuples = [("", " ")]
         for step in status.steps:
             state = step.state.value
-            if step.name in ("jars", "queries") and state in ("done", "waiting"):
+            if step.name in ("jars", "queries") and state != "failed" and not step.fraction:
                 continue
             mark = {"done": "good", "failed": "bad"}.get(state, "busy")
             parts.append((f"class:bottom-toolbar.{mark}", "●"))

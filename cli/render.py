@@ -89,7 +89,7 @@ class Renderer:
             case Warning():
                 self.remark(self.style.warning(f"Warning: {result.text}"))
             case Text():
-                self.write(result.text.splitlines())
+                self.write([*result.text.splitlines(), ""])
             case Rows():
                 self._show_rows(result)
 
@@ -105,7 +105,7 @@ class Renderer:
             )
         if not result.rows:
             lines.append(self.style.dim(" (none)"))
-        self.write(lines)
+        self.write([*lines, ""])
 
     def data_header(self, fields: Sequence[Field]) -> list[str]:
         """What CSV begins with."""

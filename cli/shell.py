@@ -136,6 +136,9 @@ class Shell:
             if stop_at_interrupt:
                 raise
             said = "Query ended." if interrupted.stream else "No longer waiting for it."
+            if sys.stdout.isatty():
+                # Over the ^C that the terminal has shown.
+                sys.stdout.write("\r\x1b[K")
             self.renderer.remark(self.renderer.style.dim(said))
 
     def show_error(self, error: StreamSQLError) -> None:

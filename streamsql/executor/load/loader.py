@@ -11,7 +11,7 @@ from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.load.blocks import Input
 from streamsql.executor.load.columnar import csv_chunks, parquet_chunks
 from streamsql.executor.load.producing import BulkProducer
-from streamsql.executor.load.rows import json_chunks
+from streamsql.executor.load.rows import json_chunks, text_chunks
 from streamsql.executor.load.spec import (
     Chunk,
     Columns,
@@ -25,6 +25,7 @@ _READERS: dict[str, Callable[[Input, LoadSpec, Columns], Iterator[Chunk]]] = {
     "csv": csv_chunks,
     "json": json_chunks,
     "parquet": parquet_chunks,
+    "text": text_chunks,
 }
 DEFAULT_PARTITIONS = 1
 

@@ -1,6 +1,6 @@
-"""Records out of rows of JSON: lines or the elements of an array.
+"""Records out of rows: lines of JSON, the elements of a JSON array, lines of plain text.
 
-The text of a row goes into its record unchanged, so numbers keep every digit.
+JSON goes into its record unchanged, so numbers keep every digit.
 """
 
 from __future__ import annotations
@@ -37,6 +37,17 @@ def json_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chu
         yield from rows.chunks(_objects(lines, number, spec), source)
         number += len(lines)
         first = next(blocks, b"")
+
+
+def text_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:
+    """The lines of a text, each a record with the one column `line`."""
+    rows = _Rows(spec, columns)
+    for block in text_blocks(source, quoted=False):
+        lines = block.decode("utf-8", errors="replace").splitlines()
+        objects = ({"line": line} for line in lines)
+        yield from rows.chunks(
+            ((json.dumps(row, ensure_ascii=False).encode(), row) for row in objects), source
+        )
 
 
 def _objects(lines: list[bytes], first: int, spec: LoadSpec) -> Iterator[tuple[bytes, JSONObject]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from streamsql.errors import ConfigError, ExternalError
 
 STDIN = "-"
-INPUT_FORMATS = ("csv", "json", "parquet")
+INPUT_FORMATS = ("csv", "json", "parquet", "text")
 VALUE_FORMATS = ("JSON", "DELIMITED")
 KEY_FORMATS = ("KAFKA", "JSON", "DELIMITED")
 KEY_TYPES = ("STRING", "INT", "BIGINT", "DOUBLE")
@@ -65,7 +65,7 @@ class LoadSpec:
         if suffixes and suffixes[-1] in (".gz", ".zip"):
             suffixes.pop()
         known = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-        known[".parquet"] = "parquet"
+        known |= {".parquet": "parquet", ".txt": "text", ".log": "text"}
         if suffixes and suffixes[-1] in known:
             return known[suffixes[-1]]
         raise ConfigError(

@@ -1,0 +1,1 @@
+"""Examples: SQL files with the little Python that feeds and shows them."""

@@ -1,0 +1,1 @@
+"""Page views, made up and counted."""

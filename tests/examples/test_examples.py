@@ -1,0 +1,113 @@
+"""Each example on real Kafka and Spark, its results against a plain computation."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from examples.flights import view
+from examples.flights.feed import feed
+from examples.flights.prepare import FLIGHTS, prepare, read
+from examples.live import LiveTable
+from streamsql.engine import Engine
+from streamsql.executor.kafka import KafkaClient
+from streamsql.executor.load import GenerateSpec, LoadSpec, generate, load
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SECONDS = 300.0
+MINUTE_MS = 60_000
+START = 1_700_000_000_000
+
+Run = Callable[[str], None]
+
+
+def script(name: str) -> str:
+    return (EXAMPLES / name / f"{name}.sql").read_text("utf-8")
+
+
+def test_wordcount(engine: Engine, client: KafkaClient, run: Run) -> None:
+    text = EXAMPLES / "wordcount" / "jabberwocky.txt"
+    load(LoadSpec(str(text), "lines"), client, lambda _: None)
+    run(script("wordcount"))
+    expected = dict(Counter(text.read_text("utf-8").lower().split()))
+    with LiveTable(engine, "SELECT word, times FROM word_counts EMIT CHANGES;", 1) as table:
+        table.wait_for(lambda rows: dict(rows) == expected, SECONDS)
+        assert dict(table.rows()) == expected
+
+
+def test_pageviews(engine: Engine, client: KafkaClient, run: Run) -> None:
+    count = 2_000
+    spec = GenerateSpec("pageviews", "pageviews", rate=10, count=count, seed=7, start=START)
+    generate(spec, client, lambda _: None)
+    run(script("pageviews"))
+    sql = "SELECT userid, WINDOWSTART, views, pages FROM views_by_user_and_minute EMIT CHANGES;"
+    with LiveTable(engine, sql, 2) as table:
+        table.wait_for(lambda rows: sum(row[2] for row in rows) == count, SECONDS)
+        assert sorted(table.rows()) == sorted(_views(client))
+
+
+def _views(client: KafkaClient) -> list[tuple[str, int, int, int]]:
+    """The same by hand, from the topic's records."""
+    pages: dict[tuple[str, int], list[str]] = {}
+    end = client.end_offsets("pageviews")
+    for record in client.consume("pageviews", until=end):
+        view = json.loads(record.value or b"")
+        assert record.key == view["userid"].encode()
+        window = view["viewtime"] // MINUTE_MS * MINUTE_MS
+        pages.setdefault((view["userid"], window), []).append(view["pageid"])
+    return [(*key, len(seen), len(set(seen))) for key, seen in pages.items()]
+
+
+@pytest.fixture(scope="module")
+def flights(
+    engine: Engine, client: KafkaClient, run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    feed(prepare(tmp_path_factory.mktemp("flights") / "flights.parquet"), client)
+    run(script("flights"))
+
+
+def _all_counted(rows: view.Cells) -> bool:
+    return view.counted(rows) >= FLIGHTS
+
+
+def _equal(actual: view.Cells, expected: view.Cells) -> None:
+    """Row by row; averages may differ in the last digits, as sums of doubles do."""
+    assert len(actual) == len(expected)
+    for mine, theirs in zip(sorted(actual), sorted(expected), strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-12), (mine, theirs)
+
+
+def test_flights_by_carrier_and_hour(engine: Engine, flights: None) -> None:
+    original = read()  # noqa: F841  duckdb finds it by its name
+    expected = duckdb.sql(
+        """
+        SELECT carrier, epoch_ms(time_hour), count(*), count(dep_delay),
+               coalesce(avg(dep_delay), 0.0), coalesce(max(dep_delay), 0)
+        FROM original GROUP BY carrier, time_hour
+        """
+    ).fetchall()
+    with LiveTable(engine, view.HOURS, 2) as table:
+        table.wait_for(_all_counted, SECONDS)
+        nulls_as_zero = [tuple(0 if v is None else v for v in row) for row in table.rows()]
+        _equal(nulls_as_zero, expected)
+
+
+def test_flights_by_route(engine: Engine, flights: None) -> None:
+    original = read()  # noqa: F841
+    expected = duckdb.sql(
+        """
+        SELECT origin, dest, count(*), count(arr_delay), coalesce(avg(arr_delay), 0.0)
+        FROM original GROUP BY origin, dest
+        """
+    ).fetchall()
+    with LiveTable(engine, view.ROUTES, 2) as table:
+        table.wait_for(_all_counted, SECONDS)
+        nulls_as_zero = [tuple(0 if v is None else v for v in row) for row in table.rows()]
+        _equal(nulls_as_zero, expected)
