@@ -7,6 +7,7 @@ imported where it is first needed: an engine answers before Spark is up.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from streamsql.executor.spark.start import SlotBudget
 
 SLOTS = 64
-"""Of the default master, local[64]."""
+"""Of the default master, and assumed of one that does not say."""
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
 
@@ -43,9 +44,11 @@ RECORDS_PER_BATCH = 2_000_000
 class SparkLauncher:
     """Starts runs; may be used from any thread."""
 
-    def __init__(self, services: Services, data: DataDir) -> None:
+    def __init__(self, services: Services, data: DataDir, master: str | None = None) -> None:
         self._services = services
         self._data = data
+        threads = re.fullmatch(r"local\[(\d+)\]", master or "")
+        self._all_slots = int(threads.group(1)) if threads else SLOTS
         self._lock = threading.Lock()
         self._budget: SlotBudget | None = None
 
@@ -85,7 +88,7 @@ class SparkLauncher:
             return {}
         try:
             text = str(cast(Any, runtime.session)._jvm.io.streamsql.Positions.of(query.id))
-        except Exception:  # noqa: BLE001 - the JVM may end at any moment
+        except Exception:
             return {}
         positions: Positions = {}
         for line in text.splitlines():
@@ -176,7 +179,7 @@ class SparkLauncher:
 
         with self._lock:
             if self._budget is None:
-                self._budget = SlotBudget(SLOTS)
+                self._budget = SlotBudget(self._all_slots)
             return self._budget
 
     def _take_slots(self, query_id: str, spec: StreamingQuerySpec) -> bool:

@@ -39,29 +39,27 @@ def print_records(client: KafkaClient, statement: Print) -> LineStream:
         known = client.topics()
         # Names of topics keep their case, which an unquoted name easily gets wrong.
         raise CatalogError(
-            f"Could not find topic '{topic}', or the KSQL user does not have permissions to list "
-            "the topic. Topic names are case-sensitive.".replace("KSQL ", ""),
+            f"Could not find topic '{topic}'. Topic names are case-sensitive.",
             hint=did_you_mean(topic, known) or "SHOW TOPICS lists the topics.",
             span=statement.span,
         )
     cancellation = Cancellation()
     stream = LineStream(iter(()), cancellation)
-    stream.lines = _lines(client, statement, stream, cancellation)
+    # Asked for now, so that PRINT without FROM BEGINNING shows what comes after the statement.
+    records = client.consume(
+        topic,
+        from_beginning=statement.from_beginning,
+        stop=lambda: cancellation.cancelled,
+    )
+    stream.lines = _lines(records, statement, stream)
     return stream
 
 
-def _lines(
-    client: KafkaClient, statement: Print, stream: LineStream, cancellation: Cancellation
-) -> Iterator[str]:
+def _lines(records: Iterator[Record], statement: Print, stream: LineStream) -> Iterator[str]:
     formats: Formats | None = None
     shown = 0
     if statement.limit == 0:
         return
-    records = client.consume(
-        statement.topic,
-        from_beginning=statement.from_beginning,
-        stop=lambda: cancellation.cancelled,
-    )
     for number, record in enumerate(records):
         if number % (statement.interval or 1) != 0:
             continue

@@ -335,16 +335,15 @@ class QueryManager:
         query.look_at = now + (LIVE_LOOK_SECONDS if live else LOOK_SECONDS)
         if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
             query.recovered()
-        finished = run.positions()
-        if finished is not None and not (live and query.real_time):
-            query.positions = finished
-        if live and query.real_time and query.positions is not None:
+        if live and query.real_time:
             # Its batches are a minute long: what it has read by now is nearer to the truth.
-            for topic, partitions in self._launcher.live_positions(query.definition).items():
-                query.positions = {
-                    **query.positions,
-                    topic: {**query.positions.get(topic, {}), **partitions},
-                }
+            read = self._launcher.live_positions(query.definition)
+            known = query.positions or {}
+            query.positions = {
+                topic: {**known.get(topic, {}), **read.get(topic, {})} for topic in known | read
+            }
+        else:
+            query.positions = run.positions() or query.positions
         if query.positions is not None:
             query.lag = self._watch.lag(query.positions)
         self._fall_back(query, now, live)

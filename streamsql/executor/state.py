@@ -41,7 +41,7 @@ class EngineState:
         self.lock = threading.RLock()
         self.services = Services(config, self.data)
         self.watch = KafkaWatch(self.services, lambda: self.queries.topics())
-        self.launcher = SparkLauncher(self.services, self.data)
+        self.launcher = SparkLauncher(self.services, self.data, config.master)
         self.queries = QueryManager(
             self.launcher,
             self.watch,
