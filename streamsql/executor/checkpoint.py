@@ -73,7 +73,7 @@ def remove_torn_commits(checkpoint: Path) -> None:
     Such files mean nothing, but before the first commit Spark takes them for another query's and
     never starts this one again.
     """
-    for torn in (checkpoint / "commits").glob(".*.tmp"):
+    for torn in (checkpoint / "commits").glob(".*.tmp*"):
         torn.unlink(missing_ok=True)
 
 
