@@ -8,7 +8,6 @@ import pytest
 
 from streamsql.engine import Engine, EngineConfig
 from streamsql.executor.broker import EmbeddedBroker
-from streamsql.executor.kafka import KafkaClient
 from streamsql.results import Message
 
 READY_SECONDS = 300.0
@@ -22,11 +21,6 @@ def engine(broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> 
     with Engine(config) as engine:
         engine.wait_until_ready(READY_SECONDS)
         yield engine
-
-
-@pytest.fixture(scope="session")
-def client(broker: EmbeddedBroker) -> KafkaClient:
-    return KafkaClient(broker.bootstrap)
 
 
 @pytest.fixture(scope="session")

@@ -32,9 +32,9 @@ def script(name: str) -> str:
     return (EXAMPLES / name / f"{name}.sql").read_text("utf-8")
 
 
-def test_wordcount(engine: Engine, client: KafkaClient, run: Run) -> None:
+def test_wordcount(engine: Engine, kafka: KafkaClient, run: Run) -> None:
     text = EXAMPLES / "wordcount" / "jabberwocky.txt"
-    load(LoadSpec(str(text), "lines"), client, lambda _: None)
+    load(LoadSpec(str(text), "lines"), kafka, lambda _: None)
     run(script("wordcount"))
     expected = dict(Counter(text.read_text("utf-8").lower().split()))
     with LiveTable(engine, "SELECT word, times FROM word_counts EMIT CHANGES;", 1) as table:
@@ -42,10 +42,10 @@ def test_wordcount(engine: Engine, client: KafkaClient, run: Run) -> None:
         assert dict(table.rows()) == expected
 
 
-def test_pageviews(engine: Engine, client: KafkaClient, run: Run) -> None:
+def test_pageviews(engine: Engine, kafka: KafkaClient, run: Run) -> None:
     count = 2_000
     spec = GenerateSpec("pageviews", "pageviews", rate=10, count=count, seed=7, start=START)
-    generate(spec, client, lambda _: None)
+    generate(spec, kafka, lambda _: None)
     run(script("pageviews"))
     sql = "SELECT userid, WINDOWSTART, views, pages FROM views_by_user_and_minute EMIT CHANGES;"
     with LiveTable(engine, sql, 2) as table:
@@ -53,11 +53,11 @@ def test_pageviews(engine: Engine, client: KafkaClient, run: Run) -> None:
         assert sorted(table.rows()) == sorted(_views(client))
 
 
-def _views(client: KafkaClient) -> list[tuple[str, int, int, int]]:
+def _views(kafka: KafkaClient) -> list[tuple[str, int, int, int]]:
     """The same by hand, from the topic's records."""
     pages: dict[tuple[str, int], list[str]] = {}
-    end = client.end_offsets("pageviews")
-    for record in client.consume("pageviews", until=end):
+    end = kafka.end_offsets("pageviews")
+    for record in kafka.consume("pageviews", until=end):
         view = json.loads(record.value or b"")
         assert record.key == view["userid"].encode()
         window = view["viewtime"] // MINUTE_MS * MINUTE_MS
@@ -67,9 +67,9 @@ def _views(client: KafkaClient) -> list[tuple[str, int, int, int]]:
 
 @pytest.fixture(scope="module")
 def flights(
-    engine: Engine, client: KafkaClient, run: Run, tmp_path_factory: pytest.TempPathFactory
+    engine: Engine, kafka: KafkaClient, run: Run, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    feed(prepare(tmp_path_factory.mktemp("flights") / "flights.parquet"), client)
+    feed(prepare(tmp_path_factory.mktemp("flights") / "flights.parquet"), kafka)
     run(script("flights"))
 
 

@@ -36,15 +36,11 @@ class Input:
             return raw, raw
         raw = open(source, "rb")
         self.size = os.fstat(raw.fileno()).st_size
-        if source.lower().endswith(".gz"):
-            return raw, cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
-        if source.lower().endswith(".zip"):
-            archive = zipfile.ZipFile(raw)
-            files = [name for name in archive.namelist() if not name.endswith("/")]
-            if len(files) != 1:
-                raise zipfile.BadZipFile(f"holds {len(files)} files, not one")
-            return raw, archive.open(files[0])
-        return raw, raw
+        try:
+            return raw, _unpacked(raw, source.lower())
+        except BaseException:
+            raw.close()
+            raise
 
     def position(self) -> int:
         """Bytes read of the file as it lies on disk."""
@@ -63,6 +59,24 @@ class Input:
         if self._raw is not sys.stdin.buffer:
             self.stream.close()
             self._raw.close()
+
+    def __enter__(self) -> Input:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _unpacked(raw: IO[bytes], name: str) -> IO[bytes]:
+    if name.endswith(".gz"):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+    if name.endswith(".zip"):
+        archive = zipfile.ZipFile(raw)
+        files = [entry for entry in archive.namelist() if not entry.endswith("/")]
+        if len(files) != 1:
+            raise zipfile.BadZipFile(f"holds {len(files)} files, not one")
+        return archive.open(files[0])
+    return raw
 
 
 def text_blocks(source: Input, *, quoted: bool) -> Iterator[bytes]:

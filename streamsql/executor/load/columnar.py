@@ -43,15 +43,15 @@ def csv_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chun
     names: list[str] = []
     line = 1
     for block in text_blocks(source, quoted=True):
-        lines = block.count(b"\n")
         if not names:
             header, _, block = block.partition(b"\n")
             names = _header(header, spec)
+            line += 1
         if block.strip():
             table = _parse_csv(block, names, spec, line)
             cells = [encoder.text(n, table.column(i)) for i, n in enumerate(names)]
             yield encoder.chunk(names, cells, source.position())
-        line += lines
+        line += block.count(b"\n")
 
 
 def _header(line: bytes, spec: LoadSpec) -> list[str]:
@@ -69,13 +69,15 @@ def _parse_csv(block: bytes, names: Sequence[str], spec: LoadSpec, line: int) ->
     pa = arrow()
     from pyarrow import csv as arrow_csv
 
+    rejected: list[str] = []
+
     def reject(row: Any) -> str:
-        number = f"line {line + row.number}" if row.number else "a line"
-        raise unreadable(
-            spec.name,
+        number = f"line {line + row.number - 1}" if row.number else "a line"
+        rejected.append(
             f"{number} has {row.actual_columns} columns instead of {row.expected_columns}: "
-            f"{row.text[:60]}",
+            f"{row.text[:60]}"
         )
+        return "error"
 
     try:
         return arrow_csv.read_csv(
@@ -90,7 +92,7 @@ def _parse_csv(block: bytes, names: Sequence[str], spec: LoadSpec, line: int) ->
             ),
         ).combine_chunks()
     except pa.ArrowInvalid as error:
-        raise unreadable(spec.name, error) from error
+        raise unreadable(spec.name, rejected[0] if rejected else error) from error
 
 
 def parquet_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:
@@ -102,7 +104,7 @@ def parquet_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[
         raise ConfigError("Parquet cannot be read from standard input")
     encoder = _Encoder(spec, columns)
     try:
-        file = parquet.ParquetFile(spec.source)
+        file = parquet.ParquetFile(source.stream)
         done, total = 0, file.metadata.num_rows
         for batch in file.iter_batches(PARQUET_ROWS):
             done += batch.num_rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from streamsql.errors import ConfigError
 from streamsql.executor.kafka import KafkaClient
@@ -38,8 +39,7 @@ def load(spec: LoadSpec, client: KafkaClient, progress: ProgressCallback) -> Sum
     """
     reader = _READERS[spec.resolved_input_format()]
     columns = Columns()
-    source = Input(spec)
-    try:
+    with Input(spec) as source:
         chunks = _limited(reader(source, spec, columns), spec.limit)
         # The first chunk is read before the topic is made: a wrong option leaves no topic.
         first = next(chunks, None)
@@ -48,18 +48,14 @@ def load(spec: LoadSpec, client: KafkaClient, progress: ProgressCallback) -> Sum
         producer = BulkProducer(client.bootstrap, spec.topic, spec.rate)
         skipped = 0
         try:
-            chunk = first
-            while chunk is not None:
+            for chunk in chain([first] if first else [], chunks):
                 skipped += chunk.skipped
                 fraction = min(chunk.position / source.size, 1.0) if source.size else None
                 producer.write(chunk, _reporter(progress, fraction))
-                chunk = next(chunks, None)
             producer.flush()
         except BaseException:
             producer.abandon()
             raise
-    finally:
-        source.close()
     types = {name: kind or "STRING" for name, kind in columns.types.items()}
     return Summary(producer.sent, skipped, time.monotonic() - started, created, types)
 
