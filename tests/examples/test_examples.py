@@ -50,7 +50,7 @@ def test_pageviews(engine: Engine, kafka: KafkaClient, run: Run) -> None:
     sql = "SELECT userid, WINDOWSTART, views, pages FROM views_by_user_and_minute EMIT CHANGES;"
     with LiveTable(engine, sql, 2) as table:
         table.wait_for(lambda rows: sum(row[2] for row in rows) == count, SECONDS)
-        assert sorted(table.rows()) == sorted(_views(client))
+        assert sorted(table.rows()) == sorted(_views(kafka))
 
 
 def _views(kafka: KafkaClient) -> list[tuple[str, int, int, int]]:
