@@ -1,0 +1,184 @@
+"""What the benchmarks share: a broker and a Spark, the same query in SQL and by hand, the table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streamsql.catalog import Catalog
+from streamsql.executor.broker import EmbeddedBroker
+from streamsql.executor.datadir import DataDir
+from streamsql.executor.kafka import KafkaClient
+from streamsql.executor.spark.context import LoweringContext
+from streamsql.executor.spark.lower import lower
+from streamsql.executor.spark.session import SparkRuntime
+from streamsql.executor.spark.start import Trigger, start
+from streamsql.parser import parse
+from streamsql.planner.planned import QueryStatementPlan
+from streamsql.planner.statements import apply, plan
+
+PARTITIONS = 2
+SHUFFLE_PARTITIONS = 2
+
+TRIGGERS: Mapping[Trigger, dict[str, Any]] = {
+    Trigger.AVAILABLE_NOW: {"availableNow": True},
+    Trigger.REAL_TIME: {"realTime": "60 seconds"},
+    Trigger.CONTINUOUS_MICRO_BATCH: {"processingTime": "0 seconds"},
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a result; `ratio` compares streamsql with the hand-written query."""
+
+    query: str
+    engine: str
+    mode: str
+    events_per_s: float
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    ratio: float | None = None
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a benchmark runs."""
+
+    spark: SparkSession
+    kafka: KafkaClient
+    folder: Path
+
+    @property
+    def bootstrap(self) -> str:
+        return self.kafka.bootstrap
+
+    def topic(self, purpose: str) -> str:
+        """A new topic with a name of its own."""
+        name = f"{purpose}-{uuid.uuid4().hex[:8]}"
+        self.kafka.create_topic(name, PARTITIONS, config={"retention.ms": "-1"})
+        return name
+
+    def in_sql(
+        self, source: str, sink: str, columns: str, query: str, kind: str, trigger: Trigger
+    ) -> StreamingQuery:
+        """The query (over the stream E) started by streamsql."""
+        catalog = Catalog()
+        script = (
+            f"CREATE STREAM E ({columns}) WITH (KAFKA_TOPIC='{source}', VALUE_FORMAT='JSON');"
+            f"CREATE {kind} O WITH (KAFKA_TOPIC='{sink}') AS {query};"
+        )
+        context = LoweringContext(
+            self.spark,
+            self.bootstrap,
+            self.folder / uuid.uuid4().hex,
+            self.topic("log"),
+            shuffle_partitions=SHUFFLE_PARTITIONS,
+        )
+        for statement in parse(script):
+            planned = plan(statement, catalog, {})
+            apply(planned, catalog)
+        assert isinstance(planned, QueryStatementPlan)
+        return start(lower(planned.query, context), trigger)
+
+    def by_hand(
+        self,
+        rows: DataFrame,
+        sink: str,
+        trigger: Trigger,
+        producer: Mapping[str, str],
+    ) -> StreamingQuery:
+        """Rows (key and columns) started as a Spark user writes it: to_json and Spark's sink."""
+        names = [name for name in rows.columns if name != "key"]
+        value = F.to_json(F.struct(*names), {"ignoreNullFields": "false"}).alias("value")
+        writer = (
+            rows.select(F.col("key").cast("binary"), value)
+            .writeStream.format("kafka")
+            .option("kafka.bootstrap.servers", self.bootstrap)
+            .option("topic", sink)
+            .option("checkpointLocation", str(self.folder / uuid.uuid4().hex))
+            .outputMode("update")
+            .trigger(**TRIGGERS[trigger])
+        )
+        for name, value_ in producer.items():
+            writer = writer.option(f"kafka.{name}", value_)
+        return writer.start()
+
+    def read_by_hand(self, source: str, schema: str) -> DataFrame:
+        """The topic's records: `key` as text and the fields of the JSON value."""
+        raw = (
+            self.spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", self.bootstrap)
+            .option("subscribe", source)
+            .option("startingOffsets", "earliest")
+            .load()
+        )
+        value = F.from_json(F.col("value").cast("string"), schema)
+        return raw.select(F.col("key").cast("string"), value.alias("v")).select("key", "v.*")
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", action="store_true", help="one JSON object a row")
+    parser.add_argument("--bootstrap-servers", help="a Kafka cluster instead of an own broker")
+    parser.add_argument("--master", default="local[64]", help="Spark's master")
+    return parser
+
+
+@contextmanager
+def bench(options: argparse.Namespace) -> Iterator[Bench]:
+    """A broker (unless one is named) and a Spark, both gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
+        folder = Path(name)
+        broker = None
+        if options.bootstrap_servers is None:
+            broker = EmbeddedBroker(DataDir.at(folder))
+            broker.start(120)
+        runtime = SparkRuntime(folder, master=options.master)
+        kafka = KafkaClient(broker.bootstrap if broker else options.bootstrap_servers)
+        try:
+            yield Bench(runtime.start(), kafka, folder / "checkpoints")
+        finally:
+            runtime.stop()
+            kafka.close()
+            if broker is not None:
+                broker.stop()
+
+
+def show(rows: Sequence[Row], as_json: bool) -> None:
+    if as_json:
+        for row in rows:
+            print(json.dumps(asdict(row)))
+        return
+    names = list(Row.__dataclass_fields__)
+    cells = [[_text(getattr(row, name)) for name in names] for row in rows]
+    widths = [max(len(c) for c in column) for column in zip(names, *cells, strict=True)]
+    for line in [names, *cells]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+def ended(query: StreamingQuery, seconds: float) -> float:
+    """Wait for the query's end; the seconds it took."""
+    begin = time.monotonic()
+    if not query.awaitTermination(seconds):
+        query.stop()
+        raise TimeoutError(f"the query did not end within {seconds} s")
+    return time.monotonic() - begin
