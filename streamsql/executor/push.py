@@ -29,6 +29,7 @@ from streamsql.results import Field, Row, RowStream
 
 LIMIT_REACHED = "Limit Reached"
 LOOK_SECONDS = 0.25
+RETRY_SECONDS = 2.0
 _ONE_DAY_MS = 24 * 60 * 60 * 1000
 
 
@@ -43,6 +44,7 @@ class PushQueries:
         self._numbers = itertools.count(1)
         self._running: dict[str, PushQuery] = {}
         self._lock = threading.Lock()
+        self._closing = threading.Event()
 
     def start(
         self,
@@ -86,12 +88,15 @@ class PushQueries:
         if query.run is not None:
             query.run.stop()
         self._launcher.stopped(query.topic)
-        try:
-            query.client.delete_topic(query.topic, missing_ok=True)
-            checkpoint.remove(self._data.checkpoints / query.topic)
-        except StreamSQLError:
-            # Without Kafka: the next engine removes what is left.
-            pass
+        while True:
+            try:
+                query.client.delete_topic(query.topic, missing_ok=True)
+                checkpoint.remove(self._data.checkpoints / query.topic)
+                break
+            except StreamSQLError:
+                # Kafka is lost for now. What is left at the engine's end the next one removes.
+                if self._closing.wait(RETRY_SECONDS):
+                    break
         query.cleaned.set()
 
     def infos(self) -> list[QueryInfo]:
@@ -108,6 +113,7 @@ class PushQueries:
 
     def close(self, timeout: float = 10.0) -> None:
         """End all push queries."""
+        self._closing.set()
         with self._lock:
             running = list(self._running.values())
         for query in running:
