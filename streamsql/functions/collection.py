@@ -315,6 +315,6 @@ COLLECTIONS = (
         _CATEGORY,
         overload("array ARRAY<T>, initial S, reducer (S, T) => S -> S", _reduce),
         overload("map MAP<K, V>, initial S, reducer (S, K, V) => S -> S", _reduce_map),
-        example=("REDUCE(ARRAY[1, 2, 3], 0, (s, x) => s + x)", "6"),
+        example=("REDUCE(ARRAY[1, 2, 3], 0, (total, x) => total + x)", "6"),
     ),
 )

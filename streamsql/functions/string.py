@@ -16,7 +16,7 @@ def _substring(F: Any, text: SparkColumn, position: SparkColumn, *length: SparkC
     size = F.length(text)
     from_end = F.greatest(size + position + 1, F.lit(1))
     start = F.when(position < 0, from_end).otherwise(F.greatest(position, F.lit(1)))
-    wanted = F.greatest(length[0], F.lit(0)) if length else size
+    wanted = F.when(length[0] < 0, 0).otherwise(length[0]) if length else size
     return F.when(position.isNotNull(), F.substr(text, start, wanted))
 
 

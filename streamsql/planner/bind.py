@@ -11,6 +11,7 @@ from streamsql.functions import REGISTRY, AggregateFunction
 from streamsql.nodes import Expression
 from streamsql.planner.custom_types import resolve_type
 from streamsql.planner.infer import infer
+from streamsql.planner.infer_calls import unit_arguments
 from streamsql.planner.scope import Scope
 from streamsql.planner.spans import span_of
 from streamsql.schema import Column
@@ -33,6 +34,8 @@ def resolve_names(expression: Expression, scope: Scope, clause: str) -> Expressi
     def resolve(node: Expression) -> Expression:
         if isinstance(node, exp.Lambda):
             _check_lambda(node, scope)
+        if isinstance(node, exp.Anonymous):
+            node.set("expressions", unit_arguments(node))
         if isinstance(node, exp.Column) and not is_lambda_parameter(node):
             return _like(column_node(scope.resolve(node, clause)), node)
         if isinstance(node, exp.Cast):

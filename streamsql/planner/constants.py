@@ -33,6 +33,11 @@ class NotConstant(Enum):
 
 NOT_CONSTANT: Final = NotConstant.NOT_CONSTANT
 
+
+class _Misfit(ValueError):
+    """A value of the right form that the target cannot hold."""
+
+
 _EXACT = Context(prec=80)
 _DAY_MS = 86_400_000
 
@@ -52,7 +57,7 @@ def _literal(node: exp.Literal) -> Any:
         return node.name
     if kind == types.DOUBLE:
         return float(node.name)
-    return Decimal(node.name) if types.is_decimal(kind) else int(node.name)
+    return _decimal(Decimal(node.name), kind) if types.is_decimal(kind) else int(node.name)
 
 
 def _negation(node: exp.Neg) -> Any:
@@ -108,13 +113,17 @@ def _cast(node: exp.Cast) -> Any:
     if value is NOT_CONSTANT or value is None:
         return value
     source, target = type_of(node.this), node.to
+    if _is_container(source) and target == types.STRING:
+        return NOT_CONSTANT
     try:
         if node.meta.get("lax"):
             return coerce_value(value, source, target)
         return _convert(value, source, target)
     except (ValueError, ArithmeticError, binascii.Error) as error:
+        reason = f": {error}" if isinstance(error, _Misfit) else ""
         raise TypeMismatchError(
-            f"{text_of(node.this)} is no {types.to_sql(target)}: {error}", span=span_of(node)
+            f"Cannot convert {text_of(node.this)} to {types.to_sql(target)}{reason}",
+            span=span_of(node),
         ) from None
 
 
@@ -148,26 +157,37 @@ def coerce_text(text: str, target: SQLType) -> Any:
 def coerce_value(value: Any, source: SQLType, target: SQLType) -> Any:
     """The value as INSERT VALUES takes it: like a cast, but a DECIMAL must fit without rounding
     and a BOOLEAN must be written as one. ValueError says what is wrong."""
+    if _is_container(target):
+        return _convert_parts(value, source, target, coerce_value)
     if value is None:
         return None
-    if types.is_array(target):
-        inner = types.element_type(source), types.element_type(target)
-        return [coerce_value(v, *inner) for v in value]
-    if types.is_map(target):
-        key = types.key_type(source), types.key_type(target)
-        inner = types.element_type(source), types.element_type(target)
-        return {coerce_value(k, *key): coerce_value(v, *inner) for k, v in value.items()}
-    if types.is_struct(target):
-        given = dict(types.fields(source))
-        return {
-            name: coerce_value(value[name], given[name], kind) if name in value else None
-            for name, kind in types.fields(target)
-        }
     if target == types.BOOLEAN and source == types.STRING:
         return _boolean(value)
     if types.is_decimal(target) and source != types.DOUBLE:
-        return _fitting(Decimal(str(value).strip()), target)
+        return _fitting(_number(value), target)
     return _convert(value, source, target)
+
+
+def _is_container(kind: SQLType) -> bool:
+    return types.is_array(kind) or types.is_map(kind) or types.is_struct(kind)
+
+
+def _convert_parts(
+    value: Any, source: SQLType, target: SQLType, convert: Callable[[Any, SQLType, SQLType], Any]
+) -> Any:
+    if value is None:
+        return None
+    if types.is_struct(target):
+        given = dict(types.fields(source))
+        return {
+            name: convert(value[name], given[name], kind) if name in given else None
+            for name, kind in types.fields(target)
+        }
+    inner = types.element_type(source), types.element_type(target)
+    if types.is_array(target):
+        return [convert(element, *inner) for element in value]
+    key = types.key_type(source), types.key_type(target)
+    return {convert(k, *key): convert(v, *inner) for k, v in value.items()}
 
 
 def _boolean(text: str) -> bool:
@@ -176,23 +196,30 @@ def _boolean(text: str) -> bool:
         return True
     if lowered and any(word.startswith(lowered) for word in ("false", "no")):
         return False
-    raise ValueError(f"'{text}' is neither true nor false")
+    raise _Misfit(f"'{text}' is neither true nor false")
 
 
 def _fitting(value: Decimal, target: SQLType) -> Decimal:
     with localcontext(_EXACT):
         rounded = _decimal(value, target)
         if rounded != value:
-            raise ValueError(f"{value} has more digits than {types.to_sql(target)}")
+            raise _Misfit(f"{value} has more digits than {types.to_sql(target)}")
     return rounded
 
 
 def _convert(value: Any, source: SQLType, target: SQLType) -> Any:
-    if source == target:
+    if value is None or source == target:
         return value
+    if _is_container(target):
+        return _convert_parts(value, source, target, _convert)
     if types.is_decimal(target):
-        return _decimal(Decimal(str(value).strip()), target)
+        return _decimal(_number(value), target)
     return _CONVERSIONS[target.this](value, source)
+
+
+def _number(value: Any) -> Decimal:
+    number: Decimal = _parsed(Decimal, str(value).strip())
+    return number
 
 
 def _decimal(value: Decimal, target: SQLType) -> Decimal:
@@ -201,9 +228,9 @@ def _decimal(value: Decimal, target: SQLType) -> Decimal:
         try:
             rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
         except InvalidOperation:
-            raise ValueError(f"{value} has too many digits") from None
+            raise _Misfit(f"{value} has too many digits") from None
         if abs(rounded) >= Decimal(10) ** (precision - scale):
-            raise ValueError(
+            raise _Misfit(
                 f"Numeric field overflow: A field with precision {precision} and scale {scale} "
                 f"must round to an absolute value less than 10^{precision - scale}. Got {value}"
             )
@@ -215,15 +242,22 @@ def _integer(bits: int) -> Callable[[Any, SQLType], int]:
 
     def convert(value: Any, source: SQLType) -> int:
         if source == types.STRING:
-            number = int(value.strip())
+            number = _parsed(int, value)
             if not low <= number <= high:
-                raise ValueError(f"{value} is out of range")
-            return number
+                raise _Misfit(f"{value} is out of range")
+            return int(number)
         if source == types.DOUBLE:
             return 0 if math.isnan(value) else int(max(low, min(high, value)))
         return int(_wrap(int(value), types.INT if bits == 32 else types.BIGINT))
 
     return convert
+
+
+def _parsed(read: Callable[[Any], Any], value: Any) -> Any:
+    """The number that a text says, but for 1_000, which is one in Python only."""
+    if isinstance(value, str) and "_" in value:
+        raise ValueError(value)
+    return read(value)
 
 
 def _string(value: Any, source: SQLType) -> str:
@@ -264,7 +298,7 @@ def _timestamp(value: Any, source: SQLType) -> int:
         return int((value - date(1970, 1, 1)).days * _DAY_MS)
     millis = parse_timestamp(value)
     if millis is None:
-        raise ValueError(f"Failed to parse timestamp '{value}'")
+        raise ValueError(value)
     return millis
 
 
@@ -272,18 +306,14 @@ def _date(value: Any, source: SQLType) -> date:
     if source == types.TIMESTAMP:
         return date(1970, 1, 1) + timedelta(days=value // _DAY_MS)
     parts = value.strip().split("-")
-    if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"Failed to parse date '{value}'")
-    return date(*(*map(int, parts), *[1] * (3 - len(parts))))
+    year, month, day = map(int, [*parts, *["1"] * (3 - len(parts))])
+    return date(year, month, day)
 
 
 def _time(value: Any, source: SQLType) -> int:
     if source == types.TIMESTAMP:
         return int(value % _DAY_MS)
-    try:
-        moment = datetime.strptime(value.strip(), _time_pattern(value))
-    except ValueError:
-        raise ValueError(f"Failed to parse time '{value}'") from None
+    moment = datetime.strptime(value.strip(), _time_pattern(value))
     seconds = (moment.hour * 60 + moment.minute) * 60 + moment.second
     return seconds * 1000 + moment.microsecond // 1000
 
@@ -298,7 +328,7 @@ _CONVERSIONS: dict[object, Callable[[Any, SQLType], Any]] = {
     ),
     types.INT.this: _integer(32),
     types.BIGINT.this: _integer(64),
-    types.DOUBLE.this: lambda v, source: float(v),
+    types.DOUBLE.this: lambda v, source: _parsed(float, v),
     types.STRING.this: _string,
     types.TIMESTAMP.this: _timestamp,
     types.DATE.this: _date,

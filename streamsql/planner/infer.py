@@ -21,7 +21,7 @@ from streamsql.planner.infer_common import lax_literal
 from streamsql.planner.infer_scope import (
     Columns,
     Scope,
-    cast_to,
+    cast_node,
     span_of,
     text_of,
     typed,
@@ -90,7 +90,7 @@ def coerce(expression: Expression, target: SQLType, *, lax: bool = False) -> Exp
             f"{types.to_sql(given)}",
             span=span_of(expression),
         )
-    cast = cast_to(expression, target)
+    cast = cast_node(expression, target)
     cast.meta["lax"] = lax
     return cast
 

@@ -11,6 +11,7 @@ from streamsql.errors import TypeMismatchError
 from streamsql.functions import REGISTRY
 from streamsql.functions.resolve import Resolution, resolve
 from streamsql.functions.signature import (
+    UNIT,
     ArgumentType,
     LambdaType,
     Pattern,
@@ -30,7 +31,8 @@ def call(node: exp.Anonymous, scope: Scope) -> Expression:
     if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star):
         return _call_of_star(node, function.name)
     # A lambda's parameters get their types from the other arguments: its body comes second.
-    arguments = [a if isinstance(a, exp.Lambda) else _argument(a, scope) for a in node.expressions]
+    given = unit_arguments(node)
+    arguments = [a if isinstance(a, exp.Lambda) else _argument(a, scope) for a in given]
     found = resolve(function, [_argument_type(a) for a in arguments], span_of(node))
     done = [
         _typed_lambda(a, found.overload.signature.parameter(i).pattern, found, scope)
@@ -71,6 +73,31 @@ def unit(node: exp.Var, scope: Scope) -> Expression:
 def unit_name(node: Expression) -> str:
     """MILLISECOND, SECOND, MINUTE, HOUR or DAY, of a bare word in either number."""
     return node.name.upper().removesuffix("S")
+
+
+def unit_arguments(node: exp.Anonymous) -> list[Expression]:
+    """A call's arguments, where a name such as DAY is a time unit if the function wants one."""
+    function = REGISTRY.find(str(node.this))
+    overloads = function.overloads if function else ()
+
+    def is_unit(index: int, argument: Expression) -> bool:
+        return (
+            isinstance(argument, exp.Column)
+            and not argument.table
+            and argument.name in UNITS
+            and all(
+                index < len(o.signature.parameters)
+                and o.signature.parameter(index).pattern.name == UNIT
+                for o in overloads
+            )
+        )
+
+    def as_unit(argument: Expression) -> Expression:
+        word = exp.Var(this=argument.name)
+        word.meta.update(argument.meta)
+        return word
+
+    return [as_unit(a) if is_unit(i, a) else a for i, a in enumerate(node.expressions)]
 
 
 def _argument(node: Expression, scope: Scope) -> Expression:

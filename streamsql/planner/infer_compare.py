@@ -45,7 +45,7 @@ def between(node: exp.Between, scope: Scope) -> Expression:
     if type_of(from_) != type_of(to):
         # One value for both bounds: take the wider of the two types.
         wide = types.common_type(type_of(from_), type_of(to)) or type_of(from_)
-        from_, low, high = cast_to(value, wide), cast_to(low, wide), cast_to(high, wide)
+        from_ = cast_to(value, wide)
     return typed(node, types.BOOLEAN, this=from_, low=low, high=high)
 
 
@@ -105,9 +105,7 @@ def magic_timestamp(text: Expression, other: Expression) -> Expression:
             hint="Write it as 2024-12-31T23:59:59.000+0000; it may stop after any part.",
             span=span_of(text),
         )
-    number = exp.Literal(this=str(abs(millis)), is_string=False)
-    number.type = types.BIGINT.copy()
-    return number if millis >= 0 else typed(exp.Neg(), types.BIGINT, this=number)
+    return typed(text, types.BIGINT, this=str(millis), is_string=False)
 
 
 def _comparable(
@@ -130,6 +128,10 @@ def _comparable(
             f"Cannot compare {describe(left)} to {describe(right)} with {name}.",
             span=span_of(node),
         )
+    if types.is_decimal(common):
+        # DECIMALs are compared as they are, whatever their digits.
+        a, b = (types.decimal(*types.precision_scale(side)) for side in (a, b))
+        return cast_to(left, a), cast_to(right, b)
     return cast_to(left, common), cast_to(right, common)
 
 

@@ -68,9 +68,18 @@ def typed(node: Expression, sql_type: SQLType, **args: object) -> Expression:
 
 
 def cast_to(node: Expression, target: SQLType) -> Expression:
-    """The typed expression as `target`: itself if it is of that type, else inside a Cast."""
+    """The typed expression as `target`, which its type widens to: itself if it is of that type,
+    a number or NULL as a literal of that type, else inside a Cast."""
     if type_of(node) == target:
         return node
+    number = isinstance(node, exp.Literal) and not node.is_string and types.is_numeric(target)
+    if number or isinstance(node, exp.Null):
+        return typed(node, target, **node.args)
+    return cast_node(node, target)
+
+
+def cast_node(node: Expression, target: SQLType) -> Expression:
+    """The typed expression inside a Cast."""
     new = exp.Cast(this=node, to=target.copy())
     new.meta.update(node.meta)
     new.type = target.copy()

@@ -15,6 +15,7 @@ from streamsql.nodes import Expression
 from streamsql.types import SQLType, type_of
 
 _BY_ZERO = "Division by zero"
+_INEXACT = "The quotient has more digits than its DECIMAL type; divide DOUBLEs to round it"
 
 
 def negation(node: exp.Neg, lowering: Lowering) -> Column:
@@ -75,16 +76,13 @@ def divide(node: exp.Div, lowering: Lowering) -> Column:
 
 def _divide_decimals(left: Column, right: Column, node: exp.Div, lowering: Lowering) -> Column:
     """The exact quotient; one with more digits than its type fails, as does division by zero."""
-    kind = type_of(node)
     quotient = left / right
     exact = F.when(quotient * right == left, quotient)
-    return lowering.checked(
-        exact,
-        "Division by zero or inexact DECIMAL quotient",
-        kind,
-        (left, node.left),
-        (right, node.right),
-    )
+    message: str | Column = _INEXACT
+    if not _is_nonzero(node.right):
+        message = F.when(right == 0, F.lit(_BY_ZERO)).otherwise(F.lit(_INEXACT))
+    inputs = (left, node.left), (right, node.right)
+    return lowering.checked(exact, message, type_of(node), *inputs)
 
 
 def modulo(node: exp.Mod, lowering: Lowering) -> Column:

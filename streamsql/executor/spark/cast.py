@@ -125,7 +125,15 @@ def _timestamp(value: Column, target: SQLType) -> Column:
     text = F.regexp_replace(F.trim(value), r"T(\d\d?)(?=$|Z|[+-])", "T$1:00")
     text = F.regexp_replace(text, r"([+-]\d\d)(\d\d)$", "$1:$2")
     text = F.when(F.length(value) <= 10, value).otherwise(text)
-    return F.date_trunc("millisecond", text.try_cast("timestamp"))
+    # Spark also reads words such as `yesterday`.
+    numeric = value.rlike(r"^\s*\d{4}")
+    return F.when(numeric, F.date_trunc("millisecond", text.try_cast("timestamp")))
+
+
+def _date(value: Column, target: SQLType) -> Column:
+    del target
+    numeric = value.rlike(r"^\s*\d{4}(-\d\d?){0,2}\s*$")
+    return F.when(numeric, value.try_cast("date"))
 
 
 def _time(value: Column, target: SQLType) -> Column:
@@ -143,6 +151,7 @@ def _bytes(value: Column, target: SQLType) -> Column:
 _FROM_STRING: dict[object, Callable[[Column, SQLType], Column]] = {
     types.BOOLEAN.this: _boolean,
     types.TIMESTAMP.this: _timestamp,
+    types.DATE.this: _date,
     types.TIME.this: _time,
     types.BYTES.this: _bytes,
 }

@@ -136,7 +136,11 @@ class Lowering:
         return self.guard.fail(text, spark_type(kind))
 
     def checked(
-        self, value: Column, message: str, kind: SQLType, *inputs: tuple[Column, Expression]
+        self,
+        value: Column,
+        message: str | Column,
+        kind: SQLType,
+        *inputs: tuple[Column, Expression],
     ) -> Column:
         """The value; null where no input is null is a failure."""
         if not self.reports:

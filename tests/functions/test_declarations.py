@@ -1,0 +1,148 @@
+"""What holds of every declared function, and that each one's examples are true."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from functions.evaluation import evaluate
+from pyspark.sql import SparkSession
+
+from streamsql.errors import BindError, TypeMismatchError
+from streamsql.functions import REGISTRY, AggregateFunction, Function, ScalarFunction, TableFunction
+from streamsql.functions.resolve import resolve
+from streamsql.functions.signature import LambdaType, parse_signature
+from streamsql.types import BIGINT, INT, NULL, STRING, array, decimal
+
+EXAMPLES = [
+    pytest.param(f, sql, result, id=sql)
+    for f in REGISTRY
+    if not isinstance(f, AggregateFunction)
+    for sql, result in f.examples
+]
+
+
+@pytest.mark.parametrize("function", list(REGISTRY), ids=lambda f: f.name)
+def test_declaration(function: Function) -> None:
+    assert re.fullmatch(r"[A-Z][A-Z0-9_]*", function.name)
+    assert function.doc[0].isupper() or function.doc[0] in "-e", function.doc
+    assert function.doc.endswith("."), function.doc
+    assert function.category
+    assert function.overloads
+    assert function.examples, "an example says more than a description"
+    texts = [str(s) for s in function.signatures]
+    assert len(set(texts)) == len(texts), "two overloads take the same"
+
+
+@pytest.fixture(scope="module")
+def results(spark: SparkSession) -> dict[str, str]:
+    sqls = [str(example.values[1]) for example in EXAMPLES]
+    return dict(zip(sqls, evaluate(spark, sqls), strict=True))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("function", "sql", "result"), EXAMPLES)
+def test_example(function: Function, sql: str, result: str, results: dict[str, str]) -> None:
+    # Types hold blanks, in `DECIMAL(3, 2)`: the value is what follows the type.
+    assert results[sql].endswith(f" {result}"), results[sql]
+
+
+def test_registry_finds_in_any_case() -> None:
+    assert REGISTRY.find("ucase") is REGISTRY.get("UCASE")
+    assert REGISTRY.find("nothing") is None
+    assert REGISTRY.is_aggregate("count") and not REGISTRY.is_aggregate("ucase")
+    assert REGISTRY.is_table_function("explode") and not REGISTRY.is_table_function("nothing")
+    assert list(REGISTRY.names) == sorted(REGISTRY.names)
+    assert len(REGISTRY) == len(set(REGISTRY.names))
+
+
+def test_registry_suggests() -> None:
+    with pytest.raises(BindError) as caught:
+        REGISTRY.get("substrin")
+    assert caught.value.message == "Can't find any functions with the name 'substrin'"
+    assert caught.value.hint == "Did you mean SUBSTRING?"
+
+
+def test_kinds() -> None:
+    kinds = {f.name: type(f) for f in REGISTRY}
+    assert kinds["SUM"] is AggregateFunction
+    assert kinds["EXPLODE"] is TableFunction
+    assert kinds["ABS"] is ScalarFunction
+    assert len([f for f in REGISTRY if isinstance(f, ScalarFunction)]) >= 60
+
+
+def test_undo_and_real_time() -> None:
+    undo = {f.name for f in REGISTRY if isinstance(f, AggregateFunction) and f.undo}
+    assert undo == {"COUNT", "SUM", "AVG", "COLLECT_LIST"}
+
+
+def test_signature_text() -> None:
+    signature = parse_signature("array ARRAY<T>, mapper (T) => U, const n INT, rest T... -> U")
+    assert str(signature) == ("(ARRAY<T> array, LAMBDA (T) => U mapper, INTEGER n, T... rest)")
+    assert signature.is_variadic
+    assert signature.parameter(7).name == "rest"
+    assert signature.parameter(2).constant
+    assert signature.generics == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "index"),
+    [
+        ("ABS", [INT], 0),
+        ("LEN", [STRING], 0),
+        ("SUBSTRING", [STRING, INT], 0),
+        ("SUBSTRING", [STRING, INT, INT], 2),
+        ("SUBSTRING", [STRING, NULL], 0),
+        ("COALESCE", [INT, BIGINT], 0),
+        ("TRANSFORM", [array(INT), LambdaType(1)], 0),
+        ("TIMESTAMPTOSTRING", [INT, STRING], 0),
+        ("GREATEST", [decimal(3, 1), decimal(5, 2)], 8),
+    ],
+)
+def test_overload(name: str, arguments: list[Any], index: int) -> None:
+    assert resolve(REGISTRY.get(name), arguments).index == index
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        (
+            "LEN",
+            [INT],
+            "Function 'len' does not accept parameters (INTEGER).\n"
+            "Valid alternatives are:\nlen(STRING value)\nlen(BYTES value)",
+        ),
+        (
+            "GREATEST",
+            [INT, BIGINT],
+            "Function 'greatest' cannot be resolved due to ambiguous method parameters "
+            "(INTEGER, BIGINT).",
+        ),
+        (
+            "GREATEST",
+            [NULL, NULL],
+            "Function 'greatest' cannot be resolved due to ambiguous method parameters "
+            "(null, null).",
+        ),
+        (
+            "EXPLODE",
+            [INT],
+            "Function 'explode' does not accept parameters (INTEGER).\n"
+            "Valid alternatives are:\nexplode(ARRAY<T> list)",
+        ),
+        (
+            "TRANSFORM",
+            [array(INT), LambdaType(3)],
+            "Function 'transform' does not accept parameters (ARRAY<INTEGER>, LAMBDA).\n"
+            "Valid alternatives are:\n"
+            "transform(ARRAY<T> array, LAMBDA (T) => U mapper)\n"
+            "transform(MAP<K, V> map, LAMBDA (K, V) => L keyMapper, "
+            "LAMBDA (K, V) => U valueMapper)",
+        ),
+    ],
+)
+def test_rejection(name: str, arguments: list[Any], message: str) -> None:
+    with pytest.raises(TypeMismatchError) as caught:
+        resolve(REGISTRY.get(name), arguments)
+    assert caught.value.message == message
