@@ -157,22 +157,27 @@ class Engine:
 
         Raises the StreamSQLError of the first one that fails, knowing its place in the text.
         """
+        yield from self._execute(sql, session or self._state.session, ())
+
+    def _execute(self, sql: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
+        """`scripts` are those that are being run, the innermost last."""
         if not self._open:
             raise ConfigError("the engine is not running")
         self._restored.get()
-        session = session or self._state.session
         substitution = get_bool(session.properties, VARIABLE_SUBSTITUTION)
         statements = parse_each(sql, session.variables if substitution else None)
         for statement in statements:
             if isinstance(statement, ParseError):
                 raise statement.located(sql)
-            yield from self._run(statement, sql, session)
+            yield from self._run(statement, sql, session, scripts)
 
-    def _run(self, statement: Statement, sql: str, session: Session) -> Iterator[Result]:
+    def _run(
+        self, statement: Statement, sql: str, session: Session, scripts: tuple[str, ...]
+    ) -> Iterator[Result]:
         from streamsql.executor.state import Context
         from streamsql.executor.statements import execute
 
-        context = Context(self._state, session, lambda path: self._script(path, session))
+        context = Context(self._state, session, lambda path: self._script(path, session, scripts))
         try:
             yield from execute(statement, context)
         except StreamSQLError as error:
@@ -182,13 +187,16 @@ class Engine:
                 raise
             raise unexpected("the statement failed", error).located(sql) from error
 
-    def _script(self, path: str, session: Session) -> Iterator[Result]:
+    def _script(self, path: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
+        file = Path(path).expanduser().absolute()
+        if str(file) in scripts:
+            raise ConfigError(f"the script {path} runs itself")
         try:
-            text = Path(path).expanduser().read_text("utf-8")
+            text = file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise ConfigError(f"cannot read the script {path}: {reason}") from None
-        for result in self.execute(text, session):
+        for result in self._execute(text, session, (*scripts, str(file))):
             yield result
             if isinstance(result, (RowStream, LineStream)):
                 # Whoever shows a stream has seen all they wanted when they ask for more.

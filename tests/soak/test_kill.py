@@ -52,24 +52,27 @@ class EngineProcess:
     def start(self) -> None:
         self.ready = ready = threading.Event()
         tests = Path(__file__).parents[1]
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-m", "soak.engine_child", str(self._folder), SQL],
-            cwd=tests,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)])},
-            stdout=subprocess.PIPE,
-            stderr=(self._folder / "stderr.txt").open("a"),
-            start_new_session=True,
-            text=True,
-        )
+        with (self._folder / "stderr.txt").open("a") as errors:
+            self._process = process = subprocess.Popen(
+                [sys.executable, "-m", "soak.engine_child", str(self._folder), SQL],
+                cwd=tests,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)])},
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+                text=True,
+            )
 
         def listen() -> None:
             assert process.stdout is not None
-            for line in process.stdout:
-                if line.startswith("ready "):
-                    self.bootstrap = line.split()[1]
-                    ready.set()
+            with process.stdout as lines:
+                for line in lines:
+                    if line.startswith("ready "):
+                        self.bootstrap = line.split()[1]
+                        ready.set()
 
-        threading.Thread(target=listen, daemon=True).start()
+        self._listener = threading.Thread(target=listen, daemon=True)
+        self._listener.start()
 
     def await_ready(self) -> None:
         def alive_and_ready() -> bool:
@@ -96,6 +99,7 @@ class EngineProcess:
                 continue
         self._process.wait()
         psutil.wait_procs(processes, timeout=30)
+        self._listener.join(10)
         return len(processes)
 
     def stop(self) -> int:

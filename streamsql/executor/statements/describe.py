@@ -140,5 +140,5 @@ def explain(statement: Explain, context: Context) -> Iterable[Result]:
         return [Text(planned.text)]
     assert isinstance(planned, ExplainQueryPlan)
     definition = context.state.queries.definition(planned.query_id)
-    text = explain_plan(definition.plan)
+    text = explain_plan(definition.plan, verbose=planned.verbose)
     return [Text(f"{definition.sql}\n\n{text}\n\n{_query(definition.id, context)}")]
