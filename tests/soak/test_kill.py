@@ -102,6 +102,13 @@ class EngineProcess:
         self._listener.join(10)
         return len(processes)
 
+    def kill_part(self, dice: random.Random) -> None:
+        """SIGKILL to the broker or to Spark alone; the engine has to mend that itself."""
+        assert self._process is not None
+        parts = psutil.Process(self._process.pid).children()
+        assert parts
+        dice.choice(sorted(parts, key=lambda p: p.pid)).kill()
+
     def stop(self) -> int:
         """End it as a user would; its exit code."""
         assert self._process is not None
@@ -199,7 +206,8 @@ class TableReader:
         return self.rows
 
 
-def run(folder: Path, kills: int, seed: int) -> None:
+def run(folder: Path, kills: int, seed: int, *, parts: bool = False) -> None:
+    """`parts`: kill the broker or Spark only."""
     dice = random.Random(seed)
     engine = EngineProcess(folder)
     engine.start()
@@ -208,7 +216,11 @@ def run(folder: Path, kills: int, seed: int) -> None:
         engine.await_ready()
         loader = Loader(engine.bootstrap, per_second=RECORDS / (8.0 * (kills + 1)))
         for number in range(1, kills + 1):
-            _kill_once(engine, loader, dice, number, kills)
+            _await_moment(loader, dice, number, kills)
+            if parts:
+                engine.kill_part(dice)
+            else:
+                _kill_all(engine, dice)
         engine.await_ready()
         _check(engine, loader)
     finally:
@@ -217,23 +229,27 @@ def run(folder: Path, kills: int, seed: int) -> None:
         engine.kill()
 
 
-def _kill_once(
-    engine: EngineProcess, loader: Loader, dice: random.Random, number: int, kills: int
-) -> None:
-    """Kill in the share of the records that is this kill's, some seconds into it."""
+def _await_moment(loader: Loader, dice: random.Random, number: int, kills: int) -> None:
+    """Some seconds into the share of the records that is this kill's."""
     threshold = int(RECORDS * (number - 1 + dice.random()) / (kills + 1))
     await_until(
         lambda: len(loader.acknowledged) >= threshold, f"{threshold} records", START_SECONDS
     )
-    # The kill may hit the start, the replay, catching up or real time.
-    moment = time.monotonic() + dice.uniform(0.0, 10.0)
-    await_until(lambda: time.monotonic() >= moment, "the moment of the kill", 20)
+    _let_pass(dice.uniform(0.0, 10.0))
+
+
+def _let_pass(seconds: float) -> None:
+    # The moment is to be any: nothing is waited for.
+    moment = time.monotonic() + seconds
+    await_until(lambda: time.monotonic() >= moment, "the moment of the kill", seconds + 20)
+
+
+def _kill_all(engine: EngineProcess, dice: random.Random) -> None:
     assert engine.kill() >= 1
     engine.start()
     if dice.random() < 0.3:
         # Sometimes twice in a row, while it is only just starting.
-        moment = time.monotonic() + dice.uniform(0.5, 6.0)
-        await_until(lambda: time.monotonic() >= moment, "the moment of the kill", 20)
+        _let_pass(dice.uniform(0.5, 6.0))
         engine.kill()
         engine.start()
 
@@ -262,3 +278,8 @@ def test_three_kills(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_twenty_kills(tmp_path: Path) -> None:
     run(tmp_path, kills=20, seed=20)
+
+
+@pytest.mark.slow
+def test_broker_or_spark_alone(tmp_path: Path) -> None:
+    run(tmp_path, kills=6, seed=6, parts=True)
