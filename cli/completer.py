@@ -168,7 +168,7 @@ class _Completer:
         sources = self._statement_sources()
         for alias, source in sources:
             yield from _columns(source, alias if len(sources) > 1 else "")
-        if len(sources) > 1:
+        if len(sources) > 1 and self._at.references:
             yield from (_named(a, s.kind.value.lower(), s.name) for a, s in sources)
         if sources:
             yield from (_column(c, "system column") for c in PSEUDO_COLUMNS)
@@ -184,6 +184,9 @@ class _Completer:
             source = self._catalog.sources.get(name)
             if source is not None:
                 found.append((alias or name, source))
+        if not self._at.references:
+            # There is no FROM yet: it may be any of them.
+            return list(self._catalog.sources.items())
         return found
 
     def _columns_of(self, qualifier: str) -> Iterator[Suggestion]:
@@ -238,7 +241,7 @@ class _Completer:
             yield from (Suggestion(n, "topic") for n in sorted(topics | set(self._names.topics)))
         elif name == "TIMESTAMP":
             yield from (Suggestion(n, "column") for n in self._at.defined_columns)
-            for _, source in self._statement_sources():
+            for _, source in self._statement_sources() if self._at.references else ():
                 yield from _columns(source, "")
         else:
             yield from (Suggestion(v, "format", doc) for v, doc in with_values(name).items())

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import (
+    CompleteEvent,
+    Completer,
+    Completion,
+    get_common_complete_suffix,
+)
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import completion_is_selected, has_completions
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -98,14 +104,26 @@ def _bindings() -> KeyBindings:
     @bindings.add("tab", filter=~has_completions)
     def _tab(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if buffer.document.current_line_before_cursor.strip():
-            buffer.start_completion(insert_common_part=True)
-        elif buffer.text.strip():
+        if buffer.text.strip() and not buffer.document.current_line_before_cursor.strip():
             buffer.insert_text("  ")
         else:
-            buffer.start_completion()
+            _complete(buffer)
 
     return bindings
+
+
+def _complete(buffer: Buffer) -> None:
+    """Insert what all completions have in common, before the next key; show those that are left.
+
+    (A completion in the background would be lost on who types on at once.)
+    """
+    asked = CompleteEvent(completion_requested=True)
+    found = list(buffer.completer.get_completions(buffer.document, asked))
+    if len(found) == 1:
+        buffer.apply_completion(found[0])
+        return
+    buffer.insert_text(get_common_complete_suffix(buffer.document, found))
+    buffer.start_completion()
 
 
 def _indent(line: str) -> str:

@@ -98,12 +98,10 @@ def test_a_session(terminal: Terminal, topic_name: str) -> None:
     terminal.enter("INSERT INTO readings VALUES (7, 'roof', 21.5);")
     terminal.see(r"(?s);.*streamsql> ", ROW_SECONDS)
 
-    # Tab completes a keyword, then the column's name.
-    terminal.type("SELE\t")
-    terminal.see("SELECT")
-    terminal.type(" pla\t FROM readings EMIT CHANGES;")
-    terminal.see("readings EMIT CHANGES;")
-    terminal.enter("")
+    # Tab completes a keyword, then the names of a stream and of its column.
+    terminal.enter("DESCR\t rea\t;")
+    terminal.see("CELSIUS")
+    terminal.enter("SELE\t plac\t FROM readings EMIT CHANGES;")
     terminal.see(r"(?m)^ PLACE", ROW_SECONDS)
     terminal.see(r"(?m)^ roof", ROW_SECONDS)
 

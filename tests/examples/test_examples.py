@@ -50,7 +50,10 @@ def test_pageviews(engine: Engine, kafka: KafkaClient, run: Run) -> None:
     sql = "SELECT userid, WINDOWSTART, views, pages FROM views_by_user_and_minute EMIT CHANGES;"
     with LiveTable(engine, sql, 2) as table:
         table.wait_for(lambda rows: sum(row[2] for row in rows) == count, SECONDS)
-        assert sorted(table.rows()) == sorted(_views(kafka))
+        actual, expected = sorted(table.rows()), sorted(_views(kafka))
+    assert [row[:3] for row in actual] == [row[:3] for row in expected]
+    # COUNT_DISTINCT estimates.
+    assert [row[3] for row in actual] == pytest.approx([row[3] for row in expected], rel=0.15)
 
 
 def _views(kafka: KafkaClient) -> list[tuple[str, int, int, int]]:
@@ -77,11 +80,13 @@ def _all_counted(rows: view.Cells) -> bool:
     return view.counted(rows) >= FLIGHTS
 
 
-def _equal(actual: view.Cells, expected: view.Cells) -> None:
-    """Row by row; averages may differ in the last digits, as sums of doubles do."""
+def _equal(actual: view.Cells, expected: view.Cells, average: int) -> None:
+    """Row by row; averages may differ in their last digits, as sums of doubles do."""
     assert len(actual) == len(expected)
     for mine, theirs in zip(sorted(actual), sorted(expected), strict=True):
-        assert mine == pytest.approx(theirs, rel=1e-12), (mine, theirs)
+        exact = [i for i in range(len(theirs)) if i != average]
+        assert [mine[i] for i in exact] == [theirs[i] for i in exact]
+        assert mine[average] == pytest.approx(theirs[average], rel=1e-12), (mine, theirs)
 
 
 def test_flights_by_carrier_and_hour(engine: Engine, flights: None) -> None:
@@ -96,7 +101,7 @@ def test_flights_by_carrier_and_hour(engine: Engine, flights: None) -> None:
     with LiveTable(engine, view.HOURS, 2) as table:
         table.wait_for(_all_counted, SECONDS)
         nulls_as_zero = [tuple(0 if v is None else v for v in row) for row in table.rows()]
-        _equal(nulls_as_zero, expected)
+        _equal(nulls_as_zero, expected, average=4)
 
 
 def test_flights_by_route(engine: Engine, flights: None) -> None:
@@ -110,4 +115,4 @@ def test_flights_by_route(engine: Engine, flights: None) -> None:
     with LiveTable(engine, view.ROUTES, 2) as table:
         table.wait_for(_all_counted, SECONDS)
         nulls_as_zero = [tuple(0 if v is None else v for v in row) for row in table.rows()]
-        _equal(nulls_as_zero, expected)
+        _equal(nulls_as_zero, expected, average=4)
