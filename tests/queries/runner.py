@@ -18,6 +18,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 from queries.records import Found, decode_key, decode_value, encode_key, encode_value
 
 from streamsql.catalog import Catalog, Source
@@ -60,7 +61,10 @@ class Outcome:
 class CaseRun:
     """One run of one case."""
 
-    def __init__(self, case: dict[str, Any], environment: Environment) -> None:
+    def __init__(
+        self, case: dict[str, Any], environment: Environment, shuffle_partitions: int = 1
+    ) -> None:
+        self.shuffle_partitions = shuffle_partitions
         self._case = case
         self._env = environment
         self._prefix = f"t{uuid.uuid4().hex[:10]}-"
@@ -71,14 +75,32 @@ class CaseRun:
         self._properties = case.get("properties", {})
 
     def run(self, restart: bool = False) -> Outcome:
-        self._plan()
-        self._create_topics()
+        self.prepare()
         inputs = self._case.get("inputs", [])
         middle = (len(inputs) + 1) // 2 if restart else len(inputs)
         for part in (inputs[:middle], inputs[middle:]) if restart else (inputs,):
-            self._produce(part)
+            self.produce(part)
             self._run_queries()
         return self._outcome()
+
+    def prepare(self) -> None:
+        """Plan the statements and make their topics."""
+        self._plan()
+        self._create_topics()
+
+    def start(self, trigger: Trigger) -> StreamingQuery:
+        """The case's only query."""
+        (query,) = self._queries
+        return start(lower(self._moved(query), self._context()), trigger)
+
+    @property
+    def checkpoint(self) -> Path:
+        (query,) = self._queries
+        return self._context().checkpoints / str(query.query_id)
+
+    def found(self, topic: str) -> list[Found]:
+        """All records that the topic holds."""
+        return [self._found(topic, message) for message in self._read(topic)]
 
     # -- planning --------------------------------------------------------------------------------
 
@@ -106,7 +128,7 @@ class CaseRun:
         for name in self._topic_names():
             self._env.kafka.create_topic(self._prefix + name, 1, config={"retention.ms": "-1"})
 
-    def _produce(self, inputs: list[dict[str, Any]]) -> None:
+    def produce(self, inputs: list[dict[str, Any]]) -> None:
         producer = Producer({"bootstrap.servers": self._env.bootstrap, "linger.ms": 0})
         for record in inputs:
             source = self._source(record["topic"])
@@ -141,18 +163,21 @@ class CaseRun:
     # -- Spark -----------------------------------------------------------------------------------
 
     def _run_queries(self) -> None:
-        context = LoweringContext(
-            self._env.spark,
-            self._env.bootstrap,
-            self._env.folder / self._prefix,
-            self._prefix + "log",
-            shuffle_partitions=1,
-        )
+        context = self._context()
         for query in self._queries:
             self._run(lambda q=query: lower(self._moved(q), context))
         if self._push is not None:
             topic = self._prefix + "push"
             self._run(lambda: lower_push(self._moved(self._push), context, topic))  # type: ignore[arg-type]
+
+    def _context(self) -> LoweringContext:
+        return LoweringContext(
+            self._env.spark,
+            self._env.bootstrap,
+            self._env.folder / self._prefix,
+            self._prefix + "log",
+            shuffle_partitions=self.shuffle_partitions,
+        )
 
     def _run(self, spec: Callable[[], Any]) -> None:
         running = start(spec(), Trigger.AVAILABLE_NOW)
@@ -179,7 +204,7 @@ class CaseRun:
     def _outcome(self) -> Outcome:
         wanted = {record["topic"] for record in self._case.get("outputs", [])}
         wanted.update(self._case.get("empty", []))
-        topics = {name: [self._found(name, m) for m in self._read(name)] for name in wanted}
+        topics = {name: self.found(name) for name in wanted}
         log = [json.loads(m.value()) for m in self._read("log")]
         rows = []
         if self._push is not None:

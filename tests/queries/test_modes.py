@@ -1,0 +1,69 @@
+"""A query moves between the modes on one checkpoint: its counts stay exact, no record is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from awaiting import await_until
+from queries.runner import CaseRun, Environment
+
+from streamsql.executor.spark.start import Trigger, checkpointed_shuffle_partitions
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+STREAM = "CREATE STREAM S (ID STRING KEY, A INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
+MODES = [
+    Trigger.AVAILABLE_NOW,
+    Trigger.REAL_TIME,
+    Trigger.CONTINUOUS_MICRO_BATCH,
+    Trigger.REAL_TIME,
+    Trigger.AVAILABLE_NOW,
+]
+KEYS = 7
+PER_MODE = 70
+
+
+def _inputs(number: int) -> list[dict[str, Any]]:
+    first = number * PER_MODE
+    return [
+        {"topic": "in", "key": f"k{i % KEYS}", "value": {"A": i}, "timestamp": 1_000 + i}
+        for i in range(first, first + PER_MODE)
+    ]
+
+
+def _run(run: CaseRun, trigger: Trigger, number: int, select: Any) -> None:
+    """Until every record given so far is in the output."""
+    wanted = (number + 1) * PER_MODE
+    run.produce(_inputs(number))
+    query = run.start(trigger)
+    if trigger is Trigger.AVAILABLE_NOW:
+        assert query.awaitTermination(180)
+    else:
+        await_until(lambda: bool(select() >= wanted or query.exception()), f"{wanted}", 180)
+        query.stop()
+    assert query.exception() is None
+    assert select() == wanted
+
+
+def test_a_projection_loses_nothing(environment: Environment) -> None:
+    run = CaseRun({"statements": [STREAM, "CREATE STREAM OUT AS SELECT * FROM S;"]}, environment)
+    run.prepare()
+    for number, trigger in enumerate(MODES):
+        _run(run, trigger, number, lambda: len({r.value["A"] for r in run.found("OUT")}))
+
+
+@pytest.mark.parametrize("window", ["", "WINDOW TUMBLING (SIZE 1 HOUR) "])
+def test_counts_stay_exact(environment: Environment, window: str) -> None:
+    query = f"CREATE TABLE OUT AS SELECT ID, COUNT(*) AS N FROM S {window}GROUP BY ID;"
+    run = CaseRun({"statements": [STREAM, query]}, environment, shuffle_partitions=2)
+    run.prepare()
+    for number, trigger in enumerate(MODES):
+        _run(run, trigger, number, lambda: _total(run))
+        # Whatever the session's setting becomes, the state keeps its partitions.
+        run.shuffle_partitions = 3
+        assert checkpointed_shuffle_partitions(run.checkpoint) == 2
+
+
+def _total(run: CaseRun) -> int:
+    return sum({r.key: r.value["N"] for r in run.found("OUT")}.values())
