@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import confluent_kafka
 from confluent_kafka import (
@@ -252,7 +253,7 @@ class Reader:
             None if kind == confluent_kafka.TIMESTAMP_NOT_AVAILABLE else timestamp,
             message.key(),
             message.value(),
-            tuple(message.headers() or ()),
+            tuple(cast(list[tuple[str, bytes | None]], message.headers() or [])),
         )
 
     def _reached(self, partition: int, position: int) -> None:
