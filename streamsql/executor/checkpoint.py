@@ -77,6 +77,15 @@ def remove_torn_commits(checkpoint: Path) -> None:
         torn.unlink(missing_ok=True)
 
 
+def remove_uncommitted_state(checkpoint: Path) -> None:
+    """Delete the state that a first batch has left behind when it was stopped before its commit.
+
+    Spark runs that batch again, and refuses to if there is state already.
+    """
+    if not _numbers(checkpoint / "commits"):
+        remove(checkpoint / "state")
+
+
 def _numbers(folder: Path) -> list[int]:
     try:
         return [int(p.name) for p in folder.iterdir() if p.name.isdigit()]

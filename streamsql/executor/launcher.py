@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from typing import TYPE_CHECKING, Any, cast
 
+from streamsql.errors import StreamSQLError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.datadir import DataDir
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 SLOTS = 64
 """Of the default master, and assumed of one that does not say."""
+DYING_SECONDS = 0.5
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
 
@@ -115,7 +118,9 @@ class SparkLauncher:
         from streamsql.executor.spark.start import Trigger, start
 
         self.stopped(query.id)
-        return SparkRun(start(self._spec(query, Mode.MICRO_BATCH), Trigger.AVAILABLE_NOW))
+        spec = self._spec(query, Mode.MICRO_BATCH)
+        checkpoint.remove_uncommitted_state(spec.checkpoint)
+        return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
         """A run that goes on for ever; its mode, and why that is not the one asked for."""
@@ -128,12 +133,24 @@ class SparkLauncher:
             reason = "all task slots are held by other real-time queries"
             spec = self._spec(query, mode)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
+        checkpoint.remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, trigger)), mode, reason
 
     def push(
         self, plan: QueryPlan, topic: str, properties: Mapping[str, str], offsets: Offsets | None
     ) -> Run:
         """A push query whose rows go to `topic`; it runs live from the start."""
+        try:
+            return self._push(plan, topic, properties, offsets)
+        except StreamSQLError:
+            if not self._spark_has_died():
+                raise
+            # The next try starts Spark again.
+            return self._push(plan, topic, properties, offsets)
+
+    def _push(
+        self, plan: QueryPlan, topic: str, properties: Mapping[str, str], offsets: Offsets | None
+    ) -> Run:
         from streamsql.executor.spark.lower import lower_push
         from streamsql.executor.spark.start import Trigger, start
 
@@ -143,6 +160,14 @@ class SparkLauncher:
         if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
             trigger = Trigger.REAL_TIME
         return SparkRun(start(spec, trigger))
+
+    def _spark_has_died(self) -> bool:
+        """Whether the JVM is gone; a connection breaks a moment before the process has ended."""
+        runtime = self._services.spark.get()
+        deadline = time.monotonic() + DYING_SECONDS
+        while runtime.is_running and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return not runtime.is_running
 
     def stopped(self, query_id: str) -> None:
         """A query has stopped: its task slots are free again, what it had read counts no more."""

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streamsql.executor.checkpoint import committed, parse_offsets, remove, remove_torn_commits
+from streamsql.executor.checkpoint import (
+    committed,
+    parse_offsets,
+    remove,
+    remove_torn_commits,
+    remove_uncommitted_state,
+)
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0,"conf":{"a":"b"}}\n{"in":{"0":5,"1":7}}\n'
 
@@ -51,3 +57,17 @@ def test_torn_commits_are_removed_and_real_ones_stay(tmp_path: Path) -> None:
     (tmp_path / "commits" / ".0.crc").write_text("c")
     remove_torn_commits(tmp_path)
     assert sorted(p.name for p in (tmp_path / "commits").iterdir()) == [".0.crc", "0"]
+
+
+def test_state_without_a_commit_is_removed(tmp_path: Path) -> None:
+    batch(tmp_path, 0, OFFSETS, done=False)
+    (tmp_path / "state" / "0").mkdir(parents=True)
+    remove_uncommitted_state(tmp_path)
+    assert not (tmp_path / "state").exists() and (tmp_path / "offsets" / "0").exists()
+
+
+def test_committed_state_stays(tmp_path: Path) -> None:
+    batch(tmp_path, 0, OFFSETS)
+    (tmp_path / "state" / "0").mkdir(parents=True)
+    remove_uncommitted_state(tmp_path)
+    assert (tmp_path / "state" / "0").exists()
