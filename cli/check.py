@@ -11,12 +11,13 @@ from cli.options import assignments
 from cli.render import error_lines
 from cli.style import Style
 from streamsql.catalog import Catalog
-from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.errors import ConfigError, ExternalError, StreamSQLError
 from streamsql.nodes import (
     CreateAsSelect,
     CreateSource,
     CreateType,
     DefineVariable,
+    RunScript,
     Statement,
     UndefineVariable,
 )
@@ -29,9 +30,10 @@ def command(args: argparse.Namespace) -> int:
     style = Style.of(sys.stdout)
     found = 0
     for name in args.files:
-        checked = check(read_script(name), dict(variables), dict(properties))
-        for error, sql in checked.errors:
-            print("\n".join(error_lines(error, sql, display_name(name), style)))
+        script = Script(display_name(name), read_script(name))
+        checked = check(script, dict(variables), dict(properties))
+        for error, wrong in checked.errors:
+            print("\n".join(error_lines(error, wrong.sql, wrong.name, style)))
         found += len(checked.errors)
         print(_summary(display_name(name), checked, style))
     return 1 if found else 0
@@ -51,39 +53,52 @@ def display_name(name: str) -> str:
     return "<stdin>" if name == "-" else name
 
 
+@dataclass(frozen=True)
+class Script:
+    """A text of statements and the name that errors give it."""
+
+    name: str
+    sql: str
+
+
 @dataclass
 class Checked:
-    """What a check found; each error with the text it points into."""
+    """What a check found; each error with the script it points into."""
 
     statements: int = 0
-    errors: list[tuple[StreamSQLError, str]] = field(default_factory=list)
+    errors: list[tuple[StreamSQLError, Script]] = field(default_factory=list)
     skipped: int = 0
     """Statements about something whose definition is wrong: they would only repeat its error."""
 
 
-def check(sql: str, variables: dict[str, str], properties: dict[str, str]) -> Checked:
+def check(script: Script, variables: dict[str, str], properties: dict[str, str]) -> Checked:
     """Plan every statement against what the statements before it define."""
-    from streamsql.parser import parse_each
-
-    checker = _Checker(sql, variables, properties)
-    for statement in parse_each(sql, variables):
-        checker.statement(statement)
+    checker = _Checker(variables, properties)
+    checker.script(script)
     return checker.found
 
 
 class _Checker:
-    def __init__(self, sql: str, variables: dict[str, str], properties: dict[str, str]) -> None:
+    def __init__(self, variables: dict[str, str], properties: dict[str, str]) -> None:
         self.found = Checked()
-        self._sql = sql
         self._catalog = Catalog()
         self._variables = variables
         self._properties = properties
         self._broken: set[str] = set()
+        self._scripts: list[Script] = []
+
+    def script(self, script: Script) -> None:
+        from streamsql.parser import parse_each
+
+        self._scripts.append(script)
+        for statement in parse_each(script.sql, self._variables):
+            self.statement(statement)
+        self._scripts.pop()
 
     def statement(self, statement: Statement | StreamSQLError) -> None:
         self.found.statements += 1
         if isinstance(statement, StreamSQLError):
-            self._fail(statement, _defined_by_text(self._sql, statement))
+            self._fail(statement, _defined_by_text(self._scripts[-1].sql, statement))
             return
         if self._broken & _names(statement.text):
             self.found.skipped += 1
@@ -95,7 +110,7 @@ class _Checker:
             self._fail(error if error.span else _placed(error, statement), _defined_by(statement))
 
     def _fail(self, error: StreamSQLError, defines: set[str]) -> None:
-        self.found.errors.append((error, self._sql))
+        self.found.errors.append((error, self._scripts[-1]))
         self._broken |= defines
 
     def _plan(self, statement: Statement) -> None:
@@ -107,11 +122,19 @@ class _Checker:
                 self._variables[statement.name.upper()] = statement.value
             case UndefineVariable():
                 self._variables.pop(statement.name.upper(), None)
+            case RunScript():
+                self._run(statement)
             case _:
                 planned = plan(statement, self._catalog, self._properties)
                 apply(planned, self._catalog)
                 if isinstance(planned, PropertyPlan):
                     self._set(planned.name, planned.value)
+
+    def _run(self, statement: RunScript) -> None:
+        if any(script.name == statement.path for script in self._scripts):
+            raise ConfigError(f"the script {statement.path} runs itself")
+        text = read_script(str(Path(statement.path).expanduser()))
+        self.script(Script(statement.path, text))
 
     def _set(self, name: str, value: str | None) -> None:
         if value is None:

@@ -35,6 +35,7 @@ def load_command(args: argparse.Namespace) -> int:
         limit=args.limit,
     )
     spec.resolved_input_format()
+    spec.check_readable()
     with _client(args) as client, Bar(f"Loading {spec.name}", "records") as bar:
 
         def show(progress: Progress) -> None:

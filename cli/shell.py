@@ -33,14 +33,14 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _interactive(args: argparse.Namespace) -> int:
+    # All that the prompt needs is imported before the engine's threads compete for the time.
+    from cli.prompt import Prompt
     from streamsql.executor.datadir import DataDir
 
     data = DataDir.at(args.data).create()
     engine = make_engine(args)
     engine.start()
     try:
-        from cli.prompt import Prompt
-
         prompt = Prompt(engine, data.root / "history")
         shell = Shell(engine, Renderer(args.output or "table"), data.root, args.debug)
         shell.history_of = prompt.entries

@@ -50,6 +50,7 @@ def test_check(
     def checked(case: Case) -> str:
         monkeypatch.chdir(tmp_path)
         Path("script.sql").write_text(case.input)
+        Path("other.sql").write_text("CREATE STREAM s (a INT)\n  WITH (VALUE_FORMAT = 'JSN');\n")
         options = [f"--define={d}" for d in case.args.get("define", "").split(",") if d]
         code = main(["check", "script.sql", *options])
         return f"{capsys.readouterr().out}exit code {code}"

@@ -13,7 +13,7 @@ from streamsql.results import Message
 READY_SECONDS = 300.0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def engine(broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     config = EngineConfig(
         data_dir=tmp_path_factory.mktemp("examples"), bootstrap_servers=broker.bootstrap
@@ -23,7 +23,7 @@ def engine(broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> 
         yield engine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def run(engine: Engine) -> object:
     def run(sql: str) -> None:
         for result in engine.execute(sql):

@@ -73,6 +73,15 @@ class LoadSpec:
             hint=f"Say it with --input-format {'|'.join(INPUT_FORMATS)}.",
         )
 
+    def check_readable(self) -> None:
+        """ExternalError for a file that is not there, before anything is started for it."""
+        if self.source == STDIN:
+            return
+        try:
+            open(self.source, "rb").close()
+        except OSError as error:
+            raise unreadable(self.name, error.strerror) from error
+
     def resolved_key_format(self) -> str:
         """The chosen key format; else KAFKA for one column and JSON for several."""
         return self.key_format or ("KAFKA" if len(self.key) <= 1 else "JSON")
