@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
+from streamsql.executor.checkpoint import remove_torn_commits
 from streamsql.executor.kafka import KafkaClient, NewRecord, Record
 from streamsql.executor.spark.jvm import (
     NULL_VALUE,
@@ -141,6 +142,23 @@ def test_a_record_that_is_not_written_fails_the_query(
     rows = sink_rows(read(spark, kafka, source), f"'{out}'", value="value")
     run(spark, kafka, rows, tmp_path)
     assert [r.value for r in records(kafka, out)] == [b"v"]
+
+
+def test_a_kill_in_the_first_commit_does_not_end_a_query_for_ever(
+    spark: SparkSession, kafka: KafkaClient, topic: MakeTopic, tmp_path: Path
+) -> None:
+    source, out = topic("in"), topic("out")
+    kafka.produce(source, [NewRecord(b"k", b"v")])
+    commits = tmp_path / "commits"
+    commits.mkdir()
+    (commits / ".0.ebb6840b-fb1c-499d-bc05-a32fa9623f59.tmp").write_text("v2")
+    counted = read(spark, kafka, source).groupBy("key").agg(F.count("*").alias("n"))
+    rows = sink_rows(counted, f"'{out}'", key="key", value="CAST(n AS STRING)")
+    with pytest.raises(StreamingQueryException, match="CHECKPOINT_LOCATION_NOT_EMPTY"):
+        run(spark, kafka, rows, tmp_path)
+    remove_torn_commits(tmp_path)
+    run(spark, kafka, rows, tmp_path)
+    assert [r.value for r in records(kafka, out)] == [b"1"]
 
 
 def test_a_row_that_kafka_cannot_hold_goes_to_the_log(
