@@ -14,12 +14,13 @@ from streamsql.types import SQLType
 _NUMERIC = "INT BIGINT DOUBLE DECIMAL"
 _ORDERED = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
 _TOP = "INT BIGINT DOUBLE STRING"
+_ORDERED_D = _ORDERED.replace("DECIMAL", "D")
 _UNBOUNDED = 2**31 - 1
 
 
 def _sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    kind = call.spark_type(call.result)
-    return F.coalesce(F.sum(value).cast(kind), F.lit(0).cast(kind))
+    # Of no values 0; a sum that its DECIMAL type cannot hold is null.
+    return F.coalesce(F.sum(value), F.lit(0)).cast(call.spark_type(call.result))
 
 
 def _average(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
@@ -97,33 +98,33 @@ AGGREGATES = (
         overload("-> BIGINT", lambda F, call: F.count(F.lit(1))),
         overload("column T -> BIGINT", lambda F, call, value: F.count(value)),
         undo=True,
-        example=("COUNT(1, NULL, 2)", "2"),
+        example=("COUNT(x) of 1, NULL, 2", "2"),
     ),
     aggregate(
         "SUM",
         "The sum of the values; nulls are skipped, and of none it is 0.",
         each("column {} -> {}", _NUMERIC, _sum),
         undo=True,
-        example=("SUM(1, NULL, 2)", "3"),
+        example=("SUM(x) of 1, NULL, 2", "3"),
     ),
     aggregate(
         "AVG",
         "The mean of the values; nulls are skipped, and of none it is 0.0.",
         each("column {} -> DOUBLE", "INT BIGINT DOUBLE", _average),
         undo=True,
-        example=("AVG(1, NULL, 2)", "1.5"),
+        example=("AVG(x) of 1, NULL, 2", "1.5"),
     ),
     aggregate(
         "MIN",
         "The least value; nulls are skipped.",
         each("column {} -> {}", _ORDERED, lambda F, call, value: F.min(value)),
-        example=("MIN(2, NULL, 1)", "1"),
+        example=("MIN(x) of 2, NULL, 1", "1"),
     ),
     aggregate(
         "MAX",
         "The greatest value; nulls are skipped.",
         each("column {} -> {}", _ORDERED, lambda F, call, value: F.max(value)),
-        example=("MAX(2, NULL, 1)", "2"),
+        example=("MAX(x) of 2, NULL, 1", "2"),
     ),
     aggregate(
         "COUNT_DISTINCT",
@@ -132,20 +133,20 @@ AGGREGATES = (
             "column T -> BIGINT",
             lambda F, call, value: F.approx_count_distinct(value, 0.02),
         ),
-        example=("COUNT_DISTINCT(1, NULL, 2, 1)", "2"),
+        example=("COUNT_DISTINCT(x) of 1, NULL, 2, 1", "2"),
     ),
     aggregate(
         "COLLECT_LIST",
         "All values in order of arrival, nulls included.",
         overload("column T -> ARRAY<T>", _collect("COLLECT_LIST")),
         undo=True,
-        example=("COLLECT_LIST(1, NULL, 1)", "[1, NULL, 1]"),
+        example=("COLLECT_LIST(x) of 1, NULL, 1", "[1, NULL, 1]"),
     ),
     aggregate(
         "COLLECT_SET",
         "The different values in order of their first arrival.",
         overload("column T -> ARRAY<T>", _collect("COLLECT_SET")),
-        example=("COLLECT_SET(2, 1, 2)", "[2, 1]"),
+        example=("COLLECT_SET(x) of 2, 1, 2", "[2, 1]"),
     ),
     aggregate(
         "TOPK",
@@ -160,26 +161,26 @@ AGGREGATES = (
             )
             for others in _OTHERS
         ),
-        example=("TOPK(1, 3, 3, 2; 2)", "[3, 3]"),
+        example=("TOPK(x, 2) of 1, 3, 3, 2", "[3, 3]"),
     ),
     aggregate(
         "TOPKDISTINCT",
         "The k greatest different values, the greatest first; nulls are skipped.",
-        each("column {}, const k INT -> ARRAY<{}>", _ORDERED, _top("TOPK_DISTINCT")),
-        example=("TOPKDISTINCT(1, 3, 3, 2; 2)", "[3, 2]"),
+        each("column {}, const k INT -> ARRAY<{}>", _ORDERED_D, _top("TOPK_DISTINCT")),
+        example=("TOPKDISTINCT(x, 2) of 1, 3, 3, 2", "[3, 2]"),
     ),
     aggregate(
         "LATEST_BY_OFFSET",
         "The value that arrived last, or the last n of them; nulls are skipped unless told.",
         *(overload(text, _by_offset("max_by")) for text in _OFFSET_SIGNATURES),
         *(overload(text, _n_by_offset("LATEST")) for text in _N_OFFSET_SIGNATURES),
-        example=("LATEST_BY_OFFSET(1, 2, NULL)", "2"),
+        example=("LATEST_BY_OFFSET(x) of 1, 2, NULL", "2"),
     ),
     aggregate(
         "EARLIEST_BY_OFFSET",
         "The value that arrived first, or the first n of them; nulls are skipped unless told.",
         *(overload(text, _by_offset("min_by")) for text in _OFFSET_SIGNATURES),
         *(overload(text, _n_by_offset("EARLIEST")) for text in _N_OFFSET_SIGNATURES),
-        example=("EARLIEST_BY_OFFSET(NULL, 1, 2)", "1"),
+        example=("EARLIEST_BY_OFFSET(x) of NULL, 1, 2", "1"),
     ),
 )

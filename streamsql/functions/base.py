@@ -85,7 +85,8 @@ def each(
 
 
 Examples = tuple[tuple[str, str], ...]
-"""SQL expressions and their results as text; a test evaluates each one."""
+"""SQL expressions and their results as text, of an aggregate `CALL of values of x`; a test
+evaluates each one."""
 
 
 @dataclass(frozen=True)

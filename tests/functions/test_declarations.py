@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,28 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import BindError, TypeMismatchError
 from streamsql.functions import REGISTRY, AggregateFunction, Function, ScalarFunction, TableFunction
+from streamsql.functions.reference import markdown
 from streamsql.functions.resolve import resolve
-from streamsql.functions.signature import LambdaType, parse_signature
-from streamsql.types import BIGINT, INT, NULL, STRING, array, decimal
+from streamsql.functions.signature import (
+    ArgumentType,
+    LambdaType,
+    Pattern,
+    parse_signature,
+    resolve_pattern,
+)
+from streamsql.types import (
+    BIGINT,
+    INT,
+    INTERVAL_UNIT,
+    NULL,
+    PRIMITIVES,
+    STRING,
+    array,
+    decimal,
+    map_,
+    struct,
+    to_sql,
+)
 
 EXAMPLES = [
     pytest.param(f, sql, result, id=sql)
@@ -33,6 +53,39 @@ def test_declaration(function: Function) -> None:
     assert function.examples, "an example says more than a description"
     texts = [str(s) for s in function.signatures]
     assert len(set(texts)) == len(texts), "two overloads take the same"
+
+
+SAMPLES = {
+    "ANY": STRING,
+    "DECIMAL": decimal(5, 2),
+    "D": decimal(5, 2),
+    "INTERVALUNIT": INTERVAL_UNIT,
+    "STRUCT": struct([("A", INT)]),
+}
+
+
+def sample(pattern: Pattern) -> ArgumentType:
+    """A type that the pattern takes."""
+    if pattern.name == "LAMBDA":
+        return LambdaType(len(pattern.inner) - 1)
+    inner = [t for p in pattern.inner if not isinstance(t := sample(p), LambdaType)]
+    if pattern.inner:
+        return array(inner[0]) if pattern.name == "ARRAY" else map_(inner[0], inner[1])
+    return SAMPLES.get(pattern.name) or PRIMITIVES.get(pattern.name, BIGINT)
+
+
+@pytest.mark.parametrize("function", list(REGISTRY), ids=lambda f: f.name)
+def test_each_overload_is_found_and_has_a_result(function: Function) -> None:
+    for index, overload in enumerate(function.overloads):
+        arguments = [sample(p.pattern) for p in overload.signature.parameters]
+        found = resolve(function, arguments)
+        assert found.index == index
+        kinds = [a for a in arguments if not isinstance(a, LambdaType)]
+        if overload.returns is None:
+            given = kinds[0] if kinds else None
+            to_sql(resolve_pattern(overload.signature.result, found.bindings, given))
+        else:
+            to_sql(overload.returns(tuple(kinds)))
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +199,15 @@ def test_rejection(name: str, arguments: list[Any], message: str) -> None:
     with pytest.raises(TypeMismatchError) as caught:
         resolve(REGISTRY.get(name), arguments)
     assert caught.value.message == message
+
+
+def test_the_document_is_up_to_date() -> None:
+    document = Path(__file__).parents[2] / "docs" / "functions.md"
+    assert document.read_text() == markdown(), (
+        "run python -m streamsql.functions.reference > docs/functions.md"
+    )
+
+
+def test_every_category_is_in_the_document() -> None:
+    text = markdown()
+    assert all(f"### {f.name}\n" in text for f in REGISTRY)
