@@ -281,3 +281,50 @@ def test_aggregate_without_group_by(live: Live) -> None:
     while last < 3:
         last = live.take(stream, 1)[0].values[0]  # type: ignore[assignment]
     stream.cancel()
+
+
+def test_extended_descriptions(live: Live) -> None:
+    live.run(STREAM)
+    (message,) = live.texts("CREATE STREAM $o AS SELECT id, v FROM $s;")
+    query_id = message.removeprefix("Created query with ID ")
+    live.run("INSERT INTO $s VALUES ('a', 1, 'x');")
+    described = live.texts("DESCRIBE $s EXTENDED;")
+    assert described[0] == "ID | STRING (key)"
+    topic = f"{live.name('S')} (partitions: 2, replication: 1, offsets: 1)"
+    assert f"{'Kafka topic':<22}: {topic}" in described
+    assert any(line.startswith(f"{query_id} (") for line in described)
+    assert any(query_id in line for line in live.texts("SHOW STREAMS EXTENDED;"))
+    assert any(line == f"ID: {query_id}" for line in live.texts("SHOW QUERIES EXTENDED;"))
+    explained = live.texts(f"EXPLAIN {query_id};")
+    assert any(line.startswith("Mode: real-time") for line in explained)
+    shown = [line for line in live.texts("SHOW TOPICS EXTENDED;") if live.name("S") in line]
+    assert shown == [f"{live.name('S')} | 2 | 1 | 1 | cleanup.policy=delete"]
+    assert not any("streamsql" in line for line in live.texts("SHOW TOPICS;"))
+    assert any("streamsql_processing_log" in line for line in live.texts("SHOW ALL TOPICS;"))
+
+
+def test_tables_from_topics(live: Live, kafka: KafkaClient) -> None:
+    live.run(
+        "CREATE TABLE $u (id STRING PRIMARY KEY, v INT) "
+        "WITH (KAFKA_TOPIC='$u', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "CREATE TABLE $f AS SELECT id, v * 2 AS w FROM $u WHERE v > 0;"
+    )
+    assert kafka.describe(live.name("U")).config["cleanup.policy"] == "compact"  # type: ignore[union-attr]
+    live.run("INSERT INTO $u VALUES ('a', 1); INSERT INTO $u VALUES ('b', 2);")
+    assert live.table("f", lambda t: t == {"a": (2,), "b": (4,)})
+    kafka.produce(live.name("U"), [NewRecord(b"a", None)])
+    assert live.table("f", lambda t: t == {"b": (4,)})
+
+
+def test_many_queries_side_by_side(live: Live, kafka: KafkaClient) -> None:
+    live.run(STREAM)
+    for i in range(8):
+        live.run(f"CREATE STREAM $m{i} AS SELECT id, v + {i} AS v FROM $s;")
+    live.run("INSERT INTO $s VALUES ('a', 100, 'x');")
+    for i in range(8):
+        topic = live.name(f"M{i}")
+        await_until(
+            lambda topic=topic: sum(kafka.end_offsets(topic).values()) == 1, topic, PATIENCE
+        )
+        (record,) = kafka.consume(topic, until=kafka.end_offsets(topic))
+        assert json.loads(record.value or b"") == {"V": 100 + i}

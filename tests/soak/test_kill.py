@@ -259,6 +259,7 @@ def _check(engine: EngineProcess, loader: Loader) -> None:
         lambda: len(loader.acknowledged) == RECORDS, "all records to be written", FINISH_SECONDS
     )
     kafka = KafkaClient(engine.bootstrap)
+    await_until(lambda: kafka.reachable(1.0), "the broker to be back", START_SECONDS)
     wanted = expected(kafka)
     assert sum(n for n, _, _ in wanted.values()) >= RECORDS and len(wanted) == KEYS
     table = TableReader(kafka, "TOTALS")
