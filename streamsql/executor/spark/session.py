@@ -19,13 +19,16 @@ from pyspark.sql import SparkSession
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.ivy import pyspark_jars_dir
 from streamsql.executor.jars import Progress, ensure_jars
-from streamsql.executor.java import find_java
+from streamsql.executor.java import Java, find_java
 from streamsql.executor.jvm_build import ensure_runtime_jar
+from streamsql.executor.spark.class_archive import archive_path
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
 
 DEFAULT_MASTER = "local[64]"
 """A real-time query holds a slot per source partition and per shuffle partition while it runs."""
 DEFAULT_HEAP = "2g"
+STOP_SECONDS = 10.0
+"""How long the JVM may take to end before it is killed."""
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -98,12 +101,15 @@ class SparkRuntime:
         heap: str = DEFAULT_HEAP,
         settings: Mapping[str, str] | None = None,
         progress: Progress | None = None,
+        archive_to: Path | None = None,
     ) -> None:
+        """`archive_to` is for class_archive.py: where the JVM leaves its classes when it ends."""
         self._data_dir = data_dir.absolute()
         self._master = master
         self._heap = heap
         self._settings = dict(settings or {})
         self._progress = progress
+        self._archive_to = archive_to
         self._lock = threading.RLock()
         self._session: SparkSession | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -149,19 +155,16 @@ class SparkRuntime:
                 _stop_session(session)
             _forget_gateway()
             if process is not None:
-                _end_process(process)
+                _end_process(process, STOP_SECONDS if self._archive_to is None else 120)
             if self._scratch is not None:
                 shutil.rmtree(self._scratch, ignore_errors=True)
                 self._scratch = None
 
     def _start(self) -> SparkSession:
-        jars = [*ensure_jars("spark", self._progress), ensure_runtime_jar(self._progress)]
+        java, class_path = java_and_class_path(self._progress)
         self._scratch = Path(tempfile.mkdtemp(prefix="streamsql-spark-"))
-        command = JvmCommand(
-            find_java(),
-            self._jvm_options(),
-            [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")],
-        )
+        options = [*self._jvm_options(), *self._archive_options(java, class_path)]
+        command = JvmCommand(java, options, class_path)
         output = self.log_file.with_name("spark-jvm.log")
         self._process, gateway = start_jvm(command, output, jvm_environment(self._scratch))
         SparkContext._ensure_initialized(gateway=gateway)
@@ -178,6 +181,12 @@ class SparkRuntime:
         }
         return {**SETTINGS, **own, **self._settings}
 
+    def _archive_options(self, java: Java, class_path: list[str]) -> list[str]:
+        if self._archive_to is not None:
+            return [f"-XX:ArchiveClassesAtExit={self._archive_to}"]
+        archive = archive_path(java, class_path)
+        return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
+
     def _jvm_options(self) -> list[str]:
         configuration = self.log_file.with_name("log4j2.properties")
         configuration.parent.mkdir(parents=True, exist_ok=True)
@@ -188,6 +197,12 @@ class SparkRuntime:
             f"-Dlog4j2.configurationFile={configuration}",
             f"-Djava.io.tmpdir={self._scratch}",
         ]
+
+
+def java_and_class_path(progress: Progress | None = None) -> tuple[Java, list[str]]:
+    """What Spark's JVM is started with: our jars before those of PySpark."""
+    jars = [*ensure_jars("spark", progress), ensure_runtime_jar(progress)]
+    return find_java(), [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")]
 
 
 def _silence() -> None:
@@ -223,11 +238,11 @@ def _forget_gateway() -> None:
     SparkSession._instantiatedSession = None
 
 
-def _end_process(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes], seconds: float) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        process.wait(timeout=10)
+        process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
