@@ -1,4 +1,4 @@
-"""Fetches all jars and builds the JVM part before they are needed, with a progress bar."""
+"""Fetches all jars, builds the JVM part and archives Spark's classes before they are needed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from streamsql.errors import StreamSQLError, render
 from streamsql.executor import jars
 from streamsql.executor.java import find_java
 from streamsql.executor.jvm_build import ensure_runtime_jar
+from streamsql.executor.spark.class_archive import archive_path, ensure_class_archive
+from streamsql.executor.spark.session import java_and_class_path
 
 
 def _shown_in(bar: Progress) -> jars.Progress:
@@ -19,6 +21,14 @@ def _shown_in(bar: Progress) -> jars.Progress:
         bar.update(task, completed=done, total=total, description=name, visible=True)
 
     return show
+
+
+def prepare_spark() -> None:
+    """Halves every later start of Spark."""
+    java, class_path = java_and_class_path()
+    if not archive_path(java, class_path).is_file():
+        print("Preparing Spark for quick starts (once, about half a minute) ...", flush=True)
+        ensure_class_archive()
 
 
 def main() -> int:
@@ -35,6 +45,7 @@ def main() -> int:
             jars.ensure_jars("spark", _shown_in(bar))
             jars.ensure_jars("kafka", _shown_in(bar))
         ensure_runtime_jar()
+        prepare_spark()
     except StreamSQLError as error:
         print(render(error), file=sys.stderr)
         return error.exit_code
