@@ -165,17 +165,21 @@ def test_a_row_that_kafka_cannot_hold_goes_to_the_log(
     spark: SparkSession, kafka: KafkaClient, topic: MakeTopic, tmp_path: Path
 ) -> None:
     source, out, log_topic = topic("in"), topic("out"), topic("log")
-    kafka.produce(source, [NewRecord(b"k", b"v"), NewRecord(b"k", b"w")])
+    kafka.produce(source, [NewRecord(b"k", b"v"), NewRecord(b"k", b"x"), NewRecord(b"k", b"w")])
     log = Jvm(spark).processing_log("Q1", log_topic, producer_settings(kafka.bootstrap, "catchup"))
     rows = sink_rows(
-        read(spark, kafka, source), f"'{out}'", value="value", timestamp="if(offset = 0, -5, 5)"
+        read(spark, kafka, source),
+        f"'{out}'",
+        value="if(offset = 1, repeat('x', 2000000), CAST(value AS STRING))",
+        timestamp="if(offset = 0, -5, 5)",
     )
     run(spark, kafka, rows, tmp_path, log)
     assert [(r.value, r.timestamp) for r in records(kafka, out)] == [(b"w", 5)]
-    (entry,) = entries(kafka, log_topic)
-    assert entry["logger"] == "processing.Q1.Sink"
+    negative, large = entries(kafka, log_topic)
+    assert negative["logger"] == "processing.Q1.Sink"
     message = "the record's timestamp is negative: -5"
-    assert entry["message"] == {"type": 2, "productionError": {"errorMessage": message}}
+    assert negative["message"] == {"type": 2, "productionError": {"errorMessage": message}}
+    assert "larger than" in large["message"]["productionError"]["errorMessage"]
 
 
 def await_records(kafka: KafkaClient, topic: str, count: int) -> None:

@@ -3,11 +3,15 @@ package io.streamsql;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.errors.InvalidTimestampException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.spark.sql.Dataset;
@@ -20,7 +24,8 @@ import org.apache.spark.sql.streaming.DataStreamWriter;
  *
  * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now), headers
  * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null. Delivery is at
- * least once: the end of a task waits for its records and fails it if one was not written.
+ * least once: the end of a task waits for its records and fails it if one was not written. A record
+ * that Kafka can never take (too large, a time it does not allow) goes to the processing log.
  */
 public final class KafkaSink extends ForeachWriter<Row> {
   private static final long serialVersionUID = 1L;
@@ -29,6 +34,8 @@ public final class KafkaSink extends ForeachWriter<Row> {
   private final ProcessingLog log;
   private transient KafkaProducer<byte[], byte[]> producer;
   private transient volatile Exception failure;
+  private transient Thread task;
+  private transient Queue<String> refused;
 
   private KafkaSink(Map<String, String> producerSettings, ProcessingLog log) {
     this.producerSettings = Map.copyOf(producerSettings);
@@ -49,12 +56,15 @@ public final class KafkaSink extends ForeachWriter<Row> {
   public boolean open(long partition, long epoch) {
     producer = SharedProducers.get(producerSettings);
     failure = null;
+    task = Thread.currentThread();
+    refused = new ConcurrentLinkedQueue<>();
     return true;
   }
 
   @Override
   public void process(Row row) {
     failIfBroken();
+    logRefused();
     Long timestamp = row.isNullAt(3) ? null : row.getLong(3);
     if (timestamp != null && timestamp < 0) {
       reject("the record's timestamp is negative: " + timestamp);
@@ -67,13 +77,7 @@ public final class KafkaSink extends ForeachWriter<Row> {
 
   private void send(ProducerRecord<byte[], byte[]> record) {
     try {
-      producer.send(
-          record,
-          (meta, e) -> {
-            if (e != null && failure == null) {
-              failure = e;
-            }
-          });
+      producer.send(record, (meta, e) -> sent(e));
     } catch (InterruptException | ApiException e) {
       throw e; // of this task or this record; the producer goes on
     } catch (KafkaException e) {
@@ -82,11 +86,34 @@ public final class KafkaSink extends ForeachWriter<Row> {
     }
   }
 
+  /** Called by the producer: within send() for what it refuses itself, later by its own thread. */
+  private void sent(Exception e) {
+    if (e instanceof RecordTooLargeException || e instanceof InvalidTimestampException) {
+      if (Thread.currentThread() == task) {
+        reject(e.getMessage());
+      } else {
+        refused.add(e.getMessage());
+      }
+    } else if (e != null && failure == null) {
+      failure = e;
+    }
+  }
+
   private void reject(String problem) {
     if (log == null) {
       throw new IllegalArgumentException(problem);
     }
-    log.productionError(STEP, problem);
+    log.productionError(STEP, problem, CurrentRecord.get());
+  }
+
+  /** What the broker has refused since: the record that caused it is no longer known. */
+  private void logRefused() {
+    for (String problem = refused.poll(); problem != null; problem = refused.poll()) {
+      if (log == null) {
+        throw new IllegalArgumentException(problem);
+      }
+      log.productionError(STEP, problem, null);
+    }
   }
 
   private static List<Header> headers(Row row) {
@@ -108,6 +135,7 @@ public final class KafkaSink extends ForeachWriter<Row> {
     }
     producer.flush();
     failIfBroken();
+    logRefused();
   }
 
   private void failIfBroken() {

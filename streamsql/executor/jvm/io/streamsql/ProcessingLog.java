@@ -79,9 +79,9 @@ public final class ProcessingLog implements Serializable {
     });
   }
 
-  /** A result that could not be written to its topic. */
-  void productionError(String step, String error) {
-    send(step, 2, "productionError", CurrentRecord.get(),
+  /** A result that could not be written to its topic; the source is null where it is not known. */
+  void productionError(String step, String error, CurrentRecord source) {
+    send(step, 2, "productionError", source,
         out -> out.writeStringField("errorMessage", cut(error)));
   }
 
