@@ -175,7 +175,7 @@ def _text(value: object) -> str:
     return f"{value:,.2f}" if isinstance(value, float) else str(value)
 
 
-def ended(query: StreamingQuery, seconds: float) -> float:
+def ended(query: StreamingQuery, seconds: int) -> float:
     """Wait for the query's end; the seconds it took."""
     begin = time.monotonic()
     if not query.awaitTermination(seconds):

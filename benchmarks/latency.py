@@ -78,9 +78,9 @@ def measure(
         if message is None or message.error():
             continue
         arrived = time.time()
-        if now > begin + warmup:
-            produced = json.loads(message.value())["T"]
-            latencies[engines[message.topic()]].append(1000 * (arrived - produced))
+        topic, value = message.topic(), message.value()
+        if now > begin + warmup and topic and value:
+            latencies[engines[topic]].append(1000 * (arrived - json.loads(value)["T"]))
     consumer.close()
     return {engine: sorted(found) for engine, found in latencies.items()}
 

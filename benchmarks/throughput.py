@@ -28,7 +28,7 @@ QUERIES = {
         "SELECT REGION, COUNT(*) AS N, SUM(AMOUNT) AS TOTAL FROM E GROUP BY REGION",
     ),
 }
-_TIMEOUT = 1800.0
+_TIMEOUT = 1800
 
 
 def fill(bench: Bench, topic: str, records: int) -> None:

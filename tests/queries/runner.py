@@ -33,7 +33,7 @@ from streamsql.planner.planned import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.results import Row
 
-QUERY_SECONDS = 180.0
+QUERY_SECONDS = 180
 
 _numbers = itertools.count()
 

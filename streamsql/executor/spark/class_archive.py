@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamsql.executor.cache import cache_dir, exclusive
 from streamsql.executor.java import Java
@@ -73,7 +73,7 @@ def _train(spark: SparkSession, folder: Path) -> None:
     while query.isActive and len(query.recentProgress) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
     query.stop()
-    jvm = spark._jvm  # type: ignore[attr-defined]
+    jvm: Any = spark._jvm
     settings = jvm.java.util.HashMap()
     settings.put("bootstrap.servers", "127.0.0.1:1")
     codecs = jvm.org.apache.kafka.common.serialization
