@@ -42,7 +42,7 @@ class Definition:
 
 @dataclass(eq=False)
 class PersistentQuery:
-    """One query. All but `definition` is guarded by the manager's lock."""
+    """One query; the manager's thread and workers change it, never two at a time."""
 
     definition: Definition
     paused: bool = False

@@ -109,8 +109,8 @@ class QueryManager:
         """End a query and delete its checkpoint; returns when both is done."""
         query = self._find(query_id)
         with self._changed:
-            query.removed = True
             query.settled.clear()
+            query.removed = True
             self._changed.notify_all()
         self._await(query)
 
@@ -118,8 +118,8 @@ class QueryManager:
         """Stop a query and keep its checkpoint; returns when it has stopped."""
         query = self._find(query_id)
         with self._changed:
-            query.paused = True
             query.settled.clear()
+            query.paused = True
             self._changed.notify_all()
         self._await(query)
 
@@ -134,7 +134,8 @@ class QueryManager:
     def infos(self) -> list[QueryInfo]:
         """The queries as they stand, in the order of their making."""
         with self._changed:
-            return [q.info(self._watch.outage, NEAR) for q in self._queries.values()]
+            queries = list(self._queries.values())
+        return [q.info(self._watch.outage, NEAR) for q in queries]
 
     def definition(self, query_id: str) -> Definition:
         """What a query is; BindError for an unknown id."""
@@ -154,9 +155,9 @@ class QueryManager:
         with self._changed:
             for query in queries:
                 if not query.paused:
-                    query.drain, query.drain_since = True, time.monotonic()
-                    query.recovered()
                     query.settled.clear()
+                    query.recovered()
+                    query.drain_since, query.drain = time.monotonic(), True
             self._changed.notify_all()
         for query in queries:
             while query.drain and not query.settled.wait(0.1):
@@ -187,9 +188,7 @@ class QueryManager:
         with self._changed:
             query = self._queries.get(query_id)
         if query is None:
-            raise BindError(
-                f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries."
-            )
+            raise BindError(f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries.")
         return query
 
     def _await(self, query: PersistentQuery) -> None:
@@ -217,14 +216,17 @@ class QueryManager:
             with self._changed:
                 self._changed.wait(LOOK_SECONDS)
                 queries = list(self._queries.values())
-                for query in queries:
-                    if not query.busy:
-                        self._step(query, time.monotonic())
-                if self._closing and not any(q.run or q.busy for q in queries):
-                    return
+            # Without the lock: a Spark that hangs must not keep SHOW QUERIES from answering.
+            for query in queries:
+                if not query.busy:
+                    self._guarded(query, self._step)
+            if self._closing and not any(q.run or q.busy for q in queries):
+                return
 
-    def _step(self, query: PersistentQuery, now: float) -> None:
-        """Bring one query closer to what it is to do; called with the lock held."""
+    def _step(self, query: PersistentQuery) -> None:
+        """Bring one query closer to what it is to do. Of what it reads, others change only what is
+        asked for (paused, removed, drain), which the next step sees if this one does not."""
+        now = time.monotonic()
         if self._closing or query.paused or query.removed:
             if query.run is not None:
                 self._submit(query, self._stop)
@@ -245,24 +247,31 @@ class QueryManager:
             self._ended(query, now)
 
     def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
-        query.work = self._pool.submit(self._guarded, query, action)
+        query.work = self._pool.submit(self._work, query, action)
+
+    def _work(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
+        self._guarded(query, action)
+        with self._changed:
+            self._changed.notify_all()
 
     def _guarded(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
+        """Whatever goes wrong with one query must not end the supervision of all."""
         try:
             action(query)
         except Exception as error:
             failure = classify(error)
-            with self._changed:
-                query.failed(failure.text, failure.retryable, time.monotonic())
-                self._give_up_drain(query)
-        finally:
-            with self._changed:
-                self._changed.notify_all()
+            query.failed(failure.text, failure.retryable, time.monotonic())
+            self._give_up_drain(query)
 
     def _settle_stopped(self, query: PersistentQuery) -> None:
         if query.removed and query.id in self._queries and not self._closing:
-            checkpoint.remove(self._checkpoints / query.id)
-            del self._queries[query.id]
+            try:
+                checkpoint.remove(self._checkpoints / query.id)
+            except ExternalError:
+                # The next start tries again: there is no query of that id any more.
+                pass
+            with self._changed:
+                self._queries.pop(query.id, None)
         query.settled.set()
 
     def _consider_start(self, query: PersistentQuery, now: float) -> None:

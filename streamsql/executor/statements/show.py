@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 from streamsql.catalog import Source
 from streamsql.errors import UnsupportedError
 from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
+from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.state import Context
 from streamsql.executor.statements.describe import description
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Show, ShowWhat
+from streamsql.planner.logical import Mode
 from streamsql.properties import PROPERTIES, get_text
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.schema import Kind
@@ -93,10 +95,7 @@ def _queries(context: Context, extended: bool) -> Iterable[Result]:
     fields = _fields(
         "Query ID", "Query Type", "Status", "Mode", "Lag", "Sink Name", "Remark", "Query String"
     )
-    rows = [
-        (q.id, q.kind, q.state.value, q.mode, q.lag, q.sink, _remark(q.error, q.reason), q.sql)
-        for q in infos
-    ]
+    rows = [(q.id, q.kind, q.state.value, q.mode, q.lag, q.sink, _remark(q), q.sql) for q in infos]
     return [Rows(fields, rows)]
 
 
@@ -104,8 +103,13 @@ def _lag(lag: int | None) -> str:
     return "unknown" if lag is None else f"{lag} record{'' if lag == 1 else 's'}"
 
 
-def _remark(error: str | None, reason: str) -> str:
-    return error.splitlines()[0] if error else reason
+def _remark(query: QueryInfo) -> str | None:
+    """What is out of the ordinary: an error, why it waits, why it does not run in real time."""
+    if query.error:
+        return query.error.splitlines()[0]
+    if query.state is QueryState.WAITING or query.mode != Mode.REAL_TIME.value:
+        return query.reason
+    return None
 
 
 def _functions(context: Context, extended: bool) -> Iterable[Result]:
