@@ -7,6 +7,7 @@ import io
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
@@ -89,9 +90,27 @@ class Renderer:
             case Warning():
                 self.remark(self.style.warning(f"Warning: {result.text}"))
             case Text():
-                self.write([*result.text.splitlines(), ""])
+                self.write([*self._fitted(result.text), ""])
             case Rows():
                 self._show_rows(result)
+
+    def _fitted(self, text: str) -> list[str]:
+        """Lines of text; on a terminal long ones are broken at blanks, below where they began."""
+        if not self.out.isatty():
+            return text.splitlines()
+        lines = []
+        for line in text.splitlines():
+            indent = " " * (len(line) - len(line.lstrip()) + 4)
+            lines += textwrap.wrap(
+                line,
+                self.size[0] - 1,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+                replace_whitespace=False,
+                drop_whitespace=True,
+            ) or [""]
+        return lines
 
     def _show_rows(self, result: Rows) -> None:
         if self.output != "table":

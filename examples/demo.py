@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group
 from rich.live import Live
 
-from cli.progress import Bar, waiting
+from cli.progress import waiting
 from cli.render import Renderer
 from examples.flights import view
 from examples.flights.feed import feed
 from examples.flights.prepare import FLIGHTS, prepare
 from examples.live import LiveTable
-from streamsql.engine import Engine, EngineConfig, StepState
+from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState, StepState
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.broker import broker_status
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.kafka import KafkaClient
+from streamsql.executor.load import Progress
 from streamsql.parser import split
 from streamsql.results import Rows
 
 SQL = Path(__file__).parent / "flights" / "flights.sql"
 START_SECONDS = 120.0
+RATE = 8_000
+"""Flights a second: the year passes in less than a minute."""
 COUNT_SECONDS = 600.0
 LOOK_SECONDS = 0.25
 REPORT_SECONDS = 5.0
@@ -38,6 +43,7 @@ REPORT_SECONDS = 5.0
 
 def main() -> int:
     """Run the demo; its exit code."""
+    warnings.simplefilter("ignore")
     renderer = Renderer()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="streamsql-demo-") as folder:
@@ -50,6 +56,36 @@ def main() -> int:
             return error.exit_code
         except KeyboardInterrupt:
             return 130
+
+
+class Feeding:
+    """Writes the flights into their topic in a thread of its own, at a steady rate."""
+
+    def __init__(self, file: Path, client: KafkaClient) -> None:
+        self._error: StreamSQLError | None = None
+        self.written = 0
+        self._thread = threading.Thread(target=self._feed, args=(file, client), daemon=True)
+
+    def _feed(self, file: Path, client: KafkaClient) -> None:
+        def note(progress: Progress) -> None:
+            self.written = progress.records
+
+        try:
+            feed(file, client, note, rate=RATE)
+        except StreamSQLError as error:
+            self._error = error
+
+    def check(self) -> None:
+        """Raise the error that ended the feeding, if there was one."""
+        if self._error is not None:
+            raise self._error
+
+    def __enter__(self) -> Feeding:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(1.0)
 
 
 class Demo:
@@ -69,28 +105,40 @@ class Demo:
             servers = self._kafka()
         self._say("Kafka is up; Spark follows")
 
-        self._headline("Loading the flights into a topic, with their departures as event time")
-        client = KafkaClient(servers)
-        with Bar("Loading", "flights") as bar:
-            summary = feed(file, client, lambda p: bar.update(p.records, p.fraction))
-        speed = summary.records / summary.seconds
-        self._say(f"{summary.records:,} flights in {summary.seconds:.1f} s ({speed:,.0f}/s)")
-
         self._headline(f"Defining the stream and the tables of {SQL.name}")
         statements = [text for text, _ in split(SQL.read_text("utf-8"))]
         self._execute(statements[0])
         self._execute(f"EXPLAIN {statements[1]}")
-        with waiting(self._engine.startup):
-            for statement in statements[1:]:
-                self._execute(statement)
+        with waiting(self._engine.startup, "starting the queries"):
+            self._engine.wait_until_ready(START_SECONDS)
+            made = [result for sql in statements[1:] for result in self._engine.execute(sql)]
+            self._await_queries()
+        for result in made:
+            self._renderer.show(result)
 
-        self._headline("Results, as they arrive")
+        self._headline(f"{FLIGHTS:,} flights, as a stream; results as they arrive")
         with (
             LiveTable(self._engine, view.HOURS, 2) as hours,
             LiveTable(self._engine, view.ROUTES, 2) as routes,
+            Feeding(file, KafkaClient(servers)) as fed,
         ):
-            complete = self._watch(hours, routes)
+            complete = self._watch(hours, routes, fed)
             return self._summary(hours, routes, complete)
+
+    def _await_queries(self) -> None:
+        """Wait until both queries have caught up with their empty topic, so that they run live."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            queries = self._engine.queries()
+            self._check(queries)
+            if all(query.state is QueryState.RUNNING for query in queries):
+                return
+            time.sleep(LOOK_SECONDS)
+
+    def _check(self, queries: Sequence[QueryInfo]) -> None:
+        for query in queries:
+            if query.error:
+                raise ExternalError(f"query {query.id} failed: {query.error}")
 
     def _kafka(self) -> str:
         """The address of the engine's broker, waited for."""
@@ -113,12 +161,12 @@ class Demo:
 
     # -- watching --------------------------------------------------------------------------------
 
-    def _watch(self, hours: LiveTable, routes: LiveTable) -> bool:
+    def _watch(self, hours: LiveTable, routes: LiveTable, fed: Feeding) -> bool:
         """Show the tables while they fill; whether every flight came to be counted in both."""
         if sys.stdout.isatty():
             with Live(console=Console(), refresh_per_second=4, transient=True) as live:
                 return self._until_counted(
-                    hours, routes, lambda: live.update(self._picture(hours, routes))
+                    hours, routes, fed, lambda: live.update(self._picture(hours, routes, fed))
                 )
         reported = time.monotonic()
 
@@ -127,38 +175,52 @@ class Demo:
             if time.monotonic() - reported >= REPORT_SECONDS:
                 reported = time.monotonic()
                 self._say(
-                    f"{view.counted(hours.rows()):,} flights counted by hour, "
+                    f"{fed.written:,} flights written, "
+                    f"{view.counted(hours.rows()):,} counted by carrier and hour, "
                     f"{view.counted(routes.rows()):,} by route"
                 )
 
-        return self._until_counted(hours, routes, report)
+        return self._until_counted(hours, routes, fed, report)
 
-    def _until_counted(self, hours: LiveTable, routes: LiveTable, show: Callable[[], None]) -> bool:
+    def _until_counted(
+        self, hours: LiveTable, routes: LiveTable, fed: Feeding, show: Callable[[], None]
+    ) -> bool:
         deadline = time.monotonic() + COUNT_SECONDS
         while time.monotonic() < deadline:
             done = hours.wait_for(_is_complete, LOOK_SECONDS)
             show()
-            for query in self._engine.queries():
-                if query.error:
-                    raise ExternalError(f"query {query.id} failed: {query.error}")
+            self._check(self._engine.queries())
+            fed.check()
             if done and routes.wait_for(_is_complete, LOOK_SECONDS):
                 return True
         return False
 
-    def _picture(self, hours: LiveTable, routes: LiveTable) -> Group:
+    def _picture(self, hours: LiveTable, routes: LiveTable, fed: Feeding) -> Group:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         names = view.carriers()
         grid = Table.grid(padding=(0, 2))
-        for label, table in (("by hour", hours), ("by route", routes)):
-            count = view.counted(table.rows())
+        counts = {
+            "written to the topic": fed.written,
+            "counted by carrier and hour": view.counted(hours.rows()),
+            "counted by route": view.counted(routes.rows()),
+        }
+        for label, count in counts.items():
             bar = ProgressBar(total=FLIGHTS, completed=count, width=40)
-            grid.add_row(f" Flights counted {label}", bar, f"{count:,} of {FLIGHTS:,}")
+            grid.add_row(f" Flights {label}", bar, f"{count:,} of {FLIGHTS:,}")
+        grid.add_row(" The queries are", self._states())
         tables = (view.worst_hours(hours.rows(), names), view.worst_routes(routes.rows()))
         pictures = [Text.from_ansi(self._text(rows)) for rows in tables]
         return Group(grid, *pictures)
+
+    def _states(self) -> str:
+        """Such as `in real time` or, where flights came faster than they could, `catching up`."""
+        said = {QueryState.CATCHING_UP: "catching up", QueryState.RUNNING: "in real time"}
+        queries = [q for q in self._engine.queries() if q.kind == "PERSISTENT"]
+        states = {said.get(q.state, q.state.value.lower()) for q in queries}
+        return " and ".join(sorted(states))
 
     def _text(self, rows: Rows) -> str:
         from cli.table import complete_table

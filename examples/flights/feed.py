@@ -12,8 +12,12 @@ TOPIC = "flights"
 
 
 def feed(
-    file: Path, client: KafkaClient, progress: Callable[[Progress], None] = lambda _: None
+    file: Path,
+    client: KafkaClient,
+    progress: Callable[[Progress], None] = lambda _: None,
+    *,
+    rate: int | None = None,
 ) -> Summary:
     """Write each flight with its scheduled departure as the record's time."""
-    spec = LoadSpec(str(file), TOPIC, timestamp="departure", partitions=1)
+    spec = LoadSpec(str(file), TOPIC, timestamp="departure", partitions=1, rate=rate)
     return load(spec, client, progress)
