@@ -239,13 +239,14 @@ def widens_to(source: SQLType, target: SQLType) -> bool:
 def common_type(a: SQLType, b: SQLType) -> SQLType | None:
     """The narrowest type that both widen to, or None: of two DECIMALs one that holds both; of two
     STRUCTs the union of their fields."""
-    if widens_to(a, b) and not (is_decimal(b) and not is_decimal(a) and is_numeric(a)):
-        return b
-    if widens_to(b, a) and not (is_decimal(a) and not is_decimal(b) and is_numeric(b)):
+    if a == b or is_null(b):
         return a
+    if is_null(a):
+        return b
     if is_numeric(a) and is_numeric(b):
-        if DOUBLE in (a, b):
-            return DOUBLE
+        if not (is_decimal(a) or is_decimal(b)) or DOUBLE in (a, b):
+            return max(a, b, key=lambda t: _NUMERIC_ORDER.index(t.this))
+        # Not every INTEGER fits every DECIMAL, although it widens to DECIMALs.
         (p1, s1), (p2, s2) = precision_scale(a), precision_scale(b)
         scale = max(s1, s2)
         return decimal(min(max(p1 - s1, p2 - s2) + scale, MAX_PRECISION), scale)
@@ -258,7 +259,9 @@ def common_type(a: SQLType, b: SQLType) -> SQLType | None:
         return map_(key, value) if key and value else None
     if is_struct(a) and is_struct(b):
         return _common_struct(a, b)
-    return None
+    if widens_to(a, b):
+        return b
+    return a if widens_to(b, a) else None
 
 
 def _common_struct(a: SQLType, b: SQLType) -> SQLType | None:

@@ -12,12 +12,20 @@ _MAX_SERIES = 1_000_000
 """Elements of a GENERATE_SERIES: one row must not eat the memory of all queries."""
 
 
-def _contains(F: Any, array: SparkColumn, value: SparkColumn) -> SparkColumn:
-    return F.coalesce(F.exists(array, lambda element: element.eqNullSafe(value)), F.lit(False))
+def _same(F: Any, call: Call, element: SparkColumn, value: SparkColumn) -> SparkColumn:
+    """Whether both are equal, or both null. Spark compares no maps: their sorted entries do."""
+    if types.is_map(call.arguments[1]):
+        element, value = (F.array_sort(F.map_entries(m)) for m in (element, value))
+    return element.eqNullSafe(value)
 
 
-def _remove(F: Any, array: SparkColumn, value: SparkColumn) -> SparkColumn:
-    return F.filter(array, lambda element: ~element.eqNullSafe(value))
+def _contains(F: Any, call: Call, array: SparkColumn, value: SparkColumn) -> SparkColumn:
+    found = F.exists(array, lambda element: _same(F, call, element, value))
+    return F.coalesce(found, F.lit(False))
+
+
+def _remove(F: Any, call: Call, array: SparkColumn, value: SparkColumn) -> SparkColumn:
+    return F.filter(array, lambda element: ~_same(F, call, element, value))
 
 
 def _both(F: Any, first: SparkColumn, second: SparkColumn, joined: SparkColumn) -> SparkColumn:
@@ -105,7 +113,7 @@ def _as_map(F: Any, keys: SparkColumn, values: SparkColumn) -> SparkColumn:
 
 
 def _transform_map(F: Any, map_: SparkColumn, key: Any, value: Any) -> SparkColumn:
-    """Null where two new keys are equal, or one is null."""
+    """Null where two new keys are equal, or a key or value is null."""
     entries = F.transform(
         F.map_entries(map_),
         lambda e: F.struct(
@@ -114,7 +122,7 @@ def _transform_map(F: Any, map_: SparkColumn, key: Any, value: Any) -> SparkColu
     )
     keys = F.transform(entries, lambda e: e["k"])
     valid = F.array_size(F.array_distinct(keys)) == F.array_size(keys)
-    valid = valid & ~F.exists(keys, lambda k: k.isNull())
+    valid = valid & ~F.exists(entries, lambda e: e["k"].isNull() | e["v"].isNull())
     return F.when(valid, F.map_from_entries(entries))
 
 
@@ -139,7 +147,7 @@ COLLECTIONS = (
         "ARRAY_CONTAINS",
         "Whether an array has an element; of null, FALSE.",
         _CATEGORY,
-        overload("array ARRAY<T>, value T -> BOOLEAN", _contains),
+        overload("array ARRAY<T>, value T -> BOOLEAN", _contains, with_call=True),
         example=("ARRAY_CONTAINS(ARRAY[1, 2], 2)", "TRUE"),
     ),
     scalar(
@@ -160,7 +168,7 @@ COLLECTIONS = (
         "ARRAY_REMOVE",
         "The array without the elements that equal a value.",
         _CATEGORY,
-        overload("array ARRAY<T>, value T -> ARRAY<T>", _remove),
+        overload("array ARRAY<T>, value T -> ARRAY<T>", _remove, with_call=True),
         example=("ARRAY_REMOVE(ARRAY[1, 2, 1], 1)", "[2]"),
     ),
     scalar(
@@ -292,7 +300,7 @@ COLLECTIONS = (
             "map MAP<K, V>, keyMapper (K, V) => L, valueMapper (K, V) => U -> MAP<L, U>",
             _transform_map,
         ),
-        fallible="two keys are the same, or one is null",
+        fallible="two keys are the same, or a key or value is null",
         example=("TRANSFORM(ARRAY[1, 2], x => x * 10)", "[10, 20]"),
     ),
     scalar(

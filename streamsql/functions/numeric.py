@@ -114,7 +114,8 @@ def _geo_distance(
     radius = F.lit(6371.0)
     if unit:
         name = F.lower(unit[0])
-        radius = F.when(name.isin(*_KM), 6371.0).when(name.isin(*_MILES), 3959.0)
+        kilometres = name.isNull() | name.isin(*_KM)
+        radius = F.when(kilometres, 6371.0).when(name.isin(*_MILES), 3959.0)
     in_range = lat1.between(-90, 90) & lat2.between(-90, 90)
     in_range = in_range & lon1.between(-180, 180) & lon2.between(-180, 180)
     lat, lon = F.radians(lat2 - lat1) / 2, F.radians(lon2 - lon1) / 2

@@ -102,7 +102,7 @@ def _split_bytes(F: Any, value: SparkColumn, delimiter: SparkColumn) -> SparkCol
 
 def _split_to_map(F: Any, text: SparkColumn, entry: SparkColumn, pair: SparkColumn) -> SparkColumn:
     pairs = F.transform(split(F, text, entry), lambda e: split(F, e, pair))
-    whole = F.filter(pairs, lambda p: F.size(p) == 2)
+    whole = F.filter(pairs, lambda p: F.size(p) >= 2)
     entries = F.transform(whole, lambda p: F.struct(F.get(p, F.lit(0)), F.get(p, F.lit(1))))
     valid = (entry != "") & (pair != "") & (entry != pair)
     return F.when(valid, F.map_from_entries(entries))

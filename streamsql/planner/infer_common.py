@@ -5,7 +5,9 @@ Literals follow the lax rules of the dialect: text may stand for a number, a num
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
 
 from streamsql import types
 from streamsql.errors import TypeMismatchError
@@ -34,7 +36,7 @@ def common_type_of(expressions: Sequence[Expression], prefix: str = "") -> SQLTy
 
 def _widened(target: SQLType, expression: Expression, prefix: str) -> SQLType:
     given = type_of(expression)
-    if is_literal(expression) and lax_literal(given, target):
+    if _is_lax(expression, target):
         return target
     both = types.common_type(target, given)
     if both is None:
@@ -54,8 +56,40 @@ def lax_literal(given: SQLType, target: SQLType) -> bool:
     return target == types.STRING
 
 
+def _is_lax(expression: Expression, target: SQLType) -> bool:
+    """Whether it is a literal, or a container made of literals, that may stand for the target."""
+    if is_literal(expression):
+        return lax_literal(type_of(expression), target)
+    parts = list(_parts(expression, target))
+    if not parts or not any(_is_lax(part, inner) for part, inner in parts):
+        return False
+    return all(
+        isinstance(part, exp.Null) or types.widens_to(type_of(part), inner) or _is_lax(part, inner)
+        for part, inner in parts
+    )
+
+
+def _parts(expression: Expression, target: SQLType) -> Iterator[tuple[Expression, SQLType]]:
+    """What a constructor is made of, each part with the type that it has in the target."""
+    if isinstance(expression, exp.Array) and types.is_array(target):
+        for element in expression.expressions:
+            yield element, types.element_type(target)
+    elif isinstance(expression, exp.Map) and types.is_map(target):
+        inner = types.key_type(target), types.element_type(target)
+        for part, kind in zip(("keys", "values"), inner, strict=True):
+            for element in expression.args[part].expressions:
+                yield element, kind
+    elif isinstance(expression, exp.Struct) and types.is_struct(target):
+        kinds = dict(types.fields(target))
+        for field in expression.expressions:
+            if field.this.name in kinds:
+                yield field.expression, kinds[field.this.name]
+
+
 def _check_text(expression: Expression, target: SQLType, prefix: str) -> None:
     """Text in place of a value of another type must be readable as one."""
+    for part, inner in _parts(expression, target):
+        _check_text(part, inner, prefix)
     if not (is_literal(expression) and type_of(expression) == types.STRING):
         return
     if target == types.STRING or coerce_text(expression.name, target) is not None:

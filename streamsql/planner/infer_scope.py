@@ -98,5 +98,13 @@ def describe(node: Expression) -> str:
 
 
 def text_of(node: Expression) -> str:
-    """The expression as SQL, for messages."""
-    return expression_sql(node)
+    """The expression as SQL, in ksqlDB's style of messages: `(A + 1)`, `true`."""
+    text = expression_sql(node.transform(_lower_case))
+    return f"({text})" if isinstance(node, _ARITHMETIC) else text
+
+
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+
+
+def _lower_case(node: Expression) -> Expression:
+    return exp.Var(this=str(node.this).lower()) if isinstance(node, exp.Boolean) else node
