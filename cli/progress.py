@@ -67,7 +67,7 @@ def _steps(status: StartupStatus, note: str) -> Table:
         cells = [Text(sign, style=style), Text(STEP_NAMES.get(step.name, step.name))]
         cells.append(Text(step.detail, style="dim"))
         if state == "running" and step.fraction is not None:
-            bar = ProgressBar(total=1.0, completed=step.fraction, width=30)
+            bar = ProgressBar(1.0, step.fraction, width=30, complete_style="cyan")
             grid.add_row(*cells, bar)
         else:
             grid.add_row(*cells)
@@ -83,7 +83,7 @@ class Bar:
         self._unit = unit
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
+            BarColumn(bar_width=30, complete_style="cyan", finished_style="green"),
             TaskProgressColumn(),
             TextColumn("[dim]{task.fields[note]}"),
             console=_console(),
