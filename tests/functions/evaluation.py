@@ -7,7 +7,7 @@ hundreds of them take about as long as one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -77,11 +77,22 @@ _INTERPRETED = {
 }
 
 
-@contextmanager
-def interpreted(spark: SparkSession) -> Iterator[None]:
+_COMPILED = {
+    **_INTERPRETED,
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "CODEGEN_ONLY",
+}
+
+
+def interpreted(spark: SparkSession) -> AbstractContextManager[None]:
     """Without compiled code: compiling costs far more than evaluating once."""
-    before = {name: spark.conf.get(name, None) for name in _INTERPRETED}
-    for name, value in _INTERPRETED.items():
+    return _settings(spark, _INTERPRETED)
+
+
+@contextmanager
+def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
         spark.conf.set(name, value)
     try:
         yield
@@ -93,17 +104,18 @@ def interpreted(spark: SparkSession) -> Iterator[None]:
                 spark.conf.set(name, old)
 
 
-def one_row(spark: SparkSession) -> DataFrame:
-    """A relation of COLUMNS with one row."""
+def one_row(spark: SparkSession, *, compiled: bool = False) -> DataFrame:
+    """A relation of COLUMNS with one row; over a range, Spark runs a job with compiled code."""
     context = ColumnContext()
     values = [
         column(infer(parse_expression(sql), {}), context).alias(name)
         for name, (_, sql) in COLUMNS.items()
     ]
-    return spark.sql("SELECT 1 FROM VALUES (1)").select(*values)
+    base = spark.range(1) if compiled else spark.sql("SELECT 1 FROM VALUES (1)")
+    return base.select(*values)
 
 
-def evaluate(spark: SparkSession, sqls: Sequence[str]) -> list[str]:
+def evaluate(spark: SparkSession, sqls: Sequence[str], *, compiled: bool = False) -> list[str]:
     """For each expression `TYPE value`, or the message of the error that typing it gives."""
     answers: dict[int, str] = {}
     ready: list[tuple[int, Expression]] = []
@@ -112,8 +124,8 @@ def evaluate(spark: SparkSession, sqls: Sequence[str]) -> list[str]:
             ready.append((i, typed(sql)))
         except StreamSQLError as error:
             answers[i] = f"{error.kind}: {error.message.splitlines()[0]}"
-    with interpreted(spark):
-        for i, expression, value in _values(one_row(spark), ready):
+    with _settings(spark, _COMPILED if compiled else _INTERPRETED):
+        for i, expression, value in _values(one_row(spark, compiled=compiled), ready):
             kind = result_type(expression)
             answers[i] = f"{types.to_sql(kind)} {value_text(value, kind)}"
     return [answers[i] for i in range(len(sqls))]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from datadriven import Case, cases, check, read
+from datadriven import CASES, Case, cases, check, read
 from functions.evaluation import evaluate, failure, one_row
 from pyspark.sql import DataFrame, SparkSession
 
@@ -52,3 +52,16 @@ def evaluated(spark: SparkSession) -> Evaluated:
 @pytest.mark.parametrize("case", cases("functions"))
 def test_case(case: Case, evaluated: Evaluated, rewrite: bool) -> None:
     check(case, {"eval": evaluated.eval, "fails": evaluated.fails}, rewrite)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted((CASES / "functions").glob("*.txt")), ids=lambda p: p.stem)
+def test_compiled(path: Path, spark: SparkSession) -> None:
+    """The same values from the code that Spark compiles, as queries run it."""
+    blocks = [block for block in read(path) if block.directive == "eval"]
+    sqls = [sql for block in blocks for sql in block.input.splitlines()]
+    expected = [line for block in blocks for line in block.expected.splitlines()]
+    some = range(0, len(sqls), 40)
+    answers = [a for i in some for a in evaluate(spark, sqls[i : i + 40], compiled=True)]
+    wrong = [x for x in zip(sqls, expected, answers, strict=True) if x[1] != x[2]]
+    assert not wrong

@@ -36,11 +36,14 @@ def subscript(node: exp.Bracket, lowering: Lowering) -> Column:
     base, (index,) = lowering.lower(node.this), node.expressions
     if types.is_map(type_of(node.this)):
         return F.element_at(base, lowering.lower(index))
-    position = lowering.lower(index).cast("int")
-    if isinstance(index, exp.Literal) and int(index.name) != 0:
-        return F.element_at(base, position)
+    if isinstance(index, exp.Literal):
+        # Not element_at: with a constant index over ARRAY[..] it generates code that fails.
+        place = int(index.name)
+        if place > 0:
+            return F.get(base, F.lit(place - 1))
+        return F.get(base, F.array_size(base) + place) if place else F.get(base, F.lit(-1))
     # Index 0 is an error in Spark and null here.
-    return F.element_at(base, F.nullif(position, F.lit(0)))
+    return F.element_at(base, F.nullif(lowering.lower(index).cast("int"), F.lit(0)))
 
 
 def field(node: exp.Dot, lowering: Lowering) -> Column:
