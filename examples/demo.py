@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pyarrow import parquet
 from rich.console import Console, Group
 from rich.live import Live
 
@@ -21,7 +22,7 @@ from cli.progress import waiting
 from cli.render import Renderer
 from examples.flights import view
 from examples.flights.feed import feed
-from examples.flights.prepare import FLIGHTS, prepare
+from examples.flights.prepare import FLIGHTS, ordered
 from examples.live import LiveTable
 from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState, StepState
 from streamsql.errors import ExternalError, StreamSQLError
@@ -34,7 +35,8 @@ from streamsql.results import Rows
 
 SQL = Path(__file__).parent / "flights" / "flights.sql"
 START_SECONDS = 120.0
-RATE = 8_000
+AHEAD = 1_000
+RATE = 6_000
 """Flights a second: the year passes in less than a minute."""
 COUNT_SECONDS = 600.0
 LOOK_SECONDS = 0.25
@@ -59,19 +61,34 @@ def main() -> int:
 
 
 class Feeding:
-    """Writes the flights into their topic in a thread of its own, at a steady rate."""
+    """Writes the flights into their topic in a thread of its own.
 
-    def __init__(self, file: Path, client: KafkaClient) -> None:
+    The first few go ahead, and all others follow at a steady rate once `arrived` says that their
+    results are there: Spark compiles a query when it sees its first rows.
+    """
+
+    def __init__(
+        self, first: Path, others: Path, client: KafkaClient, arrived: Callable[[int], bool]
+    ) -> None:
         self._error: StreamSQLError | None = None
+        self._ended = False
+        self._arrived = arrived
         self.written = 0
-        self._thread = threading.Thread(target=self._feed, args=(file, client), daemon=True)
+        self._thread = threading.Thread(
+            target=self._feed, args=(first, others, client), daemon=True
+        )
 
-    def _feed(self, file: Path, client: KafkaClient) -> None:
+    def _feed(self, first: Path, others: Path, client: KafkaClient) -> None:
         def note(progress: Progress) -> None:
-            self.written = progress.records
+            self.written = ahead + progress.records
 
+        ahead = 0
         try:
-            feed(file, client, note, rate=RATE)
+            ahead = feed(first, client, note).records
+            while not self._arrived(ahead):
+                if self._ended:
+                    return
+            feed(others, client, note, rate=RATE)
         except StreamSQLError as error:
             self._error = error
 
@@ -85,6 +102,7 @@ class Feeding:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ended = True
         self._thread.join(1.0)
 
 
@@ -101,7 +119,7 @@ class Demo:
     def run(self) -> int:
         self._headline("Starting Kafka and Spark, and sorting a year of flights")
         with waiting(self._engine.startup):
-            file = prepare(self._data / "flights.parquet")
+            first, others = self._files()
             servers = self._kafka()
         self._say("Kafka is up; Spark follows")
 
@@ -112,7 +130,7 @@ class Demo:
         with waiting(self._engine.startup, "starting the queries"):
             self._engine.wait_until_ready(START_SECONDS)
             made = [result for sql in statements[1:] for result in self._engine.execute(sql)]
-            self._await_queries()
+            self._await_queries(len(statements) - 1)
         for result in made:
             self._renderer.show(result)
 
@@ -120,18 +138,29 @@ class Demo:
         with (
             LiveTable(self._engine, view.HOURS, 2) as hours,
             LiveTable(self._engine, view.ROUTES, 2) as routes,
-            Feeding(file, KafkaClient(servers)) as fed,
         ):
-            complete = self._watch(hours, routes, fed)
+            with waiting(self._engine.startup, "starting to watch"):
+                self._await_queries(len(statements) - 1 + 2)
+
+            def arrived(count: int) -> bool:
+                """Waited for, a moment at the most."""
+                return all(
+                    table.wait_for(lambda rows: view.counted(rows) >= count, LOOK_SECONDS)
+                    for table in (hours, routes)
+                )
+
+            with Feeding(first, others, KafkaClient(servers), arrived) as fed:
+                complete = self._watch(hours, routes, fed)
             return self._summary(hours, routes, complete)
 
-    def _await_queries(self) -> None:
-        """Wait until both queries have caught up with their empty topic, so that they run live."""
+    def _await_queries(self, count: int) -> None:
+        """Wait until so many queries have caught up with their empty topics, and run live."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             queries = self._engine.queries()
             self._check(queries)
-            if all(query.state is QueryState.RUNNING for query in queries):
+            running = [query for query in queries if query.state is QueryState.RUNNING]
+            if len(running) == count:
                 return
             time.sleep(LOOK_SECONDS)
 
@@ -139,6 +168,13 @@ class Demo:
         for query in queries:
             if query.error:
                 raise ExternalError(f"query {query.id} failed: {query.error}")
+
+    def _files(self) -> tuple[Path, Path]:
+        flights = ordered()
+        first, others = self._data / "first.parquet", self._data / "others.parquet"
+        parquet.write_table(flights.slice(0, AHEAD), first)
+        parquet.write_table(flights.slice(AHEAD), others)
+        return first, others
 
     def _kafka(self) -> str:
         """The address of the engine's broker, waited for."""
@@ -208,7 +244,7 @@ class Demo:
             "counted by route": view.counted(routes.rows()),
         }
         for label, count in counts.items():
-            bar = ProgressBar(total=FLIGHTS, completed=count, width=40)
+            bar = ProgressBar(FLIGHTS, count, width=40, complete_style="cyan")
             grid.add_row(f" Flights {label}", bar, f"{count:,} of {FLIGHTS:,}")
         grid.add_row(" The queries are", self._states())
         tables = (view.worst_hours(hours.rows(), names), view.worst_routes(routes.rows()))

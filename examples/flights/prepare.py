@@ -33,16 +33,21 @@ def read() -> pa.Table:
 
 
 def prepare(target: Path) -> Path:
-    """Write the flights to a Parquet file, sorted by their new column `departure`.
+    """Write all flights to a Parquet file, as `ordered` gives them."""
+    parquet.write_table(ordered(), target)
+    return target
 
-    `departure` is the scheduled one, to the minute: `time_hour` is that in UTC, to the hour.
+
+def ordered() -> pa.Table:
+    """The flights sorted by a column of ours, `departure`.
+
+    It is the scheduled one, to the minute: `time_hour` is that in UTC, to the hour.
     """
     flights = read()
     hour = flights["time_hour"].cast(pa.timestamp("ms", "UTC"))
     minute = pc.multiply(flights["minute"], 60_000).cast(pa.duration("ms"))
     flights = flights.append_column("departure", pc.add(hour, minute))
-    parquet.write_table(flights.sort_by("departure"), target)
-    return target
+    return flights.sort_by("departure")
 
 
 if __name__ == "__main__":
