@@ -1,4 +1,4 @@
-"""One Spark for the tests of this folder that only need a session."""
+"""One Spark for the tests of this folder, stopped when they are done: Python can have one only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from streamsql.executor.spark.session import SparkRuntime
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     runtime = SparkRuntime(tmp_path_factory.mktemp("spark"), master="local[4]")
     try:
