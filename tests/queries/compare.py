@@ -8,11 +8,48 @@ from decimal import Decimal
 from typing import Any
 
 from queries.records import Found, Window
+from queries.runner import Outcome
 
 from streamsql.schema import Kind
 
 
-def differences(expected: list[dict[str, Any]], found: list[Found], kind: Kind) -> list[str]:
+def problems(case: dict[str, Any], outcome: Outcome) -> list[str]:
+    """What a case's outcome lacks or has too much: topics, processing log, a push query's rows."""
+    found = [*_topic_problems(case, outcome), *_log_problems(case, outcome)]
+    if "rows" in case:
+        rows = [
+            [list(row.values), "tombstone"] if row.tombstone else list(row.values)
+            for row in outcome.rows
+        ]
+        if rows != case["rows"]:
+            found.append(f"rows: expected {case['rows']}, found {rows}")
+    return found
+
+
+def _topic_problems(case: dict[str, Any], outcome: Outcome) -> list[str]:
+    wrong = []
+    for topic, found in outcome.topics.items():
+        kind = next(s.kind for s in outcome.catalog.sources.values() if s.topic.name == topic)
+        expected = [r for r in case.get("outputs", []) if r["topic"] == topic]
+        wrong += [f"{topic}: {p}" for p in _differences(expected, found, kind)]
+    return wrong
+
+
+def _log_problems(case: dict[str, Any], outcome: Outcome) -> list[str]:
+    """Entries in order of offset; without a `log` in the case there must be none."""
+    expected = case.get("log", [])
+    found = sorted(outcome.log, key=lambda e: (e["offset"] is None, e["offset"]))
+    texts = [json.dumps(entry) for entry in found]
+    if len(expected) != len(found):
+        return [f"processing log: expected {len(expected)} entries, found {texts}"]
+    wrong = []
+    for want, entry, text in zip(expected, found, texts, strict=True):
+        if want["message"] not in text or want.get("offset", entry["offset"]) != entry["offset"]:
+            wrong.append(f"processing log: expected {want}, found {text}")
+    return wrong
+
+
+def _differences(expected: list[dict[str, Any]], found: list[Found], kind: Kind) -> list[str]:
     """One line for each record that is missing, wrong or too many."""
     if kind is Kind.TABLE:
         return _compare_tables(_last(expected), _last_found(found))
@@ -59,37 +96,35 @@ def _last_found(found: list[Found]) -> dict[str, Found]:
 
 
 def _compare_tables(expected: dict[str, dict[str, Any]], found: dict[str, Found]) -> list[str]:
-    problems = []
+    wrong = []
     for key in {**expected, **found}:
         want, got = expected.get(key), found.get(key)
         wanted = want.get("value") if want else None
         value = got.value if got else None
         if not _agree(wanted, value):
-            problems.append(f"key {key}: expected {wanted}, found {_show(value)}")
+            wrong.append(f"key {key}: expected {wanted}, found {_show(value)}")
         elif want and got and not _agree_on_time(want, got):
-            problems.append(f"key {key}: expected time {want['timestamp']}, found {got.timestamp}")
-    return problems
+            wrong.append(f"key {key}: expected time {want['timestamp']}, found {got.timestamp}")
+    return wrong
 
 
 def _compare_streams(
     expected: dict[str, list[dict[str, Any]]], found: dict[str, list[Found]]
 ) -> list[str]:
-    problems = []
+    wrong = []
     for key in {**expected, **found}:
         want, got = expected.get(key, []), found.get(key, [])
         if len(want) != len(got):
             values = [_show(f.value) for f in got]
-            problems.append(f"key {key}: expected {len(want)} records, found {values}")
+            wrong.append(f"key {key}: expected {len(want)} records, found {values}")
             continue
         for w, g in zip(want, got, strict=True):
             if not (_agree(w.get("value"), g.value) and _agree_on_time(w, g)):
                 text = f"{w.get('value')} at {w.get('timestamp')}"
-                problems.append(
-                    f"key {key}: expected {text}, found {_show(g.value)} at {g.timestamp}"
-                )
+                wrong.append(f"key {key}: expected {text}, found {_show(g.value)} at {g.timestamp}")
             if "headers" in w and w["headers"] != g.headers:
-                problems.append(f"key {key}: expected {w['headers']}, found {g.headers}")
-    return problems
+                wrong.append(f"key {key}: expected {w['headers']}, found {g.headers}")
+    return wrong
 
 
 def _show(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from queries.runner import Environment
@@ -38,8 +39,8 @@ def environment(
 
 @pytest.fixture(scope="session")
 def runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
-    selected = {
-        item.nodeid: (item.callspec.params["case"], item.callspec.params["restart"])
+    selected: dict[str, Any] = {
+        item.nodeid: (item.callspec.params["case"], item.callspec.params["mode"])
         for item in request.session.items
         if isinstance(item, pytest.Function) and "runs" in item.fixturenames
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -50,7 +49,7 @@ def encode_value(source: Source, value: Any) -> bytes | None:
 
 
 def _encode(spec: FormatSpec, columns: tuple[Column, ...], value: Any) -> bytes | None:
-    if value is None or spec.name == "NONE":
+    if value is None or spec.name == "NONE" or not columns:
         return None
     if isinstance(value, dict) and set(value) == {"$raw"}:
         return str(value["$raw"]).encode()
@@ -97,8 +96,6 @@ def _decode(spec: FormatSpec, columns: tuple[Column, ...], data: bytes | None) -
     if spec.name == "DELIMITED":
         return data.decode()
     kind = to_sql(columns[0].type)
-    readers: dict[str, Callable[[bytes], Any]] = {
-        name: (lambda d, f=form: struct.unpack(f, d)[0]) for name, form in _KAFKA.items()
-    }
-    readers["BYTES"] = lambda d: base64.b64encode(d).decode()
-    return readers.get(kind, lambda d: d.decode())(data)
+    if kind in _KAFKA:
+        return struct.unpack(_KAFKA[kind], data)[0]
+    return base64.b64encode(data).decode() if kind == "BYTES" else data.decode()

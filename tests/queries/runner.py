@@ -1,7 +1,8 @@
 """Runs a case end to end: statements are planned and lowered, inputs produced to a real broker,
 each query run over what is there, and the output topics read.
 
-A case may be run with a restart: half of its inputs, then all queries anew for the other half.
+How a case runs is its mode: all at once, with a restart in the middle (half of the inputs, then all
+queries anew for the other half), or continuously, in real time where the plan allows it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import itertools
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from queries.records import Found, decode_key, decode_value, encode_key, encode_
 
 from streamsql.catalog import Catalog, Source
 from streamsql.executor.kafka import KafkaClient
-from streamsql.executor.spark.context import LoweringContext
+from streamsql.executor.spark.context import LoweringContext, StreamingQuerySpec
 from streamsql.executor.spark.lower import lower, lower_push
 from streamsql.executor.spark.push_rows import decode_push_row
 from streamsql.executor.spark.start import Trigger, start
@@ -36,6 +38,14 @@ from streamsql.results import Row
 QUERY_SECONDS = 180
 
 _numbers = itertools.count()
+
+
+class Mode(Enum):
+    """How the queries of a case run."""
+
+    ONCE = "once"
+    RESTARTED = "restarted"
+    CONTINUOUS = "continuous"
 
 
 @dataclass(frozen=True)
@@ -74,13 +84,17 @@ class CaseRun:
         self._push: QueryPlan | None = None
         self._properties = case.get("properties", {})
 
-    def run(self, restart: bool = False) -> Outcome:
+    def run(self, mode: Mode, done: Callable[[Outcome], bool]) -> Outcome:
+        """What the case wrote; a continuous run ends when that is `done`, or too late."""
         self.prepare()
         inputs = self._case.get("inputs", [])
-        middle = (len(inputs) + 1) // 2 if restart else len(inputs)
-        for part in (inputs[:middle], inputs[middle:]) if restart else (inputs,):
+        if mode is Mode.CONTINUOUS:
+            return self._run_continuously(inputs, done)
+        middle = (len(inputs) + 1) // 2
+        parts = [inputs] if mode is Mode.ONCE else [inputs[:middle], inputs[middle:]]
+        for part in parts:
             self.produce(part)
-            self._run_queries()
+            self._run_once()
         return self._outcome()
 
     def prepare(self) -> None:
@@ -132,7 +146,7 @@ class CaseRun:
         producer = Producer({"bootstrap.servers": self._env.bootstrap, "linger.ms": 0})
         for record in inputs:
             source = self._source(record["topic"])
-            headers = [
+            headers: list[tuple[str, str | bytes | None]] = [
                 (h["KEY"], base64.b64decode(h["VALUE"]) if h["VALUE"] is not None else None)
                 for h in record.get("headers", [])
             ]
@@ -162,13 +176,38 @@ class CaseRun:
 
     # -- Spark -----------------------------------------------------------------------------------
 
-    def _run_queries(self) -> None:
+    def _specs(self) -> Iterator[StreamingQuerySpec]:
         context = self._context()
         for query in self._queries:
-            self._run(lambda q=query: lower(self._moved(q), context))
+            yield lower(self._moved(query), context)
         if self._push is not None:
-            topic = self._prefix + "push"
-            self._run(lambda: lower_push(self._moved(self._push), context, topic))  # type: ignore[arg-type]
+            yield lower_push(self._moved(self._push), context, self._prefix + "push")
+
+    def _run_once(self) -> None:
+        for spec in self._specs():
+            running = start(spec, Trigger.AVAILABLE_NOW)
+            finished = running.awaitTermination(QUERY_SECONDS)
+            assert finished, f"the query {running.name} did not end"
+
+    def _run_continuously(
+        self, inputs: list[dict[str, Any]], done: Callable[[Outcome], bool]
+    ) -> Outcome:
+        running = [
+            start(
+                spec,
+                Trigger.REAL_TIME if spec.real_time_allowed else Trigger.CONTINUOUS_MICRO_BATCH,
+            )
+            for spec in self._specs()
+        ]
+        self.produce(inputs)
+        deadline = time.monotonic() + QUERY_SECONDS
+        while not done(outcome := self._outcome()) and time.monotonic() < deadline:
+            for query in running:
+                assert query.isActive, str(query.exception())
+            time.sleep(0.2)
+        for query in running:
+            query.stop()
+        return outcome
 
     def _context(self) -> LoweringContext:
         return LoweringContext(
@@ -178,11 +217,6 @@ class CaseRun:
             self._prefix + "log",
             shuffle_partitions=self.shuffle_partitions,
         )
-
-    def _run(self, spec: Callable[[], Any]) -> None:
-        running = start(spec(), Trigger.AVAILABLE_NOW)
-        finished = running.awaitTermination(QUERY_SECONDS)
-        assert finished, f"the query {running.name} did not end"
 
     def _moved(self, query: QueryPlan) -> QueryPlan:
         return replace(query, root=self._moved_plan(query.root))

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
-from queries.runner import CaseRun, Environment, Outcome
+from queries.compare import problems
+from queries.runner import CaseRun, Environment, Mode, Outcome
 
 
 class Runs:
     """Starts all cases that were selected when the first result is asked for."""
 
-    def __init__(self, selected: dict[str, tuple[dict[str, Any], bool]], at_a_time: int) -> None:
+    def __init__(self, selected: dict[str, tuple[dict[str, Any], Mode]], at_a_time: int) -> None:
         self._selected = selected
         self._futures: dict[str, Future[Outcome]] = {}
         self._pool = ThreadPoolExecutor(at_a_time)
 
     def outcome(self, name: str, environment: Environment) -> Outcome:
         if not self._futures:
-            for other, (case, restart) in self._selected.items():
+            for other, (case, mode) in self._selected.items():
                 run = CaseRun(case, environment)
-                self._futures[other] = self._pool.submit(run.run, restart)
+                done = partial(_is_right, case)
+                self._futures[other] = self._pool.submit(run.run, mode, done)
         return self._futures[name].result()
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
+
+
+def _is_right(case: dict[str, Any], outcome: Outcome) -> bool:
+    return not problems(case, outcome)

@@ -56,6 +56,9 @@ def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataF
         for call, item in zip(calls, node.aggregates, strict=True)
     ]
     totals = grouped.agg(F.max(quoted(TIME_COLUMN)).alias(TIME_COLUMN), *results)
+    if node.window is not None and node.window.advance is not None:
+        # Hopping windows reach back before the epoch; Kafka Streams has none that begin there.
+        totals = totals.where(F.col(f"`{_WINDOW}`.start") >= F.timestamp_millis(F.lit(0)))
     return _result(totals, node)
 
 
