@@ -1,0 +1,117 @@
+"""`streamsql run` and `-e` as processes: what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from streamsql.executor.kafka import KafkaClient, NewRecord
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+SECONDS = 300.0
+ROOT = Path(__file__).parents[2]
+
+
+def command(data: Path, kafka: KafkaClient, *arguments: str) -> list[str]:
+    common = ["--data", str(data), "--bootstrap-servers", kafka.bootstrap]
+    return [sys.executable, "-m", "cli.main", *arguments, *common]
+
+
+@pytest.fixture
+def script(kafka: KafkaClient, topic_name: str, tmp_path: Path) -> Path:
+    """Doubles the numbers of a topic that holds a hundred."""
+    kafka.create_topic(topic_name, 1)
+    rows = (json.dumps({"n": n}).encode() for n in range(100))
+    kafka.produce(topic_name, [NewRecord(None, row) for row in rows])
+    file = tmp_path / "double.sql"
+    file.write_text(
+        f"""
+        CREATE STREAM numbers (n INT) WITH (KAFKA_TOPIC = '{topic_name}', VALUE_FORMAT = 'JSON');
+        CREATE STREAM doubled WITH (KAFKA_TOPIC = '{topic_name}-doubled') AS
+          SELECT n * ${{factor}} AS n FROM numbers;
+        """
+    )
+    return file
+
+
+def doubled(kafka: KafkaClient, topic: str) -> list[int]:
+    records = kafka.consume(topic, until=kafka.end_offsets(topic))
+    return [json.loads(record.value or b"")["N"] for record in records]
+
+
+def test_run_until_caught_up(
+    kafka: KafkaClient, topic_name: str, script: Path, tmp_path: Path
+) -> None:
+    arguments = ["run", str(script), "--until-caught-up", "-d", "factor=2"]
+    done = subprocess.run(
+        command(tmp_path / "data", kafka, *arguments),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=ROOT,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "Stream created"
+    assert done.stdout.splitlines()[-1] == "1 query caught up"
+    assert doubled(kafka, f"{topic_name}-doubled") == [2 * n for n in range(100)]
+
+
+def test_run_goes_on_until_sigterm(
+    kafka: KafkaClient, topic_name: str, script: Path, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        command(tmp_path / "data", kafka, "run", str(script), "-d", "factor=2"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    stopper = threading.Timer(SECONDS, lambda: os.killpg(process.pid, signal.SIGKILL))
+    stopper.start()
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("1 query running"):
+                break
+        end = {0: 100}
+        while kafka.partitions(f"{topic_name}-doubled") is None:
+            assert process.poll() is None
+        results = kafka.consume(f"{topic_name}-doubled", until=end)
+        assert len(list(results)) == 100
+        process.send_signal(signal.SIGTERM)
+        rest, errors = process.communicate(timeout=SECONDS)
+    finally:
+        stopper.cancel()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert (process.returncode, errors) == (0, "")
+    assert rest.strip() == "Stopping."
+
+
+def test_an_error_ends_a_script_with_its_place(kafka: KafkaClient, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.sql"
+    file.write_text("SHOW VARIABLES;\n\nSELECT * FROM nothing EMIT CHANGES;\nSHOW STREAMS;\n")
+    done = subprocess.run(
+        command(tmp_path / "data", kafka, "run", str(file), "--output", "json"),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=ROOT,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[:3] == [
+        f"{file}:3:15: catalog error: NOTHING does not exist.",
+        "  SELECT * FROM nothing EMIT CHANGES;",
+        "                ^^^^^^^",
+    ]
+    assert "Traceback" not in done.stderr
