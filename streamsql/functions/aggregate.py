@@ -79,6 +79,21 @@ def _top_rows_type(given: tuple[SQLType, ...]) -> SQLType:
     return types.array(types.struct([("sort_col", first), *named]))
 
 
+def _variance(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    return F.coalesce(F.var_samp(value), F.lit(0.0))
+
+
+def _correlation(F: Any, call: AggregateCall, x: SparkColumn, y: SparkColumn) -> SparkColumn:
+    return F.coalesce(F.corr(x, y), F.lit(float("nan")))
+
+
+def _sum_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    kind = call.spark_type(call.result)
+    zero = F.lit(0).cast(kind)
+    one = F.aggregate(value, zero, lambda total, x: total + F.coalesce(x, zero))
+    return F.coalesce(F.sum(one), F.lit(0)).cast(kind)
+
+
 _OFFSET_SIGNATURES = ("column T -> T", "column T, const ignoreNulls BOOLEAN -> T")
 _N_OFFSET_SIGNATURES = (
     "column T, const n INT -> ARRAY<T>",
@@ -113,6 +128,35 @@ AGGREGATES = (
         each("column {} -> DOUBLE", "INT BIGINT DOUBLE", _average),
         undo=True,
         example=("AVG(x) of 1, NULL, 2", "1.5"),
+    ),
+    aggregate(
+        "SUM_LIST",
+        "The sum of all elements of the arrays; nulls are skipped, and of none it is 0.",
+        each("column ARRAY<{}> -> {}", "INT BIGINT DOUBLE", _sum_list),
+        undo=True,
+        example=("SUM_LIST(x) of ARRAY[1, NULL], ARRAY[2, 3]", "6"),
+    ),
+    aggregate(
+        "STDDEV_SAMPLE",
+        "The standard deviation of a sample; nulls are skipped, and of fewer than two it is 0.0.",
+        overload("column DOUBLE -> DOUBLE", lambda F, call, x: F.sqrt(_variance(F, call, x))),
+        undo=True,
+        example=("STDDEV_SAMPLE(x) of 1, 5, NULL, 3", "2.0"),
+    ),
+    aggregate(
+        "STDDEV_SAMP",
+        "The variance of a sample, in spite of its name; STDDEV_SAMPLE is its square root.",
+        overload("column DOUBLE -> DOUBLE", _variance),
+        undo=True,
+        example=("STDDEV_SAMP(x) of 1, 5, 3", "4.0"),
+    ),
+    aggregate(
+        "CORRELATION",
+        "Pearson's correlation of two columns; rows with a null are skipped, and of fewer than two "
+        "it is NaN.",
+        overload("x DOUBLE, y DOUBLE -> DOUBLE", _correlation),
+        undo=True,
+        example=("CORRELATION(x, 2 * x) of 1, 2, 3", "1.0"),
     ),
     aggregate(
         "MIN",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from streamsql.functions.base import Call, Overload, SparkColumn, overload, scalar
 
@@ -37,9 +37,16 @@ def _pattern(F: Any, call: Call, index: int, pattern: SparkColumn) -> SparkColum
 def _zone(F: Any, call: Call, index: int, zone: SparkColumn) -> SparkColumn:
     """The zone; null where there is none of that name."""
     name = call.constants[index]
-    if isinstance(name, str) and (name in available_timezones() or re.fullmatch(_OFFSET, name)):
+    if isinstance(name, str) and _is_zone(name):
         return zone
     return F.try_reflect(F.lit("java.time.ZoneId"), F.lit("of"), zone)
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        return bool(re.fullmatch(_OFFSET, name) or ZoneInfo(name))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
 
 
 _OFFSET = r"Z|UTC|GMT|[+-]\d\d:\d\d"

@@ -78,7 +78,6 @@ _INTERPRETED = {
 
 
 _COMPILED = {
-    **_INTERPRETED,
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "CODEGEN_ONLY",
 }
@@ -111,8 +110,12 @@ def one_row(spark: SparkSession, *, compiled: bool = False) -> DataFrame:
         column(infer(parse_expression(sql), {}), context).alias(name)
         for name, (_, sql) in COLUMNS.items()
     ]
-    base = spark.range(1) if compiled else spark.sql("SELECT 1 FROM VALUES (1)")
-    return base.select(*values)
+    if not compiled:
+        return spark.sql("SELECT 1 FROM VALUES (1)").select(*values)
+    # As the columns of a topic: never constant, as far as Spark can tell, and nullable.
+    names = list(COLUMNS)
+    unknown = [F.when(F.col("id") >= 0, v).alias(n) for n, v in zip(names, values, strict=True)]
+    return spark.range(1).select(*unknown)
 
 
 def evaluate(spark: SparkSession, sqls: Sequence[str], *, compiled: bool = False) -> list[str]:
