@@ -140,7 +140,8 @@ class EngineCompleter(Completer):
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
         at = locate(document.text, document.cursor_position)
-        if complete_event.text_inserted and not at.word and at.previous != ".":
+        asked_for = at.word or at.in_string or at.previous in (".", "->")
+        if complete_event.text_inserted and not asked_for:
             return
         yield from self._completions(document, len(at.word))
 
@@ -168,7 +169,8 @@ class StatusLine:
         parts: StyleAndTextTuples = [("", " ")]
         for step in status.steps:
             state = step.state.value
-            if step.name in ("jars", "queries") and state != "failed" and not step.fraction:
+            fetching = state == "running" and step.fraction is not None
+            if step.name in ("jars", "queries") and state != "failed" and not fetching:
                 continue
             mark = {"done": "good", "failed": "bad"}.get(state, "busy")
             parts.append((f"class:bottom-toolbar.{mark}", "●"))

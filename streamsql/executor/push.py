@@ -30,6 +30,8 @@ from streamsql.results import Field, Row, RowStream
 LIMIT_REACHED = "Limit Reached"
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 2.0
+TIDY_SECONDS = 30.0
+"""How long a push query waits for leftovers of a crash to be removed."""
 _ONE_DAY_MS = 24 * 60 * 60 * 1000
 
 
@@ -45,6 +47,7 @@ class PushQueries:
         self._running: dict[str, PushQuery] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._tidied = threading.Event()
 
     def start(
         self,
@@ -60,6 +63,8 @@ class PushQueries:
         topic = f"{self._prefix}{number}"
         client = self._services.kafka.get()
         self._services.spark.get()
+        # A topic of the same name may be left from a crash: it must be gone before ours is made.
+        self._tidied.wait(TIDY_SECONDS)
         client.create_topic(topic, 1, -1, {"retention.ms": str(_ONE_DAY_MS)}, exists_ok=True)
         query = PushQuery(query_id, sql, plan, topic, client, self._ended)
         with self._lock:
@@ -107,9 +112,12 @@ class PushQueries:
     def remove_leftovers(self) -> None:
         """Delete what this engine left behind when it crashed."""
         client = self._services.kafka.get()
-        for topic in client.topics():
-            if topic.startswith(self._prefix):
-                client.delete_topic(topic, missing_ok=True)
+        try:
+            for topic in client.topics():
+                if topic.startswith(self._prefix):
+                    client.delete_topic(topic, missing_ok=True)
+        finally:
+            self._tidied.set()
 
     def close(self, timeout: float = 10.0) -> None:
         """End all push queries."""
