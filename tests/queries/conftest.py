@@ -23,7 +23,7 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def environment(
     tmp_path_factory: pytest.TempPathFactory, broker: EmbeddedBroker, kafka: KafkaClient
 ) -> Iterator[Environment]:
@@ -37,7 +37,7 @@ def environment(
         runtime.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
     selected: dict[str, Any] = {
         item.nodeid: (item.callspec.params["case"], item.callspec.params["mode"])
