@@ -40,13 +40,17 @@ def comparison(node: exp.Binary, scope: Scope) -> Expression:
 def between(node: exp.Between, scope: Scope) -> Expression:
     value, low, high = (scope.infer(node.args[part]) for part in ("this", "low", "high"))
     low, high = magic_timestamp(low, value), magic_timestamp(high, value)
-    from_, low = _comparable(exp.GTE, value, low, node)
-    to, high = _comparable(exp.LTE, value, high, node)
-    if type_of(from_) != type_of(to):
-        # One value for both bounds: take the wider of the two types.
-        wide = types.common_type(type_of(from_), type_of(to)) or type_of(from_)
-        from_ = cast_to(value, wide)
-    return typed(node, types.BOOLEAN, this=from_, low=low, high=high)
+    above, from_ = _comparable(exp.GTE, value, low, node)
+    below, to = _comparable(exp.LTE, value, high, node)
+    if type_of(above) != type_of(below):
+        # One value for both bounds: all are brought to the type that holds the two.
+        wide = _comparison_type(type_of(above), type_of(below), False)
+        if wide is None:
+            raise _incomparable(exp.LTE, low, high, node)
+        above = cast_to(value, wide)
+        if not types.is_decimal(wide):
+            from_, to = cast_to(low, wide), cast_to(high, wide)
+    return typed(node, types.BOOLEAN, this=above, low=from_, high=to)
 
 
 def in_list(node: exp.In, scope: Scope) -> Expression:
@@ -112,7 +116,7 @@ def _comparable(
     operator: type[Expression], left: Expression, right: Expression, node: Expression
 ) -> tuple[Expression, Expression]:
     a, b = type_of(left), type_of(right)
-    name, symbol = OPERATORS[operator]
+    _, symbol = OPERATORS[operator]
     if types.is_null(a) or types.is_null(b):
         if operator in (exp.NullSafeEQ, exp.NullSafeNEQ) and a != b:
             target = b if types.is_null(a) else a
@@ -124,15 +128,21 @@ def _comparable(
         )
     common = _comparison_type(a, b, operator in _UNORDERED)
     if common is None:
-        raise TypeMismatchError(
-            f"Cannot compare {describe(left)} to {describe(right)} with {name}.",
-            span=span_of(node),
-        )
+        raise _incomparable(operator, left, right, node)
     if types.is_decimal(common):
         # DECIMALs are compared as they are, whatever their digits.
         a, b = (types.decimal(*types.precision_scale(side)) for side in (a, b))
         return cast_to(left, a), cast_to(right, b)
     return cast_to(left, common), cast_to(right, common)
+
+
+def _incomparable(
+    operator: type[Expression], left: Expression, right: Expression, node: Expression
+) -> TypeMismatchError:
+    name, _ = OPERATORS[operator]
+    return TypeMismatchError(
+        f"Cannot compare {describe(left)} to {describe(right)} with {name}.", span=span_of(node)
+    )
 
 
 def _comparison_type(a: SQLType, b: SQLType, unordered: bool) -> SQLType | None:
