@@ -24,8 +24,9 @@ from streamsql.executor.run import Run
 from streamsql.executor.services import Services
 from streamsql.executor.statement_log import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.logical import Limit, QueryPlan
+from streamsql.planner.logical import Filter, Limit, LogicalPlan, QueryPlan
 from streamsql.results import Field, Row, RowStream
+from streamsql.schema import Kind
 
 LIMIT_REACHED = "Limit Reached"
 LOOK_SECONDS = 0.25
@@ -172,20 +173,25 @@ class PushQuery:
 
     def rows(self, stream: RowStream, positions: Sequence[int]) -> Iterator[Row]:
         """The rows as they come, until cancelled or the LIMIT is reached."""
-        from streamsql.executor.spark.push_rows import decode_push_row
+        from streamsql.executor.spark.push_rows import ShownKeys, decode_push_row
 
+        shown = ShownKeys(self.plan.schema) if _filters_table(self.plan.root) else None
         limit = self.plan.root.count if isinstance(self.plan.root, Limit) else None
         count = 0
         try:
             if limit == 0:
                 stream.final_message = LIMIT_REACHED
                 return
-            for record in self.client.consume(self.topic, limit=limit, stop=self._stopped):
+            for record in self.client.consume(self.topic, stop=self._stopped):
                 if record.value is None:
                     continue
                 row = decode_push_row(record.value, self.plan.schema)
+                if shown is not None and not shown.is_news(row):
+                    continue
                 yield Row(tuple(row.values[i] for i in positions), row.tombstone)
                 count += 1
+                if count == limit:
+                    break
             if self._failed is not None and not self._cancelled.is_set():
                 raise ExternalError(f"the query {self.id} failed: {self._failed}")
             if limit is not None and count >= limit:
@@ -219,6 +225,11 @@ class PushQuery:
             self.sql,
             None,
         )
+
+
+def _filters_table(node: LogicalPlan) -> bool:
+    filters = isinstance(node, Filter) and node.kind is Kind.TABLE
+    return filters or any(_filters_table(child) for child in node.inputs)
 
 
 def _instance(data: DataDir) -> str:

@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from streamsql.errors import InternalError
 from streamsql.results import Row, Value
-from streamsql.schema import Schema
+from streamsql.schema import Namespace, Schema
 from streamsql.types import (
     BIGINT,
     BOOLEAN,
@@ -54,6 +54,33 @@ def decode_push_row(value: bytes, schema: Schema) -> Row:
         for name, column in zip(push_columns(schema), schema, strict=False)
     )
     return Row(tuple(cells), bool(record[TOMBSTONE]))
+
+
+class ShownKeys:
+    """Which keys a push query over a filtered table has shown.
+
+    The filter turns every row that fails into a tombstone, not knowing whether the key was there
+    before; only one that was is news.
+    """
+
+    def __init__(self, schema: Schema, limit: int = 1_000_000) -> None:
+        self._key = [i for i, c in enumerate(schema) if c.namespace is Namespace.KEY]
+        self._shown: set[str] = set()
+        self._limit = limit
+        self._all_known = True
+
+    def is_news(self, row: Row) -> bool:
+        """Whether to show the row; remembers that it was. Beyond the limit, everything is news."""
+        key = repr([row.values[i] for i in self._key])
+        if row.tombstone:
+            known = key in self._shown
+            self._shown.discard(key)
+            return known or not self._all_known
+        if len(self._shown) < self._limit:
+            self._shown.add(key)
+        else:
+            self._all_known = False
+        return True
 
 
 def _cell(value: object, t: SQLType) -> Value:

@@ -52,6 +52,8 @@ SETTINGS: dict[str, str] = {
     # Watermarks and counts must not depend on how often an idle query is looked at.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
     "spark.sql.streaming.stopTimeout": "60000",
+    # How often an idle micro-batch query asks Kafka for news; the default is 100 times a second.
+    "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "false",

@@ -1,0 +1,130 @@
+"""What lowering decides without running: rows of push queries, slots, the totality of operators."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from streamsql.errors import UnsupportedError
+from streamsql.executor.spark.lower import lower_operator
+from streamsql.executor.spark.push_rows import ShownKeys, decode_push_row, push_columns
+from streamsql.executor.spark.start import SlotBudget, checkpointed_shuffle_partitions
+from streamsql.planner.logical import LogicalPlan
+from streamsql.results import Row
+from streamsql.schema import Column, Namespace, Schema
+from streamsql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    SQLType,
+    array,
+    decimal,
+    map_,
+    struct,
+)
+
+
+def _decoded(t: SQLType, value: object) -> object:
+    schema = Schema((Column("C", t),))
+    record = dict(zip(push_columns(schema), (value, False), strict=True))
+    row = decode_push_row(json.dumps(record).encode(), schema)
+    assert not row.tombstone
+    return row.values[0]
+
+
+@pytest.mark.parametrize(
+    ("t", "written", "cell"),
+    [
+        (BOOLEAN, True, True),
+        (INT, 1, 1),
+        (BIGINT, 9007199254740993, 9007199254740993),
+        (DOUBLE, 2, 2.0),
+        (DOUBLE, "NaN", pytest.approx(float("nan"), nan_ok=True)),
+        (DOUBLE, "-Infinity", float("-inf")),
+        (STRING, "é", "é"),
+        (BYTES, "AQI=", b"\x01\x02"),
+        (DATE, 18262, datetime.date(2020, 1, 1)),
+        (TIME, 3661001, datetime.time(1, 1, 1, 1000)),
+        (TIMESTAMP, -1, datetime.datetime(1969, 12, 31, 23, 59, 59, 999000)),
+        (array(DATE), [0, None], [datetime.date(1970, 1, 1), None]),
+        (map_(STRING, INT), {"k": 1}, {"k": 1}),
+        (struct([("X", BYTES), ("Y", INT)]), {"X": "AQ=="}, {"X": b"\x01", "Y": None}),
+        (INT, None, None),
+    ],
+)
+def test_cells_of_push_rows(t: SQLType, written: object, cell: object) -> None:
+    assert _decoded(t, written) == cell
+
+
+def test_decimals_of_push_rows_keep_their_digits() -> None:
+    schema = Schema((Column("C", decimal(20, 2)),))
+    row = decode_push_row(b'{"c0":123456789012345678.50,"tombstone":false}', schema)
+    assert str(row.values[0]) == "123456789012345678.50"
+    assert isinstance(row.values[0], Decimal)
+
+
+def test_only_keys_that_were_shown_are_shown_to_go() -> None:
+    shown = ShownKeys(Schema((Column("K", STRING, Namespace.KEY), Column("V", INT))))
+    gone = Row(("a", None), tombstone=True)
+    assert not shown.is_news(gone)
+    assert shown.is_news(Row(("a", 1)))
+    assert shown.is_news(gone)
+    assert not shown.is_news(gone)
+
+
+def test_beyond_its_limit_every_row_is_shown() -> None:
+    shown = ShownKeys(Schema((Column("K", STRING, Namespace.KEY),)), limit=1)
+    assert all(shown.is_news(Row((key,))) for key in ("a", "b"))
+    assert shown.is_news(Row(("c",), tombstone=True))
+
+
+def test_slots_are_held_until_released() -> None:
+    budget = SlotBudget(10, reserved=4)
+    assert budget.acquire("a", 4)
+    assert not budget.acquire("b", 3)
+    assert budget.acquire("a", 6), "what a query holds itself does not count against it"
+    assert budget.free == 0
+    budget.release("a")
+    assert budget.acquire("b", 3)
+    assert budget.free == 3
+
+
+def test_shuffle_partitions_come_from_the_newest_offsets(tmp_path: Path) -> None:
+    assert checkpointed_shuffle_partitions(tmp_path) is None
+    offsets = tmp_path / "offsets"
+    offsets.mkdir()
+    for batch, partitions in ((9, 3), (10, 5)):
+        metadata = {"conf": {"spark.sql.shuffle.partitions": str(partitions)}}
+        (offsets / str(batch)).write_text(f"v1\n{json.dumps(metadata)}\n{{}}\n")
+    (offsets / ".10.crc").write_bytes(b"")
+    assert checkpointed_shuffle_partitions(tmp_path) == 5
+
+
+def _all_subclasses(base: type) -> set[type]:
+    direct = set(base.__subclasses__())
+    return direct.union(*(_all_subclasses(child) for child in direct))
+
+
+def test_every_operator_has_a_lowering() -> None:
+    fallback = lower_operator.dispatch(LogicalPlan)
+    missing = {
+        node.__name__
+        for node in _all_subclasses(LogicalPlan)
+        if lower_operator.dispatch(node) is fallback
+    }
+    assert not missing
+
+
+def test_an_unknown_operator_is_unsupported() -> None:
+    with pytest.raises(UnsupportedError, match="LogicalPlan is not run yet"):
+        lower_operator(LogicalPlan(), (), None)  # type: ignore[arg-type]
