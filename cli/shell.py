@@ -18,6 +18,7 @@ from cli.engine import make_engine
 from cli.progress import STEP_NAMES, waiting
 from cli.render import Renderer
 from cli.running import Interrupted, run
+from cli.starting import wait_for_start
 from streamsql.errors import StreamSQLError
 
 if TYPE_CHECKING:
@@ -131,15 +132,25 @@ class Shell:
             shell_command.run(self, argument)
             return
         try:
+            wait_for_start(self._engine, text)
+        except KeyboardInterrupt:
+            if stop_at_interrupt:
+                raise
+            self._say_interrupted("Not run.")
+            return
+        try:
             run(self._engine, text, self.renderer, partial(waiting, self._engine.startup))
         except Interrupted as interrupted:
             if stop_at_interrupt:
                 raise
-            said = "Query ended." if interrupted.stream else "No longer waiting for it."
-            if sys.stdout.isatty():
-                # Over the ^C that the terminal has shown.
-                sys.stdout.write("\r\x1b[K")
-            self.renderer.remark(self.renderer.style.dim(said))
+            ended = "Query ended." if interrupted.stream else "No longer waited for; it may go on."
+            self._say_interrupted(ended)
+
+    def _say_interrupted(self, said: str) -> None:
+        if sys.stdout.isatty():
+            # Over the ^C that the terminal has shown.
+            sys.stdout.write("\r\x1b[K")
+        self.renderer.remark(self.renderer.style.dim(said))
 
     def show_error(self, error: StreamSQLError) -> None:
         if self._debug:

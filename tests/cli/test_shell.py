@@ -11,6 +11,7 @@ from datadriven import Case, cases, check
 from cli.main import main
 from cli.render import Renderer
 from cli.shell import Shell
+from cli.starting import steps_needed
 from cli.style import Style
 from streamsql.engine import Engine, EngineConfig
 from streamsql.errors import StreamSQLError
@@ -65,3 +66,17 @@ def test_spooled_text_has_no_colours(tmp_path: Path) -> None:
     renderer.spool(None)
     renderer.remark("not in the file")
     assert (tmp_path / "log").read_text() == "Done\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "steps"),
+    [
+        ("SHOW STREAMS; DESCRIBE a; EXPLAIN SELECT * FROM a EMIT CHANGES; SET 'a' = 'b';", ""),
+        ("CREATE STREAM a (b INT) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON');", "kafka"),
+        ("INSERT INTO a VALUES (1); PRINT a;", "kafka"),
+        ("SHOW STREAMS; SELECT * FROM a EMIT CHANGES;", "kafka queries spark"),
+        ("SELCT 1; SELECT * FROM a EMIT CHANGES;", ""),
+    ],
+)
+def test_statements_wait_only_for_what_they_need(sql: str, steps: str) -> None:
+    assert steps_needed(sql, {}) == set(steps.split())

@@ -90,6 +90,12 @@ def test_a_session(terminal: Terminal, topic_name: str) -> None:
     terminal.see(r"syntax error at line 1, column 1: unknown statement SELCT")
     terminal.see("Did you mean SELECT")
 
+    # A statement that has to wait for them can be called off.
+    terminal.enter("SELECT * FROM nothing EMIT CHANGES LIMIT 1;")
+    terminal.see("Spark", 10.0)
+    terminal.interrupt()
+    terminal.see("Not run", 10.0)
+
     # A statement over several lines, ended by its semicolon.
     terminal.enter("CREATE STREAM readings (id INT KEY, place STRING, celsius DOUBLE)")
     terminal.see("· ")
