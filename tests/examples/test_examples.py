@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -116,3 +118,16 @@ def test_flights_by_route(engine: Engine, flights: None) -> None:
         table.wait_for(_all_counted, SECONDS)
         nulls_as_zero = [tuple(0 if v is None else v for v in row) for row in table.rows()]
         _equal(nulls_as_zero, expected, average=4)
+
+
+@pytest.mark.slow
+def test_the_demo_ends_well() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo"],
+        capture_output=True,
+        text=True,
+        cwd=EXAMPLES.parent,
+        timeout=900,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{FLIGHTS:,} flights in 60,142 windows, {FLIGHTS:,} on 224 routes" in done.stdout
