@@ -52,6 +52,16 @@ class AggregateCall(Call):
     by an aggregate of streamsql's JVM part (BoundedAggregate.Kind says what the kinds are)."""
 
 
+Safe = Callable[[Call], bool]
+"""Whether a call of a fallible function can't fail, by what is known of it beforehand."""
+
+
+def always(call: Call) -> bool:
+    """The `safe` of an overload that never fails."""
+    del call
+    return True
+
+
 @dataclass(frozen=True)
 class Overload:
     """One signature and what it means."""
@@ -60,13 +70,19 @@ class Overload:
     impl: Impl
     returns: ReturnRule | None = None
     with_call: bool = False
+    safe: Safe | None = None
 
 
 def overload(
-    text: str, impl: Impl, *, returns: ReturnRule | None = None, with_call: bool = False
+    text: str,
+    impl: Impl,
+    *,
+    returns: ReturnRule | None = None,
+    with_call: bool = False,
+    safe: Safe | None = None,
 ) -> Overload:
     """An overload from its signature's text (see signature.py)."""
-    return Overload(parse_signature(text), impl, returns, with_call)
+    return Overload(parse_signature(text), impl, returns, with_call, safe)
 
 
 def each(
@@ -76,10 +92,11 @@ def each(
     *,
     returns: ReturnRule | None = None,
     with_call: bool = False,
+    safe: Safe | None = None,
 ) -> tuple[Overload, ...]:
     """An overload per type in `names`, which takes the place of `{}` in the text."""
     return tuple(
-        overload(text.replace("{}", name), impl, returns=returns, with_call=with_call)
+        overload(text.replace("{}", name), impl, returns=returns, with_call=with_call, safe=safe)
         for name in names.split()
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamsql import types
-from streamsql.functions.base import Call, SparkColumn, overload, scalar
+from streamsql.functions.base import Call, SparkColumn, always, overload, scalar
 
 _CATEGORY = "collection"
 _MAX_SERIES = 1_000_000
@@ -295,6 +295,7 @@ COLLECTIONS = (
         overload(
             "array ARRAY<T>, mapper (T) => U -> ARRAY<U>",
             lambda F, array, mapper: F.transform(array, mapper),
+            safe=always,
         ),
         overload(
             "map MAP<K, V>, keyMapper (K, V) => L, valueMapper (K, V) => U -> MAP<L, U>",

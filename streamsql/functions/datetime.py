@@ -10,7 +10,7 @@ import re
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from streamsql.functions.base import Call, Overload, SparkColumn, overload, scalar
+from streamsql.functions.base import Call, Overload, Safe, SparkColumn, overload, scalar
 
 _CATEGORY = "date and time"
 _DAY_MS = 86_400_000
@@ -137,9 +137,15 @@ def _convert_tz(
     return F.from_utc_timestamp(utc, _zone(F, call, 2, wanted))
 
 
-def _with_zone(text: str, result: str, impl: Any) -> tuple[Overload, ...]:
+def _is_known(call: Call) -> bool:
+    """Whether pattern and zone are literals, which makes formatting safe."""
+    pattern, *zone = call.constants[1:]
+    return isinstance(pattern, str) and all(isinstance(z, str) and _is_zone(z) for z in zone)
+
+
+def _with_zone(text: str, result: str, impl: Any, safe: Safe | None = None) -> tuple[Overload, ...]:
     return tuple(
-        overload(f"{text}{zone} -> {result}", impl, with_call=True)
+        overload(f"{text}{zone} -> {result}", impl, with_call=True, safe=safe)
         for zone in ("", ", timeZone STRING")
     )
 
@@ -200,7 +206,7 @@ DATETIMES = (
         "FORMAT_TIMESTAMP",
         "The timestamp as text in a pattern.",
         _CATEGORY,
-        _with_zone("moment TIMESTAMP, pattern STRING", "STRING", _format),
+        _with_zone("moment TIMESTAMP, pattern STRING", "STRING", _format, _is_known),
         fallible=_NOT_FORMATTED,
         example=("FORMAT_TIMESTAMP(FROM_UNIXTIME(0), 'yyyy-MM-dd HH:mm')", "'1970-01-01 00:00'"),
     ),
@@ -216,7 +222,7 @@ DATETIMES = (
         "FORMAT_DATE",
         "The date as text in a pattern.",
         _CATEGORY,
-        overload("date DATE, pattern STRING -> STRING", _format, with_call=True),
+        overload("date DATE, pattern STRING -> STRING", _format, with_call=True, safe=_is_known),
         fallible=_NOT_FORMATTED,
         example=("FORMAT_DATE('2024-12-31', 'dd/MM/yy')", "'31/12/24'"),
     ),
@@ -232,7 +238,9 @@ DATETIMES = (
         "FORMAT_TIME",
         "The time of day as text in a pattern.",
         _CATEGORY,
-        overload("time TIME, pattern STRING -> STRING", _format_time, with_call=True),
+        overload(
+            "time TIME, pattern STRING -> STRING", _format_time, with_call=True, safe=_is_known
+        ),
         fallible=_NOT_FORMATTED,
         example=("FORMAT_TIME('10:30', 'HH''h''mm')", "'10h30'"),
     ),
@@ -301,6 +309,7 @@ DATETIMES = (
             "days INT, pattern STRING -> STRING",
             lambda F, call, days, p: _format(F, call, F.date_from_unix_date(days), p),
             with_call=True,
+            safe=_is_known,
         ),
         fallible=_NOT_FORMATTED,
         example=("DATETOSTRING(1, 'yyyy-MM-dd')", "'1970-01-02'"),
@@ -333,7 +342,7 @@ DATETIMES = (
         "TIMESTAMPTOSTRING",
         "Milliseconds since the epoch as text in a pattern. FORMAT_TIMESTAMP is newer.",
         _CATEGORY,
-        _with_zone("millis BIGINT, pattern STRING", "STRING", _of_millis(_format)),
+        _with_zone("millis BIGINT, pattern STRING", "STRING", _of_millis(_format), _is_known),
         fallible=_NOT_FORMATTED,
         example=("TIMESTAMPTOSTRING(0, 'yyyy-MM-dd HH:mm:ss')", "'1970-01-01 00:00:00'"),
     ),

@@ -6,7 +6,15 @@ from decimal import Decimal
 from typing import Any
 
 from streamsql import types
-from streamsql.functions.base import Call, ScalarFunction, SparkColumn, each, overload, scalar
+from streamsql.functions.base import (
+    Call,
+    ScalarFunction,
+    SparkColumn,
+    always,
+    each,
+    overload,
+    scalar,
+)
 from streamsql.types import SQLType
 
 _CATEGORY = "numeric"
@@ -147,8 +155,8 @@ NUMERICS = (
         "CEIL",
         "The least whole number that is not below the value.",
         _CATEGORY,
-        each("value {} -> {}", "INT BIGINT", lambda F, value: value),
-        overload("value DOUBLE -> DOUBLE", _whole("ceil")),
+        each("value {} -> {}", "INT BIGINT", lambda F, value: value, safe=always),
+        overload("value DOUBLE -> DOUBLE", _whole("ceil"), safe=always),
         overload("value DECIMAL -> DECIMAL", _whole_decimal("ceil"), with_call=True),
         fallible="the result does not fit the type",
         example=("CEIL(2.1e0)", "3.0"),
@@ -157,8 +165,8 @@ NUMERICS = (
         "FLOOR",
         "The greatest whole number that is not above the value.",
         _CATEGORY,
-        each("value {} -> {}", "INT BIGINT", lambda F, value: value),
-        overload("value DOUBLE -> DOUBLE", _whole("floor")),
+        each("value {} -> {}", "INT BIGINT", lambda F, value: value, safe=always),
+        overload("value DOUBLE -> DOUBLE", _whole("floor"), safe=always),
         overload("value DECIMAL -> DECIMAL", _whole_decimal("floor"), with_call=True),
         fallible="the result does not fit the type",
         example=("FLOOR(2.9e0)", "2.0"),
@@ -167,9 +175,14 @@ NUMERICS = (
         "ROUND",
         "The nearest number with so many digits after the point, from half way the greater one.",
         _CATEGORY,
-        each("value {} -> BIGINT", "INT BIGINT", _as_bigint),
-        overload("value DOUBLE -> BIGINT", lambda F, value: F.floor(value + 0.5)),
-        overload("value DOUBLE, const places INT -> DOUBLE", _round_double, with_call=True),
+        each("value {} -> BIGINT", "INT BIGINT", _as_bigint, safe=always),
+        overload("value DOUBLE -> BIGINT", lambda F, value: F.floor(value + 0.5), safe=always),
+        overload(
+            "value DOUBLE, const places INT -> DOUBLE",
+            _round_double,
+            with_call=True,
+            safe=always,
+        ),
         overload(
             "value DECIMAL -> DECIMAL", _round_decimal, returns=_integral_decimal, with_call=True
         ),

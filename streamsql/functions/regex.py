@@ -21,6 +21,10 @@ def _pattern(F: Any, call: Call, index: int, pattern: SparkColumn) -> SparkColum
     return F.try_reflect(F.lit("java.util.regex.Pattern"), F.lit("compile"), pattern)
 
 
+def _is_literal(call: Call) -> bool:
+    return isinstance(call.constants[1], str)
+
+
 def _replace(
     F: Any, call: Call, text: SparkColumn, pattern: SparkColumn, new: SparkColumn
 ) -> SparkColumn:
@@ -72,7 +76,10 @@ REGEXES = (
         "The text with each match of a pattern replaced; `$1` is the match's first group.",
         _CATEGORY,
         overload(
-            "text STRING, pattern STRING, replacement STRING -> STRING", _replace, with_call=True
+            "text STRING, pattern STRING, replacement STRING -> STRING",
+            _replace,
+            with_call=True,
+            safe=_is_literal,
         ),
         fallible="invalid pattern",
         example=("REGEXP_REPLACE('a1b22', '[0-9]+', '#')", "'a#b#'"),
@@ -81,7 +88,12 @@ REGEXES = (
         "REGEXP_SPLIT_TO_ARRAY",
         "The parts between matches of a pattern, empty ones included.",
         _CATEGORY,
-        overload("text STRING, pattern STRING -> ARRAY<STRING>", _split, with_call=True),
+        overload(
+            "text STRING, pattern STRING -> ARRAY<STRING>",
+            _split,
+            with_call=True,
+            safe=_is_literal,
+        ),
         fallible="invalid pattern",
         example=("REGEXP_SPLIT_TO_ARRAY('a1b2', '[0-9]')", "['a', 'b', '']"),
     ),

@@ -27,9 +27,12 @@ def scalar(node: exp.Anonymous, lowering: Lowering) -> Column:
     """The call of a scalar or table function."""
     function, overload = _declaration(node)
     arguments = [_argument(a, lowering) for a in node.expressions]
-    facts = (_facts(node, lowering),) if overload.with_call else ()
-    result: Column = overload.impl(F, *facts, *arguments)
+    facts = _facts(node, lowering)
+    given = (facts, *arguments) if overload.with_call else arguments
+    result: Column = overload.impl(F, *given)
     if not isinstance(function, ScalarFunction) or function.fallible is None:
+        return result
+    if overload.safe is not None and overload.safe(facts):
         return result
     inputs = [
         (column, argument)

@@ -24,7 +24,7 @@ from streamsql.executor.spark.lowering import Lowering, Rule, literal
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.infer_scope import text_of
-from streamsql.types import type_of
+from streamsql.types import SQLType, array, type_of
 
 
 class ErrorGuard(Protocol):
@@ -66,13 +66,16 @@ def aggregate(call: Expression, context: ColumnContext, order: Column) -> Column
 
 def table_function(call: Expression, context: ColumnContext) -> Column:
     """An array, whose elements are the rows that the call of a table function gives."""
-    return column(call, context)
+    lowering = Lowering(RULES, context.columns, context.guard)
+    return _guarded(lowering.lower(call), call, lowering, array(type_of(call)))
 
 
-def _guarded(value: Column, expression: Expression, lowering: Lowering) -> Column:
+def _guarded(
+    value: Column, expression: Expression, lowering: Lowering, kind: SQLType | None = None
+) -> Column:
     if lowering.guard is None or not lowering.can_fail:
         return value
-    data_type = spark_type(type_of(expression))
+    data_type = spark_type(kind or type_of(expression))
     return lowering.guard.finish(value, data_type, text_of(expression))
 
 

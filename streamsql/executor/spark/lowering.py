@@ -49,8 +49,10 @@ def number(text: str, kind: SQLType) -> Column:
     """A number as a Spark literal of a numeric type."""
     if types.is_decimal(kind):
         return F.lit(Decimal(text)).cast(spark_type(kind))
-    value = float(text) if kind == types.DOUBLE else int(text)
-    return F.lit(value).cast(spark_type(kind))
+    if kind == types.DOUBLE:
+        return F.lit(float(text))
+    value = F.lit(int(text))
+    return value if kind == types.INT else value.cast(spark_type(kind))
 
 
 def constant(value: object, kind: SQLType) -> Column:
