@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -90,6 +91,7 @@ class EmbeddedBroker:
         self._progress = progress
         self._process: subprocess.Popen[bytes] | None = None
         self._bootstrap: str | None = None
+        self._aborted = threading.Event()
 
     @property
     def bootstrap(self) -> str:
@@ -109,9 +111,17 @@ class EmbeddedBroker:
             return self._bootstrap
         self._close_process()
         self._bootstrap, self._process = _find_or_spawn(
-            self._data, attached=True, timeout=timeout, progress=self._progress
+            self._data,
+            attached=True,
+            timeout=timeout,
+            progress=self._progress,
+            wanted=lambda: not self._aborted.is_set(),
         )
         return self._bootstrap
+
+    def abort(self) -> None:
+        """Give up a start that is under way in another thread: it fails at once, for good."""
+        self._aborted.set()
 
     def alive(self) -> bool:
         """Whether the broker's process runs; says nothing about whether it answers."""
@@ -188,9 +198,17 @@ def broker_status(data: DataDir) -> BrokerStatus:
 
 
 def _find_or_spawn(
-    data: DataDir, *, attached: bool, timeout: float, progress: Progress | None
+    data: DataDir,
+    *,
+    attached: bool,
+    timeout: float,
+    progress: Progress | None,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> tuple[str, subprocess.Popen[bytes] | None]:
-    """The broker's address, and its process where it was started here."""
+    """The broker's address, and its process where it was started here.
+
+    A broker that is no longer `wanted` while it starts is killed: ExternalError.
+    """
     data.create()
     jars = [ensure_runtime_jar(progress), *ensure_jars("kafka", progress)]
     deadline = time.monotonic() + timeout
@@ -205,7 +223,7 @@ def _find_or_spawn(
         started = _spawn(data, ports, jars, attached=attached)
         _Record(ports, started.pid, attached, os.getpid()).write(data.broker_record)
         try:
-            _await_answer(ports, deadline, lambda: started.poll() is None, data)
+            _await_answer(ports, deadline, lambda: started.poll() is None and wanted(), data)
         except BaseException:
             started.kill()
             started.wait()

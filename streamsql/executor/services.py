@@ -108,6 +108,10 @@ class Services:
     def close(self) -> None:
         """Stop Spark, then the embedded broker, also those that are only just coming up."""
         self._closing.set()
+        if self._runtime is not None and not self.spark.ready:
+            self._runtime.abort()
+        if self._broker is not None and not self.kafka.ready:
+            self._broker.abort()
         self.spark.settle(CLOSE_SECONDS)
         if self._runtime is not None:
             self._runtime.stop()

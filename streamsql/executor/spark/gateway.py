@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,9 +82,15 @@ class JvmCommand:
 
 
 def start_jvm(
-    command: JvmCommand, log_file: Path, environment: Mapping[str, str]
-) -> tuple[subprocess.Popen[bytes], JavaGateway]:
-    """A running JVM and the gateway to it; ExternalError with the end of its output if it fails."""
+    command: JvmCommand,
+    log_file: Path,
+    environment: Mapping[str, str],
+    launched: Callable[[subprocess.Popen[bytes]], None],
+) -> JavaGateway:
+    """The gateway to a new JVM; ExternalError with the end of its output if it fails.
+
+    `launched` is told of the process before the wait for it begins.
+    """
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="streamsql-") as folder, log_file.open("wb") as log:
         info = Path(folder) / "connection"
@@ -96,9 +102,10 @@ def start_jvm(
             env={**environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(info)},
             start_new_session=True,
         )
+        launched(process)
         _await_file(process, info, log_file)
         port, secret = _read_connection(info)
-    return process, _connect(port, secret)
+    return _connect(port, secret)
 
 
 def _await_file(process: subprocess.Popen[bytes], info: Path, log_file: Path) -> None:

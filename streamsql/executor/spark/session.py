@@ -115,6 +115,7 @@ class SparkRuntime:
         self._lock = threading.RLock()
         self._session: SparkSession | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._aborted = False
         self._scratch: Path | None = None
 
     @property
@@ -148,6 +149,18 @@ class SparkRuntime:
                 ) from error
             return self._session
 
+    def abort(self) -> None:
+        """Give up a start that is under way in another thread: it fails at once, for good."""
+        self._aborted = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def _launched(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        if self._aborted:
+            process.kill()
+
     def stop(self) -> None:
         """Stop all queries, the session and the JVM; does nothing if nothing runs."""
         with self._lock:
@@ -168,7 +181,8 @@ class SparkRuntime:
         options = [*self._jvm_options(), *self._archive_options(java, class_path)]
         command = JvmCommand(java, options, class_path)
         output = self.log_file.with_name("spark-jvm.log")
-        self._process, gateway = start_jvm(command, output, jvm_environment(self._scratch))
+        environment = jvm_environment(self._scratch)
+        gateway = start_jvm(command, output, environment, self._launched)
         SparkContext._ensure_initialized(gateway=gateway)
         _silence()
         conf = SparkConf().setMaster(self._master)
