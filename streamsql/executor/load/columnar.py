@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 from typing import Any
 
 from streamsql.errors import ConfigError, did_you_mean
@@ -24,21 +23,8 @@ NULLS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
 PARQUET_ROWS = 20_000
 
 
-def arrow() -> ModuleType:
-    """pyarrow; ConfigError where it is not installed."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ConfigError(
-            "reading CSV and Parquet needs pyarrow", hint="pip install 'streamsql[load]'"
-        ) from error
-    module: ModuleType = pyarrow
-    return module
-
-
 def csv_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:
     """The records of a CSV input with a header line."""
-    arrow()
     encoder = _Encoder(spec, columns)
     names: list[str] = []
     line = 1
@@ -66,7 +52,7 @@ def _header(line: bytes, spec: LoadSpec) -> list[str]:
 
 
 def _parse_csv(block: bytes, names: Sequence[str], spec: LoadSpec, line: int) -> Any:
-    pa = arrow()
+    import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     rejected: list[str] = []
@@ -97,7 +83,7 @@ def _parse_csv(block: bytes, names: Sequence[str], spec: LoadSpec, line: int) ->
 
 def parquet_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:
     """The records of a Parquet file."""
-    pa = arrow()
+    import pyarrow as pa
     from pyarrow import parquet
 
     if spec.source == STDIN:
@@ -183,7 +169,7 @@ class _Encoder:
 
 def _fast_times(cells: Cells, pattern: str | None) -> list[int | None] | None:
     """All times at once where Arrow understands them all; else None."""
-    pa = arrow()
+    import pyarrow as pa
     from pyarrow import compute as pc
 
     column = cells.column
