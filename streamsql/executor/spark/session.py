@@ -48,6 +48,9 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # One cache and one limit (MB) for all state stores: each one's own would add up.
+    "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
+    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "500",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
     # Watermarks and counts must not depend on how often an idle query is looked at.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
@@ -70,7 +73,7 @@ _JVM_OPTIONS = (
     "-Dfile.encoding=UTF-8",
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:+UseG1GC",
-    "-XX:MaxGCPauseMillis=20",
+    "-XX:MaxGCPauseMillis=50",
     "-XX:-UsePerfData",
 )
 
