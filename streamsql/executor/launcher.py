@@ -10,6 +10,7 @@ import json
 import re
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.errors import StreamSQLError
@@ -174,7 +175,12 @@ class SparkLauncher:
         if self._budget is not None:
             self._budget.release(query_id)
         runtime = self._services.spark.peek()
-        if runtime is not None and runtime.is_running:
+        if runtime is None or not runtime.is_running:
+            return
+        from py4j.protocol import Py4JError
+
+        # A JVM that has died just now has forgotten the query already.
+        with suppress(Py4JError, OSError):
             cast(Any, runtime.session)._jvm.io.streamsql.Positions.forget(query_id)
 
     def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
