@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 from sqlglot import exp
@@ -48,7 +48,7 @@ def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataF
     rows = rows.where(~quoted(NULL_COLUMN))
     prepared, calls = _prepare(rows, node, scope)
     prepared = _without_null_keys(prepared, node, scope)
-    grouped = _group(prepared, node, scope)
+    grouped = _group(prepared, node)
     named = {name: quoted(name) for name in prepared.columns}
     context = ColumnContext(columns=named, jvm=scope.jvm)
     results = [
@@ -107,7 +107,7 @@ def _without_null_keys(rows: DataFrame, node: Aggregate, scope: Scope) -> DataFr
     return rows.where(F.when(anything_null, ~excluded).otherwise(F.lit(True)))
 
 
-def _group(rows: DataFrame, node: Aggregate, scope: Scope):  # type: ignore[no-untyped-def]
+def _group(rows: DataFrame, node: Aggregate) -> GroupedData:
     keys = [quoted(f"$key{i}").alias(item.name) for i, item in enumerate(node.keys)]
     if node.window is None:
         return rows.groupBy(*keys)

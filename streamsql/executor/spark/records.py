@@ -6,7 +6,7 @@ from pyspark.sql.types import StructType
 
 from streamsql.executor.spark.context import record_type
 from streamsql.executor.spark.jvm import SideFormat
-from streamsql.schema import FormatSpec, KeyWindow, Schema, Topic, WindowType
+from streamsql.schema import Column, FormatSpec, KeyWindow, Schema, Topic, WindowType
 
 
 def key_side(topic: Topic, schema: Schema) -> SideFormat:
@@ -23,8 +23,8 @@ def value_side(topic: Topic, schema: Schema) -> SideFormat:
     return _side(topic.value_format, schema.value, dict(topic.value_format.properties))
 
 
-def _side(spec: FormatSpec, columns: tuple[object, ...], properties: dict[str, str]) -> SideFormat:
-    return SideFormat(spec.name, record_type(columns), properties)  # type: ignore[arg-type]
+def _side(spec: FormatSpec, columns: tuple[Column, ...], properties: dict[str, str]) -> SideFormat:
+    return SideFormat(spec.name, record_type(columns), properties)
 
 
 def window_properties(window: KeyWindow | None) -> dict[str, str]:

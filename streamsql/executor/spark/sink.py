@@ -27,7 +27,7 @@ from streamsql.executor.spark.records import key_side, value_side
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.logical import LogicalPlan, Repartition, Sink
 from streamsql.schema import Column as SchemaColumn
-from streamsql.schema import Schema
+from streamsql.schema import Namespace, Schema
 from streamsql.types import BOOLEAN
 
 
@@ -51,21 +51,17 @@ def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
 
 def lower_push(rows: DataFrame, schema: Schema, topic: str, scope: Scope) -> DataFrame:
     """Rows as JSON with all columns and whether they are tombstones, as push_rows.py reads them."""
-    names = {column.name for column in schema.key}
-    values = [_cast(c, always=c.name in names) for c in schema]
-    flag = SchemaColumn(push_columns(schema)[-1], BOOLEAN)
-    struct = F.struct(
-        *(v.alias(n) for v, n in zip(values, push_columns(schema), strict=False)),
-        quoted(NULL_COLUMN).alias(flag.name),
-    )
-    columns = [
-        *(
-            SchemaColumn(name, column.type)
-            for name, column in zip(push_columns(schema), schema, strict=False)
-        ),
-        flag,
-    ]
-    side = SideFormat("JSON", record_type(columns))
+    *names, tombstone = push_columns(schema)
+    present = ~quoted(NULL_COLUMN)
+    cells = []
+    for name, column in zip(names, schema, strict=True):
+        value = _cast(column)
+        if column.namespace is not Namespace.KEY:
+            value = F.when(present, value)
+        cells.append(value.alias(name))
+    struct = F.struct(*cells, quoted(NULL_COLUMN).alias(tombstone))
+    fields = [SchemaColumn(name, c.type) for name, c in zip(names, schema, strict=True)]
+    side = SideFormat("JSON", record_type([*fields, SchemaColumn(tombstone, BOOLEAN)]))
     return rows.select(
         F.lit(topic).alias("topic"),
         F.lit(None).cast("binary").alias("key"),
@@ -95,12 +91,9 @@ def _struct(columns: Sequence[SchemaColumn]) -> Column:
     return F.struct(*(_cast(column) for column in columns))
 
 
-def _cast(column: SchemaColumn, always: bool = True) -> Column:
+def _cast(column: SchemaColumn) -> Column:
     """The column in the very type that the encoder reads; a no-op where it has that already."""
-    value = quoted(column.name).cast(spark_type(column.type))
-    if not always:
-        value = F.when(~quoted(NULL_COLUMN), value)
-    return value.alias(column.name)
+    return quoted(column.name).cast(spark_type(column.type)).alias(column.name)
 
 
 def _has_repartition(plan: LogicalPlan) -> bool:
