@@ -1,1 +1,1 @@
-""""""
+"""Everything that touches the world: Kafka, Spark, the data folder."""
