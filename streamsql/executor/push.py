@@ -28,6 +28,8 @@ from streamsql.planner.logical import Filter, Limit, LogicalPlan, QueryPlan
 from streamsql.results import Field, Row, RowStream
 from streamsql.schema import Kind
 
+_ONE_DAY_MS = 24 * 60 * 60 * 1000
+
 LIMIT_REACHED = "Limit Reached"
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 2.0
@@ -65,8 +67,7 @@ class PushQueries:
         self._services.spark.get()
         # A topic of the same name may be left from a crash: it must be gone before ours is made.
         self._tidied.wait(TIDY_SECONDS)
-        # Rows have their event times, which may be years ago: Kafka must not expire them unread.
-        client.create_topic(topic, 1, -1, {"retention.ms": "-1"}, exists_ok=True)
+        client.create_topic(topic, 1, -1, {"retention.ms": str(_ONE_DAY_MS)}, exists_ok=True)
         query = PushQuery(query_id, sql, plan, topic, client, self._ended)
         with self._lock:
             self._running[query_id] = query
