@@ -27,9 +27,13 @@ assert runtime.start() is spark
 rate = spark.readStream.format("rate").load()
 rate.writeStream.format("noop").option("checkpointLocation", sys.argv[1] + "/c").start()
 options = spark._jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptions()
-print(options, flush=True)
+greeting = options
 while True:
     try:
+        if greeting:
+            # Within `try`: the test may interrupt as soon as it has read this.
+            text, greeting = greeting, None
+            print(text, flush=True)
         line = sys.stdin.readline().strip()
         if line == "stop":
             runtime.stop()
