@@ -107,11 +107,6 @@ def type_of(expression: exp.Expr) -> SQLType:
 # -- looking into a type -------------------------------------------------------------------------
 
 
-def is_a(t: SQLType, *others: SQLType) -> bool:
-    """Whether `t` has the same constructor (DECIMAL, ARRAY ... whatever is inside) as one other."""
-    return any(t.this == other.this for other in others)
-
-
 def is_decimal(t: SQLType) -> bool:
     return bool(t.this == _T.DECIMAL)
 

@@ -10,6 +10,9 @@ PROCESSING_LOG_TOPIC = "streamsql_processing_log"
 """Where all queries report records they cannot process."""
 PUSH_TOPIC_PREFIX = "_streamsql_push_"
 """Topics that hold the rows of running push queries."""
+DEFAULT_MASTER = "local[64]"
+"""Threads, not cores: a real-time query holds one per source partition and per shuffle partition
+while it runs."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class EngineConfig:
     data_dir: Path | None = None
     bootstrap_servers: str | None = None
     master: str | None = None
-    """Spark's master, `local[64]` if None."""
+    """Spark's master, DEFAULT_MASTER if None."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """Of SET, which the engine's session starts with."""
     debug: bool = False

@@ -17,7 +17,7 @@ from streamsql.errors import StreamSQLError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.datadir import DataDir
-from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC
+from streamsql.executor.engine_config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC
 from streamsql.executor.persistent_query import Definition
 from streamsql.executor.run import Run, SparkRun
 from streamsql.executor.services import Services
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from streamsql.executor.spark.start import SlotBudget
 
 SLOTS = 64
-"""Of the default master, and assumed of one that does not say."""
+"""Assumed of a master that does not say."""
 DYING_SECONDS = 0.5
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
@@ -51,7 +51,7 @@ class SparkLauncher:
     def __init__(self, services: Services, data: DataDir, master: str | None = None) -> None:
         self._services = services
         self._data = data
-        threads = re.fullmatch(r"local\[(\d+)\]", master or "")
+        threads = re.fullmatch(r"local\[(\d+)\]", master or DEFAULT_MASTER)
         self._all_slots = int(threads.group(1)) if threads else SLOTS
         self._lock = threading.Lock()
         self._budget: SlotBudget | None = None

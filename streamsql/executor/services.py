@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamsql.errors import ExternalError
 from streamsql.executor.datadir import DataDir
-from streamsql.executor.engine_config import EngineConfig
+from streamsql.executor.engine_config import DEFAULT_MASTER, EngineConfig
 from streamsql.executor.startup import Report, Service, StartupStep
 
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ class Services:
         report("starting Spark", None)
         from streamsql.executor.spark.session import SparkRuntime
 
-        if self._config.master is None:
-            self._runtime = SparkRuntime(self._data.root)
-        else:
-            self._runtime = SparkRuntime(self._data.root, master=self._config.master)
+        self._runtime = SparkRuntime(self._data.root, master=self._config.master or DEFAULT_MASTER)
         self._runtime.start()
         report("", None)
         return self._runtime

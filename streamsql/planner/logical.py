@@ -10,7 +10,7 @@ value is null (a tombstone of a table) and, where one record causes one row, the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
 
@@ -46,7 +46,9 @@ class LogicalPlan:
 
     @property
     def inputs(self) -> tuple[LogicalPlan, ...]:
-        raise NotImplementedError
+        """The operators it reads: those of its fields that are plans."""
+        values = (getattr(self, f.name) for f in fields(self))
+        return tuple(value for value in values if isinstance(value, LogicalPlan))
 
     @property
     def kind(self) -> Kind:
@@ -68,10 +70,6 @@ class Scan(LogicalPlan):
         return Schema((*self.source.schema.columns, *PSEUDO_COLUMNS, *bounds))
 
     @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return ()
-
-    @property
     def kind(self) -> Kind:
         return self.source.kind
 
@@ -88,10 +86,6 @@ class Filter(LogicalPlan):
     def schema(self) -> Schema:
         return self.input.schema
 
-    @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return (self.input,)
-
 
 @dataclass(frozen=True)
 class Project(LogicalPlan):
@@ -104,10 +98,6 @@ class Project(LogicalPlan):
     @cached_property
     def schema(self) -> Schema:
         return Schema((*_columns(self.key, Namespace.KEY), *_columns(self.value, Namespace.VALUE)))
-
-    @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return (self.input,)
 
 
 @dataclass(frozen=True)
@@ -123,10 +113,6 @@ class FlatMap(LogicalPlan):
     @cached_property
     def schema(self) -> Schema:
         return Schema((*self.input.schema.columns, *_columns(self.functions, Namespace.VALUE)))
-
-    @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return (self.input,)
 
 
 @dataclass(frozen=True)
@@ -149,10 +135,6 @@ class Repartition(LogicalPlan):
                 *(Column(c.name, c.type, Namespace.VALUE) for c in rest),
             )
         )
-
-    @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return (self.input,)
 
 
 @dataclass(frozen=True)
@@ -181,10 +163,6 @@ class Aggregate(LogicalPlan):
         )
 
     @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return (self.input,)
-
-    @property
     def kind(self) -> Kind:
         return Kind.TABLE
 
@@ -200,10 +178,6 @@ class Limit(LogicalPlan):
     def schema(self) -> Schema:
         return self.input.schema
 
-    @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return (self.input,)
-
 
 @dataclass(frozen=True)
 class Sink(LogicalPlan):
@@ -216,10 +190,6 @@ class Sink(LogicalPlan):
     @property
     def schema(self) -> Schema:
         return self.target.schema
-
-    @property
-    def inputs(self) -> tuple[LogicalPlan, ...]:
-        return (self.input,)
 
 
 class Mode(Enum):

@@ -112,13 +112,10 @@ def _group(rows: DataFrame, node: Aggregate) -> GroupedData:
     if node.window is None:
         return rows.groupBy(*keys)
     event = F.timestamp_millis(quoted(TIME_COLUMN))
-    timed = rows.withColumn(_EVENT, event).withWatermark(f"`{_EVENT}`", _grace(node.window))
+    grace = node.window.grace
+    assert grace is not None, "the planner fills in the default"
+    timed = rows.withColumn(_EVENT, event).withWatermark(f"`{_EVENT}`", f"{grace.ms} milliseconds")
     return timed.groupBy(*keys, _window(node.window).alias(_WINDOW))
-
-
-def _grace(window: Window) -> str:
-    grace = window.grace.ms if window.grace else max(86_400_000 - window.size.ms, 0)
-    return f"{grace} milliseconds"
 
 
 def _window(window: Window) -> Column:

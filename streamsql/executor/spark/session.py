@@ -17,6 +17,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.engine_config import DEFAULT_MASTER
 from streamsql.executor.ivy import pyspark_jars_dir
 from streamsql.executor.jars import Progress, ensure_jars
 from streamsql.executor.java import Java, find_java
@@ -24,8 +25,6 @@ from streamsql.executor.jvm_build import ensure_runtime_jar
 from streamsql.executor.spark.class_archive import archive_path
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
 
-DEFAULT_MASTER = "local[64]"
-"""A real-time query holds a slot per source partition and per shuffle partition while it runs."""
 DEFAULT_HEAP = "2g"
 STOP_SECONDS = 10.0
 """How long the JVM may take to end before it is killed."""
