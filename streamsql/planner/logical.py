@@ -10,14 +10,15 @@ value is null (a tombstone of a table) and, where one record causes one row, the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cached_property
 
 from streamsql.catalog import Source
-from streamsql.nodes import Emit, Expression, Window
+from streamsql.nodes import Emit, Expression, JoinType, Window
 from streamsql.schema import (
     PSEUDO_COLUMNS,
+    ROWTIME,
     WINDOW_BOUNDS,
     Column,
     Kind,
@@ -137,6 +138,79 @@ class Repartition(LogicalPlan):
         )
 
 
+class JoinKind(Enum):
+    """What is joined: decides which rows meet and what the result is keyed by."""
+
+    STREAM_STREAM = "stream-stream"
+    STREAM_TABLE = "stream-table"
+    TABLE_TABLE = "table-table"
+    FOREIGN_KEY = "foreign-key"
+
+
+@dataclass(frozen=True)
+class JoinWindow:
+    """WITHIN: right rows from `before_ms` before to `after_ms` after the left row's time meet it.
+
+    `grace_ms` None: no GRACE PERIOD is written; rows may be a day late, and a row that has met none
+    is emitted at once. Else such a row is held until its window has passed.
+    """
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Qualify(LogicalPlan):
+    """A side of a join: every column under its source's alias, `ALIAS.COLUMN`.
+
+    So are the pseudo columns and window bounds; the names can clash with no other side's.
+    """
+
+    input: LogicalPlan
+    alias: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema(tuple(replace(c, name=f"{self.alias}.{c.name}") for c in self.input.schema))
+
+
+@dataclass(frozen=True)
+class Join(LogicalPlan):
+    """Rows of two inputs that agree: left_on, over the left's columns, equals right_on, over the
+    right's, which has the same type. Both sides' columns are value columns of the result.
+
+    `key` names the result's key column, which holds the value that both sides agree on. The result
+    of a FOREIGN_KEY join has the left side's key instead (`key` is then empty).
+    """
+
+    left: LogicalPlan
+    right: LogicalPlan
+    join_kind: JoinKind
+    type: JoinType
+    left_on: Expression
+    right_on: Expression
+    key: str = ""
+    window: JoinWindow | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The key, the columns of both sides, the row's time (the later one of both)."""
+        columns = (*self.left.schema, *self.right.schema)
+        if self.join_kind is JoinKind.FOREIGN_KEY:
+            keys = self.left.schema.key
+            rest = [c for c in columns if c not in keys]
+        else:
+            keys = (Column(self.key, type_of(self.left_on), Namespace.KEY),)
+            rest = list(columns)
+        values = (Column(c.name, c.type, Namespace.VALUE) for c in rest if c != ROWTIME)
+        return Schema((*keys, *values, ROWTIME))
+
+    @property
+    def kind(self) -> Kind:
+        return self.left.kind
+
+
 @dataclass(frozen=True)
 class Aggregate(LogicalPlan):
     """GROUP BY, windowed or not: the keys, then a column per aggregate call.
@@ -157,7 +231,7 @@ class Aggregate(LogicalPlan):
             (
                 *_columns(self.keys, Namespace.KEY),
                 *_columns(self.aggregates, Namespace.VALUE),
-                PSEUDO_COLUMNS[0],
+                ROWTIME,
                 *bounds,
             )
         )
