@@ -98,7 +98,7 @@ def magic_timestamp(text: Expression, other: Expression) -> Expression:
         isinstance(text, exp.Literal)
         and text.is_string
         and isinstance(other, exp.Column)
-        and other.name in _TIME_COLUMNS
+        and bare_name(other) in _TIME_COLUMNS
         and type_of(other) == types.BIGINT
     ):
         return text

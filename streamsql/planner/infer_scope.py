@@ -15,6 +15,7 @@ from streamsql import types
 from streamsql.errors import BindError, Span, did_you_mean
 from streamsql.nodes import Expression
 from streamsql.parser.generate_expression import expression_sql
+from streamsql.planner.qualified import as_written
 from streamsql.types import SQLType, type_of
 
 Columns = Mapping[str, SQLType] | Callable[[exp.Column], SQLType]
@@ -99,7 +100,7 @@ def describe(node: Expression) -> str:
 
 def text_of(node: Expression) -> str:
     """The expression as SQL, in ksqlDB's style of messages: `(A + 1)`, `true`."""
-    text = expression_sql(node.transform(_lower_case))
+    text = expression_sql(as_written(node).transform(_lower_case))
     return f"({text})" if isinstance(node, _ARITHMETIC) else text
 
 

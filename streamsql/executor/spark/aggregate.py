@@ -17,6 +17,8 @@ from streamsql.executor.spark.context import (
     HEADERS_COLUMN,
     HEADERS_TYPE,
     NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
     START_COLUMN,
     TIME_COLUMN,
     Scope,
@@ -79,7 +81,7 @@ def _prepare(rows: DataFrame, node: Aggregate, scope: Scope) -> tuple[DataFrame,
             needed[name] = quoted(name) if is_reference(argument) else column(argument, context)
             argument.replace(_reference(name, argument))
         calls.append(call)
-    order = F.struct(quoted("ROWOFFSET"), quoted("ROWPARTITION"))
+    order = F.struct(quoted(OFFSET_COLUMN), quoted(PARTITION_COLUMN))
     columns = [value.alias(name) for name, value in needed.items()]
     return rows.select(*columns, quoted(TIME_COLUMN), order.alias(_ORDER)), calls
 
@@ -138,6 +140,9 @@ def _result(totals: DataFrame, node: Aggregate) -> DataFrame:
         F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN),
         start.alias(START_COLUMN),
         end.alias(END_COLUMN),
+        # A batch makes one row of a group: there is no order to keep.
+        F.lit(0).alias(PARTITION_COLUMN),
+        F.lit(0).cast("bigint").alias(OFFSET_COLUMN),
     )
 
 

@@ -42,7 +42,20 @@ START_COLUMN = "$start"
 END_COLUMN = "$end"
 """The bounds of the window that is part of the row's key, BIGINT ms; null where there is none."""
 
-SYSTEM_COLUMNS = (TIME_COLUMN, NULL_COLUMN, HEADERS_COLUMN, START_COLUMN, END_COLUMN)
+PARTITION_COLUMN = "$partition"
+OFFSET_COLUMN = "$offset"
+"""The row's place among those of its input, INT and BIGINT: of one partition, the order of the
+offsets is that of the rows."""
+
+SYSTEM_COLUMNS = (
+    TIME_COLUMN,
+    NULL_COLUMN,
+    HEADERS_COLUMN,
+    START_COLUMN,
+    END_COLUMN,
+    PARTITION_COLUMN,
+    OFFSET_COLUMN,
+)
 
 HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 

@@ -133,6 +133,20 @@ class Jvm:
         java = self._io.BoundedAggregate.of(_java(value), kind, limit, ignore_nulls)
         return _column(java)
 
+    def pack(self, struct: Column, schema: StructType) -> Column:
+        """The struct, of that very type, as BINARY; equal structs have equal bytes."""
+        return _column(self._io.Expressions.pack(_java(struct), schema.json()))
+
+    def unpack(self, packed: Column, schema: StructType) -> Column:
+        """What `pack` has packed; null for null."""
+        return _column(self._io.Expressions.unpack(_java(packed), schema.json()))
+
+    def keyed(self, rows: DataFrame, operator: str, *arguments: Any) -> DataFrame:
+        """A state operator of io.streamsql (a KeyedOperator, by the name of its class) over rows
+        of key, side, time, partition, offset and row: see KeyedOperator.over."""
+        java = getattr(self._io, operator)(*arguments)
+        return _frame(java.over(cast(Any, rows)._jdf), rows.sparkSession)
+
     def kafka_writer(
         self, rows: DataFrame, producer_settings: Mapping[str, str], log: ProcessingLog | None
     ) -> DataStreamWriter:
@@ -177,3 +191,9 @@ def _column(java: Any) -> Column:
     from pyspark.sql.classic.column import Column as ClassicColumn
 
     return ClassicColumn(java)
+
+
+def _frame(java: Any, spark: SparkSession) -> DataFrame:
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+    return ClassicDataFrame(java, spark)

@@ -10,6 +10,8 @@ from streamsql.executor.spark.context import (
     END_COLUMN,
     HEADERS_COLUMN,
     NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
     START_COLUMN,
     TIME_COLUMN,
     Scope,
@@ -55,7 +57,13 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     )
     if source.timestamp is not None:
         rows = _with_event_time(rows, node, scope)
-    return rows.withColumn("ROWTIME", quoted(TIME_COLUMN))
+    return rows.withColumns(
+        {
+            "ROWTIME": quoted(TIME_COLUMN),
+            PARTITION_COLUMN: F.col("ROWPARTITION"),
+            OFFSET_COLUMN: F.col("ROWOFFSET"),
+        }
+    )
 
 
 def _records(topic: str, scope: Scope) -> DataFrame:

@@ -6,8 +6,8 @@ Constants are computed here; expressions that only Spark can compute are compute
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from streamsql.errors import InternalError, UserError
 from streamsql.executor.encode import encode_key, encode_value
@@ -18,27 +18,39 @@ from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.planner.planned import InsertValuesPlan
 from streamsql.results import Result
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
     """Returns when Kafka has acknowledged the record; there is nothing to show."""
     planned = context.plan(statement)
     assert isinstance(planned, InsertValuesPlan)
-    try:
-        record = _record(planned, context)
-    except UserError as error:
-        error.message = f"Failed to insert values into '{planned.source.name}'. {error.message}"
-        raise
-    context.state.services.kafka.get().produce(planned.source.topic.name, [record])
+    services = context.state.services
+    record = record_of(planned, lambda: services.spark.get().session)
+    services.kafka.get().produce(planned.source.topic.name, [record])
     return []
 
 
-def _record(planned: InsertValuesPlan, context: Context) -> NewRecord:
+def record_of(planned: InsertValuesPlan, spark: Callable[[], SparkSession]) -> NewRecord:
+    """The record to write; `spark` is asked for only where an expression needs it.
+
+    UserError where a value cannot be computed.
+    """
+    try:
+        return _record(planned, spark)
+    except UserError as error:
+        error.message = f"Failed to insert values into '{planned.source.name}'. {error.message}"
+        raise
+
+
+def _record(planned: InsertValuesPlan, spark: Callable[[], SparkSession]) -> NewRecord:
     expressions = [*planned.expressions, *([planned.rowtime] if planned.rowtime else [])]
     values = [evaluate_constant(e) for e in expressions]
     if any(value is NOT_CONSTANT for value in values):
         from streamsql.executor.spark.constants import evaluate_record
 
-        key, value, rowtime = evaluate_record(context.state.services.spark.get().session, planned)
+        key, value, rowtime = evaluate_record(spark(), planned)
     else:
         cells = dict(zip(planned.columns, values, strict=False))
         key, value = _encoded(planned, cells)

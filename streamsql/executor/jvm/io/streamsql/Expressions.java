@@ -10,6 +10,7 @@ import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -37,6 +38,18 @@ public final class Expressions {
   public static Column reportNull(Column message, String type, ProcessingLog log, String step) {
     FailureReporter reporter = new FailureReporter(log, step);
     return call(reporter, "report", DataType.fromJson(type), List.of(message), false);
+  }
+
+  /** The bytes of a struct of the type (Spark's JSON), for {@link #unpack}. */
+  public static Column pack(Column struct, String type) {
+    StructType schema = (StructType) DataType.fromJson(type);
+    return call(new PackedRows(schema), "pack", DataTypes.BinaryType, List.of(struct), true);
+  }
+
+  /** The struct of the type that {@link #pack} has made these bytes of. */
+  public static Column unpack(Column bytes, String type) {
+    StructType schema = (StructType) DataType.fromJson(type);
+    return call(new PackedRows(schema), "unpack", schema, List.of(bytes), true);
   }
 
   static Column call(

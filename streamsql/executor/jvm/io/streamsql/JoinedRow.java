@@ -1,0 +1,74 @@
+package io.streamsql;
+
+import java.io.Serializable;
+
+/** A result of a join: the packed rows of both sides, null where there is none. */
+public final class JoinedRow implements Serializable {
+  private static final long serialVersionUID = 1L;
+  private byte[] key;
+  private long time;
+  private int partition;
+  private long offset;
+  private byte[] left;
+  private byte[] right;
+
+  /** For Spark. */
+  public JoinedRow() {}
+
+  JoinedRow(byte[] key, long time, byte[] left, byte[] right) {
+    this.key = key;
+    this.time = time;
+    this.partition = KeyedOperator.task();
+    this.offset = KeyedOperator.place();
+    this.left = left;
+    this.right = right;
+  }
+
+  public byte[] getKey() {
+    return key;
+  }
+
+  public void setKey(byte[] key) {
+    this.key = key;
+  }
+
+  public long getTime() {
+    return time;
+  }
+
+  public void setTime(long time) {
+    this.time = time;
+  }
+
+  public int getPartition() {
+    return partition;
+  }
+
+  public void setPartition(int partition) {
+    this.partition = partition;
+  }
+
+  public long getOffset() {
+    return offset;
+  }
+
+  public void setOffset(long offset) {
+    this.offset = offset;
+  }
+
+  public byte[] getLeft() {
+    return left;
+  }
+
+  public void setLeft(byte[] left) {
+    this.left = left;
+  }
+
+  public byte[] getRight() {
+    return right;
+  }
+
+  public void setRight(byte[] right) {
+    this.right = right;
+  }
+}
