@@ -138,26 +138,32 @@ class SparkLauncher:
         return SparkRun(start(spec, trigger)), mode, reason
 
     def push(
-        self, plan: QueryPlan, topic: str, properties: Mapping[str, str], offsets: Offsets | None
+        self,
+        plan: QueryPlan,
+        topic: str,
+        properties: Mapping[str, str],
+        offsets: Offsets | None,
+        *,
+        catch_up: bool = False,
     ) -> Run:
-        """A push query whose rows go to `topic`; it runs live from the start."""
+        """A push query whose rows go to `topic`: live, or a run over what is there now."""
+        mode = Mode.MICRO_BATCH if catch_up else plan.mode.mode
         try:
-            return self._push(plan, topic, properties, offsets)
+            return self._push(plan, topic, mode, self._context(properties, offsets, mode), catch_up)
         except StreamSQLError:
             if not self._spark_has_died():
                 raise
             # The next try starts Spark again.
-            return self._push(plan, topic, properties, offsets)
+            return self._push(plan, topic, mode, self._context(properties, offsets, mode), catch_up)
 
     def _push(
-        self, plan: QueryPlan, topic: str, properties: Mapping[str, str], offsets: Offsets | None
+        self, plan: QueryPlan, topic: str, mode: Mode, context: LoweringContext, catch_up: bool
     ) -> Run:
         from streamsql.executor.spark.lower import lower_push
         from streamsql.executor.spark.start import Trigger, start
 
-        mode = plan.mode.mode
-        spec = lower_push(plan, self._context(properties, offsets, mode), topic)
-        trigger = Trigger.CONTINUOUS_MICRO_BATCH
+        spec = lower_push(plan, context, topic)
+        trigger = Trigger.AVAILABLE_NOW if catch_up else Trigger.CONTINUOUS_MICRO_BATCH
         if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
             trigger = Trigger.REAL_TIME
         return SparkRun(start(spec, trigger))

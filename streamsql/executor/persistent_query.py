@@ -12,7 +12,7 @@ from streamsql.executor.checkpoint import Positions
 from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.run import Run
 from streamsql.executor.statement_log import Offsets
-from streamsql.planner.logical import Mode, QueryPlan
+from streamsql.planner.logical import Mode, QueryPlan, Sink
 
 FIRST_RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 60.0
@@ -38,6 +38,18 @@ class Definition:
     properties: Mapping[str, str] = field(default_factory=dict)
     starting_offsets: Offsets | None = None
     """None: from the beginning."""
+
+    @property
+    def writes(self) -> str | None:
+        """The topic it writes to."""
+        root = self.plan.root
+        return root.target.topic.name if isinstance(root, Sink) else None
+
+    @property
+    def merges(self) -> bool:
+        """Whether the order of records across topics matters: only a micro-batch, which sees all
+        that is there, can take them by time."""
+        return len(self.topics) > 1
 
 
 @dataclass(eq=False)

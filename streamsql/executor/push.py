@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor import checkpoint
@@ -72,7 +73,12 @@ class PushQueries:
         with self._lock:
             self._running[query_id] = query
         try:
-            query.run = self._launcher.push(plan, topic, properties, offsets)
+            start = partial(self._launcher.push, plan, topic, properties, offsets)
+            if len(plan.reads) > 1:
+                # What is there is merged by time first; see Definition.merges.
+                query.run, query.then = start(catch_up=True), start
+            else:
+                query.run = start()
         except BaseException:
             query.finish()
             raise
@@ -152,6 +158,8 @@ class PushQuery:
         self.topic = topic
         self.client = client
         self.run: Run | None = None
+        self.then: Callable[[], Run] | None = None
+        """Starts the run that follows the present one."""
         self.cleaned = threading.Event()
         self._ended = ended
         self._cancelled = threading.Event()
@@ -210,6 +218,9 @@ class PushQuery:
         if self.run.active():
             return False
         failure = self.run.failure()
+        if failure is None and self.then is not None:
+            self.run, self.then = self.then(), None
+            return False
         self._failed = failure.text if failure else "it was stopped"
         return True
 

@@ -3,9 +3,10 @@
 One thread supervises them all; starting and stopping, which takes Spark a second, is done by a few
 workers. How a query is run in Spark is left to the launcher, what it computes to its plan.
 
-A query that is far behind catches up in large micro-batches; one that is near the end runs live. A
-query that fails is started again from its checkpoint, ever later; one that waits for Kafka as soon
-as that is back.
+A query that is far behind catches up in large micro-batches; one that is near the end runs live.
+One that merges topics begins with a catch-up in any case, after the queries that feed it. A query
+that fails is started again from its checkpoint, ever later; one that waits for Kafka as soon as
+that is back.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from streamsql.errors import BindError, ExternalError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.persistent_query import Activity, Definition, PersistentQuery
-from streamsql.executor.query_info import QueryInfo
+from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.run import Run, classify
 from streamsql.planner.logical import Mode
 
@@ -39,6 +40,7 @@ BEHIND_SECONDS = 5.0
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
 STOP_SECONDS = 90.0
+_FILLING = (QueryState.STARTING, QueryState.CATCHING_UP)
 
 
 class Launcher(Protocol):
@@ -280,8 +282,21 @@ class QueryManager:
         if self._watch.outage is None and query.retryable and query.failures <= 1:
             # The first failure after an outage: no reason to wait any longer.
             query.retry_at = min(query.retry_at, now)
-        if now >= query.retry_at and self._watch.outage is None:
+        if now >= query.retry_at and self._watch.outage is None and not self._is_fed(query):
             self._submit(query, self._start)
+
+    def _is_fed(self, query: PersistentQuery) -> bool:
+        """Whether a query that merges topics is to wait, as others are still filling them."""
+        if not query.definition.merges or query.drain:
+            return False
+        with self._changed:
+            others = [q for q in self._queries.values() if q is not query]
+        return any(
+            other.definition.writes in query.definition.topics
+            and other.state(self._watch.outage, NEAR) in _FILLING
+            and query.definition.writes not in other.definition.topics
+            for other in others
+        )
 
     def _start(self, query: PersistentQuery) -> None:
         definition = query.definition
@@ -289,7 +304,8 @@ class QueryManager:
         lag = self._launcher.lag(definition, positions)
         with self._changed:
             query.positions, query.lag = positions, lag
-            near = lag <= NEAR or query.rounds >= MAX_ROUNDS
+            merging = definition.merges and query.rounds == 0
+            near = lag <= (0 if merging else NEAR) or query.rounds >= MAX_ROUNDS
             catching_up = query.drain or (query.real_time and not near)
         if catching_up:
             started_at = time.monotonic()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from awaiting import await_until
 
+from streamsql.catalog import Source
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor import persistent_query, queries
 from streamsql.executor.checkpoint import Positions
@@ -20,7 +21,8 @@ from streamsql.executor.queries import NEAR, QueryManager
 from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.run import Failure
 from streamsql.nodes import Emit
-from streamsql.planner.logical import LogicalPlan, Mode, ModeDecision, QueryPlan
+from streamsql.planner.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
+from streamsql.schema import FormatSpec, Kind, Schema, Topic
 
 
 class ScriptedRun:
@@ -92,9 +94,17 @@ class Script:
         return [run.kind for run in self.runs]
 
 
-def definition(mode: Mode = Mode.REAL_TIME, query_id: str = "Q") -> Definition:
-    plan = QueryPlan(LogicalPlan(), ModeDecision(mode, "because"), Emit.CHANGES, ("S",), query_id)
-    return Definition(query_id, "CREATE ...", plan, "SINK", ("in",))
+def definition(
+    mode: Mode = Mode.REAL_TIME,
+    query_id: str = "Q",
+    reads: tuple[str, ...] = ("in",),
+    writes: str = "out",
+) -> Definition:
+    json = FormatSpec("JSON")
+    sink = Source("SINK", Kind.STREAM, Schema(()), Topic(writes, json, json))
+    root = Sink(LogicalPlan(), sink)
+    plan = QueryPlan(root, ModeDecision(mode, "because"), Emit.CHANGES, ("S",), query_id)
+    return Definition(query_id, "CREATE ...", plan, "SINK", reads)
 
 
 @pytest.fixture
@@ -168,6 +178,33 @@ def test_a_micro_batch_query_needs_no_catching_up(manager: QueryManager, script:
     await_state(manager, QueryState.CATCHING_UP)
     script.backlog = 0
     await_state(manager, QueryState.RUNNING)
+
+
+def test_a_query_that_merges_topics_begins_with_a_catch_up(
+    manager: QueryManager, script: Script
+) -> None:
+    script.backlog = 1
+    manager.add(definition(reads=("in", "other")))
+    await_runs(script, "catch up").end()
+    await_runs(script, "catch up", "real-time")
+    await_state(manager, QueryState.RUNNING)
+
+
+def test_a_query_that_merges_topics_waits_for_those_that_fill_them(
+    manager: QueryManager, script: Script
+) -> None:
+    script.backlog = NEAR + 1
+    manager.add(definition(query_id="FEEDER", writes="middle"))
+    feeder = await_runs(script, "catch up")
+    manager.add(definition(query_id="Q", reads=("middle", "other")))
+    manager.add(definition(query_id="R", reads=("middle",)))
+    reader = await_runs(script, "catch up", "catch up")
+    script.backlog = 0
+    reader.end()
+    await_runs(script, "catch up", "catch up", "real-time")
+    assert manager.infos()[1].state is QueryState.STARTING
+    feeder.end()
+    await_until(lambda: script.kinds[3:] == ["real-time"] * 2, "the feeder and Q to go live")
 
 
 def test_a_live_query_that_falls_behind_catches_up(manager: QueryManager, script: Script) -> None:
