@@ -11,6 +11,7 @@ examples:
   streamsql -e "SHOW STREAMS;"                 a statement
   streamsql run pipeline.sql                   run a file's queries until Ctrl-C
   streamsql check pipeline.sql                 find its errors, without running anything
+  streamsql test tests/                        run the tests of pipelines
   streamsql load trips.csv --topic trips       a file into a topic
 """
 
@@ -38,6 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     _kafka(commands)
     _load(commands)
     _datagen(commands)
+    _test(commands)
     return parser
 
 
@@ -151,6 +153,34 @@ def _datagen(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("--count", type=_positive, metavar="N", help="default: until Ctrl-C")
     parser.add_argument("--seed", type=int, metavar="N", help="the same records every time")
     parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
+    _common(parser)
+
+
+def _test(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "test",
+        "Run tests of pipelines: their statements on a real broker and Spark, over given records.",
+        "cli.test:command",
+    )
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a .json file of tests, a .sql file with .inputs.json and .outputs.json beside it, "
+        "or a folder of such",
+    )
+    parser.add_argument("-k", dest="keep", metavar="SUBSTRING", help="only tests with it in the id")
+    parser.add_argument(
+        "--compare",
+        choices=("final", "exact"),
+        default="final",
+        help="final: of a table's key the last record counts; exact: every record, in order",
+    )
+    parser.add_argument("--report", metavar="FILE", help="write the results there, as JSON lines")
+    parser.add_argument("--junit", metavar="FILE", help="write the results there, as JUnit XML")
+    parser.add_argument("--jobs", type=_positive, default=4, metavar="N", help="tests at a time")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show passed tests too")
     _common(parser)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -182,6 +182,22 @@ class KafkaClient:
         self.begin_offsets(name)
         return True
 
+    def create_topics(self, names: Sequence[str]) -> None:
+        """Make topics of one partition that keep their records for ever, in one request."""
+        config = {"retention.ms": "-1"}
+        topics = [NewTopic(name, 1, 1, config=config) for name in names]
+        try:
+            for future in self._admin.create_topics(topics, request_timeout=self.timeout).values():
+                future.result()
+        except KafkaException as error:
+            raise self._failure(f"create the topics {', '.join(names)}", error) from error
+        self._partition_offsets([TopicPartition(name, 0) for name in names], OffsetSpec.earliest())
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        """Ask for topics to be deleted and do not wait for it; those that are not are no error."""
+        if names:
+            self._admin.delete_topics(list(names), request_timeout=self.timeout)
+
     def delete_topic(self, name: str, *, missing_ok: bool = False) -> bool:
         """Delete a topic, whether there was one; returns when its name is free again."""
         try:
@@ -220,18 +236,25 @@ class KafkaClient:
         count = self.partitions(topic)
         if count is None:
             raise CatalogError(f"the topic {topic} does not exist")
-        wanted = {TopicPartition(topic, p): spec for p in range(count)}
+        found = self._partition_offsets([TopicPartition(topic, p) for p in range(count)], spec)
+        return {tp.partition: offset for tp, offset in found.items()}
+
+    def _partition_offsets(
+        self, partitions: Sequence[TopicPartition], spec: OffsetSpec
+    ) -> dict[TopicPartition, int]:
         deadline = time.monotonic() + self.timeout
         while True:
+            wanted = dict.fromkeys(partitions, spec)
             futures = self._admin.list_offsets(wanted, request_timeout=self.timeout)
             try:
-                return {tp.partition: future.result().offset for tp, future in futures.items()}
+                return {tp: future.result().offset for tp, future in futures.items()}
             except KafkaException as error:
                 # A leader that changes or has just been made answers in a moment.
                 if error.args[0].code() in _LEADERLESS and time.monotonic() < deadline:
                     time.sleep(_RETRY_SECONDS)
                     continue
-                raise self._failure(f"read the offsets of {topic}", error) from error
+                names = ", ".join(dict.fromkeys(tp.topic for tp in partitions))
+                raise self._failure(f"read the offsets of {names}", error) from error
 
     def writer(self, settings: Mapping[str, str | int] | None = None) -> Writer:
         """A producer of its own, for one thread; `settings` tune it for bulk or for latency."""

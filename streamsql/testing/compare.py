@@ -86,7 +86,7 @@ def _same_key(expected: JSONObject, found: JSONObject) -> bool:
 
 
 def _same_window(expected: JSONObject, found: JSONObject) -> bool:
-    return _bounds(expected) == _bounds(found)
+    return bool(_bounds(expected) == _bounds(found))
 
 
 def _bounds(record: JSONObject) -> JSON:
@@ -101,7 +101,8 @@ def _same_headers(expected: JSONObject, found: JSONObject) -> bool:
 
 
 def _same_time(expected: JSONObject, found: JSONObject) -> bool:
-    return expected.get("timestamp") is None or expected["timestamp"] == found["timestamp"]
+    wanted = expected.get("timestamp")
+    return wanted is None or bool(wanted == found["timestamp"])
 
 
 def _same(expected: JSONObject, found: JSONObject) -> bool:
@@ -127,9 +128,7 @@ def _last_differs(group: _Group) -> list[str]:
     return [f"{group.label}: expected {_show(wanted)}, found {_show(actual)}"]
 
 
-def _in_order(
-    label: str, expected: Sequence[JSONObject], found: Sequence[JSONObject]
-) -> list[str]:
+def _in_order(label: str, expected: Sequence[JSONObject], found: Sequence[JSONObject]) -> list[str]:
     lines = []
     for i in range(max(len(expected), len(found))):
         if i >= len(found):

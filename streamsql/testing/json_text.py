@@ -11,7 +11,9 @@ from streamsql.testing.case import JSON
 def to_text(value: JSON) -> str:
     """Strict JSON in one line; numbers that are none are the strings NaN, Infinity, -Infinity."""
     if isinstance(value, dict):
-        pairs = (f"{json.dumps(str(k), ensure_ascii=False)}: {to_text(v)}" for k, v in value.items())
+        pairs = (
+            f"{json.dumps(str(k), ensure_ascii=False)}: {to_text(v)}" for k, v in value.items()
+        )
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(to_text, value)) + "]"

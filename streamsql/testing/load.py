@@ -41,9 +41,7 @@ def _of_path(path: Path) -> Iterator[Case]:
     else:
         found = _read(path)
         if not _holds_tests(found):
-            raise ConfigError(
-                f"{path} is no file of tests", hint='Such a file is {"tests": [..]}.'
-            )
+            raise ConfigError(f"{path} is no file of tests", hint='Such a file is {"tests": [..]}.')
         yield from _tests(path, found)
 
 

@@ -27,7 +27,7 @@ def _moved(node: LogicalPlan, rename: Rename) -> LogicalPlan:
         changes["source"] = _renamed(node.source, rename)
     elif isinstance(node, Sink):
         changes["target"] = _renamed(node.target, rename)
-    return replace(node, **changes)  # type: ignore[arg-type]
+    return replace(node, **changes)
 
 
 def _renamed(source: Source, rename: Rename) -> Source:

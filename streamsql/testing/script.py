@@ -19,7 +19,6 @@ from streamsql.planner.planned import (
     ControlPlan,
     DropPlan,
     InsertValuesPlan,
-    OtherPlan,
     Planned,
     PropertyPlan,
     QueryStatementPlan,
@@ -87,7 +86,8 @@ class Script:
         """Whose format an output of the topic has: a query's, if one writes to it."""
         declared = self.sources.get(topic, [])
         written = [s for s in declared if self.catalog.writers(s.name)]
-        return (written or declared or [None])[-1]
+        candidates = written or declared
+        return candidates[-1] if candidates else None
 
     def _execute(self, statement: nodes.Statement) -> None:
         match statement:

@@ -1,0 +1,136 @@
+"""Runs a test and judges it: passed, failed (the pipeline is wrong), or error (the runner's)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError
+from streamsql.testing.bed import Bed
+from streamsql.testing.case import Case, JSONObject, Result, Status
+from streamsql.testing.compare import Comparison, Sink, differences
+from streamsql.testing.run import CaseRun
+from streamsql.testing.sources import describe, source_differences
+
+
+def judge(case: Case, bed: Bed, comparison: Comparison = Comparison.FINAL) -> Result:
+    """The result of a test; raises nothing but KeyboardInterrupt."""
+    if case.needs:
+        return Result(case, Status.SKIPPED, f"needs {', '.join(case.needs)}")
+    start = time.monotonic()
+    try:
+        result = _judge(case, bed, comparison)
+    except Exception as error:
+        result = Result(case, Status.ERROR, _one_line(f"{type(error).__name__}: {error}"))
+    return replace(result, seconds=time.monotonic() - start)
+
+
+@dataclass(frozen=True)
+class _Rejection:
+    """Why a statement was rejected, or a query died. A bug of ours is no rejection."""
+
+    text: str
+    bug: bool = False
+
+
+def _judge(case: Case, bed: Bed, comparison: Comparison) -> Result:
+    run = CaseRun(case, bed)
+    try:
+        rejection = _rejection(run, each=comparison is Comparison.EXACT)
+        if isinstance(rejection, Result):
+            return rejection
+        sources = describe(run.script.catalog) if case.expected_sources else None
+        if case.expected_messages is not None:
+            return replace(_rejected(case, case.expected_messages, rejection), sources=sources)
+        actual = _actual(run) if rejection is None else []
+    finally:
+        run.close()
+    if rejection is not None:
+        reason = _one_line(rejection.text)
+        return Result(
+            case, Status.FAILED, reason, actual=actual, error=rejection.text, sources=sources
+        )
+    found = [
+        *source_differences(case.expected_sources, run.script.catalog),
+        *_record_differences(run, actual, comparison),
+    ]
+    return Result(
+        case,
+        Status.FAILED if found else Status.PASSED,
+        _one_line(found[0]) if found else None,
+        actual=actual,
+        sources=sources,
+        differences=found,
+    )
+
+
+def _rejection(run: CaseRun, *, each: bool) -> _Rejection | Result | None:
+    """What the engine has against the test; a Result where the runner could not run it."""
+    try:
+        run.plan()
+    except ExternalError as error:
+        return Result(run.case, Status.ERROR, _one_line(_text(error)))
+    except StreamSQLError as error:
+        return _Rejection(_text(error), isinstance(error, InternalError))
+    except Exception as error:
+        return _Rejection(f"internal error: {type(error).__name__}: {error}", bug=True)
+    try:
+        run.process(each=each)
+    except ConfigError as error:
+        return Result(run.case, Status.ERROR, _one_line(_text(error)))
+    except ExternalError as error:
+        if error.retryable:
+            return Result(run.case, Status.ERROR, _one_line(_text(error)))
+        return _Rejection(_text(error))
+    except StreamSQLError as error:
+        return _Rejection(_text(error), isinstance(error, InternalError))
+    return None
+
+
+def _rejected(case: Case, messages: Sequence[str], rejection: _Rejection | None) -> Result:
+    """The result of a test that expects to be rejected."""
+    if rejection is None:
+        reason = "expected to be rejected"
+        if messages:
+            reason += f": {_one_line(messages[0])}"
+        return Result(case, Status.FAILED, reason, message_matches=False)
+    matches = all(message in rejection.text for message in messages)
+    if rejection.bug:
+        reason = _one_line(rejection.text)
+        return Result(case, Status.FAILED, reason, error=rejection.text, message_matches=matches)
+    return Result(case, Status.PASSED, error=rejection.text, message_matches=matches)
+
+
+def _actual(run: CaseRun) -> list[JSONObject]:
+    return [record for topic in run.case.output_topics for record in run.read(topic)]
+
+
+def _record_differences(
+    run: CaseRun, actual: Sequence[JSONObject], comparison: Comparison
+) -> list[str]:
+    lines = []
+    for topic in run.case.output_topics:
+        source = run.script.sink_of(topic)
+        assert source is not None
+        writers = len(run.script.catalog.writers(source.name))
+        expected = [_expected(r, run.case) for r in run.case.outputs if r["topic"] == topic]
+        found = [record for record in actual if record["topic"] == topic]
+        sink = Sink(topic, source.kind, writers)
+        lines += [f"{topic}: {d}" for d in differences(sink, expected, found, comparison)]
+    return lines
+
+
+def _expected(record: JSONObject, case: Case) -> JSONObject:
+    """Without inputs an expected timestamp of 0 says nothing: records are of now."""
+    if not case.inputs and record.get("timestamp") == 0:
+        return {name: value for name, value in record.items() if name != "timestamp"}
+    return record
+
+
+def _text(error: StreamSQLError) -> str:
+    return "\n".join(filter(None, [error.message, error.detail, error.hint]))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,136 @@
+"""Runs one test on the real thing: its statements are planned, its queries lowered and driven over
+the inputs, piece by piece, and its topics read.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from streamsql.catalog import Source
+from streamsql.errors import ExternalError
+from streamsql.executor.catch_up import in_order
+from streamsql.executor.kafka_records import NewRecord
+from streamsql.executor.spark.context import StreamingQuerySpec
+from streamsql.executor.spark.driven import DrivenQuery, process_once
+from streamsql.executor.spark.lower import lower
+from streamsql.testing.bed import Bed
+from streamsql.testing.case import Case, JSONObject
+from streamsql.testing.moved import moved
+from streamsql.testing.records import decode, encode
+from streamsql.testing.script import Script
+from streamsql.testing.segments import Arrival, order_matters, segments
+
+
+@dataclass(frozen=True)
+class Input:
+    """A record on its way into a topic."""
+
+    topic: str
+    record: NewRecord
+    arrival: Arrival
+
+
+class CaseRun:
+    """One run of one test, under topics and query names of its own."""
+
+    def __init__(self, case: Case, bed: Bed) -> None:
+        self.case = case
+        self.script = Script(case, lambda: bed.spark)
+        self._bed = bed
+        self._prefix = bed.next_prefix()
+        self._topics: list[str] = []
+
+    def plan(self) -> None:
+        """Plan the statements; the StreamSQLError of the first that is rejected."""
+        self.script.run()
+
+    def process(self, *, each: bool = False) -> None:
+        """Make the topics, write the inputs and let the queries process them; `each` record on its
+        own, or as many at a time as do not change the result of a table."""
+        inputs = [*self._inserted(), *map(self.input, self.case.inputs)]
+        self.create_topics({i.topic for i in inputs})
+        ordered = order_matters(list(self.script.queries.values()))
+        pieces = segments([i.arrival for i in inputs], ordered=ordered, each=each)
+        if len(pieces) <= 1:
+            self.write(inputs)
+            for spec in self.specs():
+                process_once(spec)
+            return
+        self._drive([[inputs[i] for i in piece] for piece in pieces])
+
+    def close(self) -> None:
+        """Leave no topics and files behind."""
+        self._bed.kafka.delete_topics(self._topics)
+        shutil.rmtree(self._bed.checkpoints(self._prefix), ignore_errors=True)
+
+    # -- topics ----------------------------------------------------------------------------------
+
+    def create_topics(self, others: Iterable[str] = ()) -> None:
+        """Make the topics of all sources, those compared, and `others`."""
+        names = {*self.script.sources, *self.case.output_topics, *others}
+        self._topics = sorted(map(self.renamed, names))
+        if self._topics:
+            self._bed.kafka.create_topics(self._topics)
+
+    def renamed(self, name: str) -> str:
+        return self._prefix + name
+
+    def input(self, record: JSONObject) -> Input:
+        """An input of the test as bytes; ConfigError where it does not fit its source."""
+        topic = str(record["topic"])
+        source = self.script.source_of(topic)
+        written = encode(record, source)
+        return Input(topic, written, Arrival(topic, _event_time(source, written)))
+
+    def _inserted(self) -> list[Input]:
+        inputs = []
+        for source, record in self.script.inserts:
+            topic = source.topic.name
+            inputs.append(Input(topic, record, Arrival(topic, _event_time(source, record))))
+        return inputs
+
+    def write(self, inputs: Iterable[Input]) -> None:
+        """Write records; they are there when this returns."""
+        self._bed.records.write((self.renamed(i.topic), i.record) for i in inputs)
+
+    def read(self, topic: str) -> list[JSONObject]:
+        """All records of a topic, in the form of the test files; ExternalError for one that no
+        stream or table is declared over."""
+        source = self.script.sink_of(topic)
+        if source is None:
+            raise ExternalError(f"no stream or table has the topic {topic}")
+        found = self._bed.records.read(self.renamed(topic))
+        return [decode(record, source, topic) for record in found]
+
+    # -- queries ---------------------------------------------------------------------------------
+
+    def specs(self) -> list[StreamingQuerySpec]:
+        """The queries, lowered, each after those whose output it reads."""
+        context = self._bed.context(self._prefix)
+        levels = in_order(self.script.catalog)
+        ids = [query_id for level in levels for query_id in level]
+        queries = [self.script.queries[i] for i in ids if i in self.script.queries]
+        return [lower(moved(query, self.renamed), context) for query in queries]
+
+    def _drive(self, pieces: Sequence[Sequence[Input]]) -> None:
+        running: list[DrivenQuery] = []
+        specs = self.specs()
+        try:
+            for piece in pieces:
+                self.write(piece)
+                for number, spec in enumerate(specs):
+                    if number == len(running):
+                        running.append(DrivenQuery(spec))
+                    running[number].process_available()
+        finally:
+            for query in running:
+                query.stop()
+
+
+def _event_time(source: Source | None, record: NewRecord) -> int | None:
+    """None where a column gives it: that is the engine's to compute."""
+    if source is not None and source.timestamp is not None:
+        return None
+    return record.timestamp
