@@ -7,12 +7,13 @@ import json
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -72,20 +73,17 @@ class Bench:
         return name
 
     def in_sql(
-        self, source: str, sink: str, columns: str, query: str, kind: str, trigger: Trigger
+        self, script: str, trigger: Trigger, records_per_batch: int | None = None
     ) -> StreamingQuery:
-        """The query (over the stream E) started by streamsql."""
+        """The script's last statement, a query, started by streamsql."""
         catalog = Catalog()
-        script = (
-            f"CREATE STREAM E ({columns}) WITH (KAFKA_TOPIC='{source}', VALUE_FORMAT='JSON');"
-            f"CREATE {kind} O WITH (KAFKA_TOPIC='{sink}') AS {query};"
-        )
         context = LoweringContext(
             self.spark,
             self.bootstrap,
             self.folder / uuid.uuid4().hex,
             self.topic("log"),
             shuffle_partitions=SHUFFLE_PARTITIONS,
+            max_records_per_batch=records_per_batch,
         )
         for statement in parse(script):
             planned = plan(statement, catalog, {})
@@ -173,6 +171,30 @@ def _text(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def producer(bootstrap: str) -> Iterator[Callable[[str, str, Mapping[str, Any], int], None]]:
+    """`put(topic, key, value, time in ms)`; time 0 is now. All is written when the block ends."""
+    client = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "linger.ms": 50,
+            "batch.num.messages": 10000,
+            "queue.buffering.max.messages": 500000,
+        }
+    )
+
+    def put(topic: str, key: str, value: Mapping[str, Any], time_ms: int) -> None:
+        while True:
+            try:
+                client.produce(topic, key=key, value=json.dumps(value), timestamp=time_ms)
+                return
+            except BufferError:
+                client.poll(0.1)
+
+    yield put
+    client.flush()
 
 
 def ended(query: StreamingQuery, seconds: int) -> float:

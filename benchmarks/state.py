@@ -1,0 +1,117 @@
+"""State of windows and joins over keys that move on: it must not grow with the history.
+
+Catches up with the records in batches and shows, along the way, how many rows and bytes Spark
+keeps, and the memory of its JVM: `python -m benchmarks.state`. Exit code 1 if the rows or the bytes
+at the end are more than twice those at a fifth of the way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+
+import psutil
+from pyspark.sql.streaming.query import StreamingQuery
+
+from benchmarks.common import Bench, arguments, bench, producer
+from benchmarks.queries import STATE
+from streamsql.executor.spark.start import Trigger
+
+PER_SECOND = 1000
+"""Records in a second of event time; a key has ten, within a tenth of a second."""
+STEPS = 10
+ALLOWED_GROWTH = 2.0
+_TIMEOUT = 3600
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is kept after a share of the records."""
+
+    records: int
+    rows: int
+    bytes: int
+    resident: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.records:>12,}  {self.rows:>12,}  {self.bytes / 2**20:>11.1f}  "
+            f"{self.resident / 2**20:>12.0f}"
+        )
+
+
+def fill(bench: Bench, events: str, other: str, records: int) -> None:
+    """The events; every second one has a partner in `other`, half a second later."""
+    with producer(bench.bootstrap) as put:
+        for i in range(records):
+            time_ms = 1_600_000_000_000 + i * 1000 // PER_SECOND
+            key = str(i // 100 * 10 + i % 10)
+            put(events if i % 2 == 0 else other, key, {"N": i}, time_ms)
+
+
+def samples(query: StreamingQuery, records: int) -> list[Sample]:
+    """About STEPS of them, over the query's whole run; waits for its end."""
+    found: list[Sample] = []
+    seen = -1
+    while query.isActive or (query.lastProgress and query.lastProgress.batchId != seen):
+        query.awaitTermination(1)
+        for progress in query.recentProgress:
+            if progress.batchId <= seen:
+                continue
+            seen = progress.batchId
+            read = sum(sum(_ends(s.endOffset)) for s in progress.sources)
+            if read >= records * (len(found) + 1) // STEPS and progress.stateOperators:
+                states = progress.stateOperators
+                size = sum(int(s.memoryUsedBytes) for s in states)
+                rows = sum(int(s.numRowsTotal) for s in states)
+                found.append(Sample(read, rows, size, _resident()))
+                print(found[-1], flush=True)
+    error = query.exception()
+    if error is not None:
+        raise SystemExit(str(error))
+    return found
+
+
+def _ends(offsets: str) -> list[int]:
+    topics = json.loads(offsets)
+    return [offset for partitions in topics.values() for offset in partitions.values()]
+
+
+def _resident() -> int:
+    """Bytes of memory of Spark's JVM, RocksDB's included."""
+    children = psutil.Process().children(recursive=True)
+    return max((c.memory_info().rss for c in children if "java" in c.name()), default=0)
+
+
+def run(bench: Bench, name: str, options: argparse.Namespace, topics: tuple[str, str]) -> bool:
+    """Whether the state stayed flat."""
+    events, other = topics
+    query = STATE[name]
+    print(f"{name}:\n{'records':>12}  {'state rows':>12}  {'state MiB':>11}  {'JVM MiB':>12}")
+    script = query.over(events, other, bench.topic("sink"))
+    records = options.records if query.reads_other else options.records // 2
+    started = bench.in_sql(script, Trigger.AVAILABLE_NOW, options.batch)
+    found = samples(started, records)
+    early, last = found[len(found) // 5], found[-1]
+    flat = last.rows <= ALLOWED_GROWTH * early.rows and last.bytes <= ALLOWED_GROWTH * early.bytes
+    print("flat" if flat else "it grows")
+    return flat
+
+
+def main() -> int:
+    parser = arguments(__doc__)
+    parser.add_argument("--query", choices=[*STATE], action="append", help="default: all")
+    parser.add_argument("--records", type=int, default=3_000_000)
+    parser.add_argument("--batch", type=int, default=100_000, help="records a micro-batch")
+    options = parser.parse_args()
+    with bench(options) as place:
+        topics = place.topic("events"), place.topic("other")
+        fill(place, *topics, options.records)
+        results = [run(place, name, options, topics) for name in options.query or STATE]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
