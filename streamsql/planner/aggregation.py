@@ -14,7 +14,6 @@ from streamsql.planner.bind import (
     aggregate_function,
     aggregates_in,
     bind,
-    column_node,
     columns_in,
     is_aggregate,
     reference,
@@ -26,12 +25,11 @@ from streamsql.planner.infer import require_boolean
 from streamsql.planner.logical import Aggregate, Filter, LogicalPlan, Named, Project
 from streamsql.planner.names import NameGenerator
 from streamsql.planner.projection import Keys, Selected, check_stored, divide, project
-from streamsql.planner.scope import Scope
-from streamsql.planner.select_items import Item, column_items, select_items
+from streamsql.planner.scope import Scope, column_node
+from streamsql.planner.select_items import Item, Stars, select_items
 from streamsql.planner.spans import span_of
 from streamsql.planner.text import expression_text
 from streamsql.schema import (
-    PSEUDO_COLUMNS,
     RESERVED_COLUMNS,
     ROWTIME,
     WINDOW_BOUNDS,
@@ -62,14 +60,15 @@ class Grouping:
 
 
 def build_aggregation(
-    query: Query, scope: Scope, source: LogicalPlan, sink: str | None
+    query: Query, scope: Scope, source: LogicalPlan, stars: Stars, sink: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """The plan of a query with aggregates, and its columns in the order of the SELECT."""
     _check_clauses(query)
     select_scope = _with_window_bounds(scope) if query.window else scope
-    star = column_items(scope, [c.name for c in scope.schema if c not in PSEUDO_COLUMNS])
     groups = _group_expressions(query, scope)
-    items = _normalised(select_items(query, select_scope, star, persistent=sink is not None), scope)
+    items = _normalised(
+        select_items(query, select_scope, stars, persistent=sink is not None), scope
+    )
     having = _having(query, scope)
     calls = _aggregate_calls(items, having)
     _check_calls(query, calls, items)
@@ -311,7 +310,7 @@ def _named_keys(
     """The keys under the names they have in the result; one that is not selected, or has the
     name of a system column, under a generated one."""
     chosen = [item.name for item in selected.key if item is not None]
-    names = NameGenerator([*chosen, *(c.name for c in scope.schema)])
+    names = scope.names(chosen)
     made: list[Named] = []
     for expression, item in zip(groups, selected.key, strict=True):
         name = item.name if item is not None else names.name_for(expression)

@@ -14,7 +14,6 @@ from streamsql.planner.infer import infer
 from streamsql.planner.infer_calls import unit_arguments
 from streamsql.planner.scope import Scope
 from streamsql.planner.spans import span_of
-from streamsql.schema import Column
 from streamsql.types import type_of
 
 
@@ -37,19 +36,12 @@ def resolve_names(expression: Expression, scope: Scope, clause: str) -> Expressi
         if isinstance(node, exp.Anonymous):
             node.set("expressions", unit_arguments(node))
         if isinstance(node, exp.Column) and not is_lambda_parameter(node):
-            return _like(column_node(scope.resolve(node, clause)), node)
+            return _like(scope.resolve(node, clause), node)
         if isinstance(node, exp.Cast):
             node.set("to", resolve_type(node.to, scope.types, span_of(node)))
         return node
 
     return expression.transform(resolve)
-
-
-def column_node(column: Column) -> exp.Column:
-    """A typed reference to a column of an operator's input."""
-    node = exp.Column(this=exp.to_identifier(column.name, quoted=True))
-    node.type = column.type
-    return node
 
 
 def reference(name: str, like: Expression) -> exp.Column:
@@ -60,7 +52,7 @@ def reference(name: str, like: Expression) -> exp.Column:
 
 
 def _like(node: exp.Column, original: Expression) -> exp.Column:
-    node.meta.update(original.meta)
+    node.meta.update({**original.meta, **node.meta})
     return node
 
 
@@ -101,7 +93,7 @@ def _check_lambda(node: exp.Lambda, scope: Scope) -> None:
             outer.update(_parameters(parent))
         parent = parent.parent
     for name in _parameters(node):
-        if scope.schema.find(name) is not None:
+        if scope.has_column(name):
             raise BindError(
                 f"Lambda function argument can't be a column name: {name}", span=span_of(node)
             )

@@ -9,36 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from streamsql.catalog import Catalog
-from streamsql.errors import CatalogError, PlanError, UnsupportedError
+from streamsql.errors import PlanError
 from streamsql.formats import format_named
-from streamsql.nodes import (
-    Emit,
-    Expression,
-    Join,
-    Query,
-    Relation,
-    SelectExpression,
-    SourceRef,
-)
+from streamsql.nodes import Emit, Expression, Query, SelectExpression
 from streamsql.planner.aggregation import build_aggregation
-from streamsql.planner.bind import (
-    aggregates_in,
-    bind,
-    column_node,
-    resolve_names,
-    table_functions_in,
-)
+from streamsql.planner.bind import aggregates_in, bind, resolve_names, table_functions_in
+from streamsql.planner.from_clause import From, build_from
 from streamsql.planner.infer import require_boolean
-from streamsql.planner.logical import Filter, LogicalPlan, Project, Scan
+from streamsql.planner.logical import Filter, LogicalPlan, Project
 from streamsql.planner.partitioning import build_partitioning
-from streamsql.planner.projection import Keys, check_stored, divide, project
+from streamsql.planner.projection import check_stored, divide, project
 from streamsql.planner.scope import Scope
-from streamsql.planner.select_items import column_items, select_items
+from streamsql.planner.select_items import select_items
 from streamsql.planner.spans import span_of
 from streamsql.planner.table_functions import check_table_functions, flat_map
 from streamsql.planner.text import expression_text
 from streamsql.planner.windows import complete_window, key_window
-from streamsql.schema import WINDOW_BOUNDS, KeyWindow, Kind
+from streamsql.schema import KeyWindow
 from streamsql.types import quote
 
 
@@ -47,7 +34,7 @@ class Built:
     """A query's operators, without a sink; `columns` in the order of the SELECT."""
 
     root: Project
-    scan: Scan
+    source: From
     columns: tuple[str, ...]
     window: KeyWindow | None
     """How the result's key is windowed."""
@@ -57,53 +44,25 @@ class Built:
 
 def build_query(query: Query, catalog: Catalog, sink: str | None) -> Built:
     """The plan of a query whose result is stored in `sink`, or shown (None)."""
-    scan = build_scan(query.relation, catalog)
-    _check_source(scan, sink)
-    windowed = query.window is not None
-    scope = Scope(scan.alias, scan.schema, windowed, catalog.types)
+    source = build_from(query, catalog, sink)
+    scope = source.scope
     if _is_aggregation(query):
-        _check_groupable(scan, query)
+        _check_groupable(source, query)
         asked = query.window.retention if query.window else None
         window = complete_window(query.window) if query.window else None
         query = replace(query, window=window)
-        root, columns = build_aggregation(query, scope, _where(query, scan, scope), sink)
+        rows = _where(query, source)
+        root, columns = build_aggregation(query, scope, rows, source.stars, sink)
         if window is None:
-            return Built(root, scan, columns, None)
-        return Built(root, scan, columns, key_window(window), asked.ms if asked else None)
+            return Built(root, source, columns, None)
+        return Built(root, source, columns, key_window(window), asked.ms if asked else None)
     _check_no_aggregation(query)
     root, columns = (
-        build_partitioning(query, scope, scan, _where(query, scan, scope), sink)
+        build_partitioning(query, source, _where(query, source), sink)
         if query.partition_by
-        else _build_plain(query, scope, scan, _where(query, scan, scope), sink)
+        else _build_plain(query, source, _where(query, source), sink)
     )
-    return Built(root, scan, columns, scan.source.topic.window)
-
-
-def build_scan(relation: Relation, catalog: Catalog) -> Scan:
-    """FROM: its source must exist."""
-    if isinstance(relation, Join):
-        build_scan(relation.left, catalog)
-        build_scan(relation.right, catalog)
-        raise UnsupportedError(
-            "JOIN is not supported yet",
-            hint="Queries read one stream or table for now.",
-            span=relation.span,
-        )
-    assert isinstance(relation, SourceRef)
-    try:
-        source = catalog.get(relation.name)
-    except CatalogError as error:
-        error.span = relation.span
-        raise
-    return Scan(source, relation.alias or relation.name)
-
-
-def _check_source(scan: Scan, sink: str | None) -> None:
-    if sink is not None and scan.kind is Kind.TABLE and scan.source.is_windowed:
-        raise PlanError(
-            "KSQL does not support persistent queries on windowed tables.",
-            hint="Select from the stream that the table is made of.",
-        )
+    return Built(root, source, columns, source.window)
 
 
 def _is_aggregation(query: Query) -> bool:
@@ -112,7 +71,8 @@ def _is_aggregation(query: Query) -> bool:
     return bool(query.group_by) or any(aggregates_in(e) for e in [*selected, *having])
 
 
-def _check_groupable(scan: Scan, query: Query) -> None:
+def _check_groupable(source: From, query: Query) -> None:
+    scan = source.origin
     name = scan.source.topic.value_format.name
     if query.group_by and not format_named(name).regroups:
         raise PlanError(
@@ -146,10 +106,10 @@ def _check_no_aggregation(query: Query) -> None:
         )
 
 
-def _where(query: Query, scan: Scan, scope: Scope) -> LogicalPlan:
+def _where(query: Query, source: From) -> LogicalPlan:
     if query.where is None:
-        return scan
-    return Filter(scan, bind_condition(query.where, scope, "WHERE"))
+        return source.root
+    return Filter(source.root, bind_condition(query.where, source.scope, "WHERE"))
 
 
 def bind_condition(expression: Expression, scope: Scope, clause: str) -> Expression:
@@ -173,24 +133,15 @@ def bind_condition(expression: Expression, scope: Scope, clause: str) -> Express
 
 
 def _build_plain(
-    query: Query, scope: Scope, scan: Scan, source: LogicalPlan, sink: str | None
+    query: Query, source: From, rows: LogicalPlan, sink: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """Rows that keep their key: projection, filter, table functions."""
-    star = column_items(scope, star_columns(scan, sink))
-    items = select_items(query, scope, star, persistent=sink is not None)
-    key_columns = scan.source.schema.key
-    keys = Keys(tuple(column_node(c) for c in key_columns), "key column", scope.alias)
-    check_table_functions(items, scan.kind)
+    items = select_items(query, source.scope, source.stars, persistent=sink is not None)
+    check_table_functions(items, source.kind)
+    keys = source.identity.keys(items)
     selected = divide(items, keys)
     if sink is not None:
+        source.identity.check(selected, query.span)
         check_stored(selected, keys, sink, query.span)
-    flattened, selected = flat_map(source, selected)
+    flattened, selected = flat_map(rows, source.identity.over(selected))
     return project(flattened, selected), tuple(item.name for item in items)
-
-
-def star_columns(scan: Scan, sink: str | None) -> list[str]:
-    """The columns of `*`: keys, the window's bounds (of a result that is shown), the others."""
-    schema = scan.source.schema
-    bounds = WINDOW_BOUNDS if scan.source.is_windowed and sink is None else ()
-    rest = [c for c in schema if c not in schema.key]
-    return [c.name for c in (*schema.key, *bounds, *rest)]

@@ -8,14 +8,17 @@ from functools import singledispatch
 from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Duration, Emit, Window
+from streamsql.planner.join_text import join_text
 from streamsql.planner.logical import (
     Aggregate,
     Filter,
     FlatMap,
+    Join,
     Limit,
     LogicalPlan,
     Named,
     Project,
+    Qualify,
     QueryPlan,
     Repartition,
     Scan,
@@ -91,6 +94,17 @@ def _project(plan: Project) -> str:
 @operator_line.register
 def _flat_map(plan: FlatMap) -> str:
     return f"FlatMap {_named_list(plan.functions)}"
+
+
+@operator_line.register
+def _qualify(plan: Qualify) -> str:
+    return f"Qualify {quote(plan.alias)}"
+
+
+@operator_line.register
+def _join(plan: Join) -> str:
+    key = f"key {quote(plan.key)}" if plan.key else "key of the left side"
+    return f"Join {join_text(plan)}: {key}"
 
 
 @operator_line.register

@@ -12,6 +12,7 @@ from streamsql.errors import TypeMismatchError
 from streamsql.nodes import Expression
 from streamsql.planner.infer_common import common_type_of
 from streamsql.planner.infer_scope import Scope, cast_to, describe, span_of, text_of, typed
+from streamsql.planner.qualified import bare_name
 from streamsql.planner.timestamps import parse_timestamp
 from streamsql.types import SQLType, type_of
 

@@ -11,6 +11,7 @@ from streamsql.planner.logical import (
     Aggregate,
     Filter,
     FlatMap,
+    Join,
     LogicalPlan,
     Project,
     Repartition,
@@ -33,15 +34,28 @@ def problems(plan: LogicalPlan) -> Iterator[str]:
     names = plan.schema.names
     if len(set(names)) != len(names):
         yield f"{name} has two columns of one name: {', '.join(names)}"
-    for expression in expressions_of(plan):
-        yield from (f"{name}: {text}" for text in _unsound(expression, plan.inputs[0]))
+    for expression, source in _over_inputs(plan):
+        yield from (f"{name}: {text}" for text in _unsound(expression, source))
+    if isinstance(plan, Join) and plan.left_on.type != plan.right_on.type:
+        yield f"{name} compares {plan.left_on.type} with {plan.right_on.type}"
     for source in plan.inputs:
         yield from problems(source)
 
 
+def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
+    """Each expression with the input whose columns it reads."""
+    if isinstance(plan, Join):
+        yield plan.left_on, plan.left
+        yield plan.right_on, plan.right
+    else:
+        yield from ((expression, plan.inputs[0]) for expression in expressions_of(plan))
+
+
 def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
-    """The expressions of one operator, over the columns of its input."""
+    """The expressions of one operator, over the columns of its inputs."""
     match plan:
+        case Join():
+            return plan.left_on, plan.right_on
         case Filter():
             return (plan.condition,)
         case Project():

@@ -182,6 +182,9 @@ class Join(LogicalPlan):
 
     `key` names the result's key column, which holds the value that both sides agree on. The result
     of a FOREIGN_KEY join has the left side's key instead (`key` is then empty).
+
+    `windowed`: the keys of both sides are windowed; rows must agree on their windows, too, and the
+    result has the left row's window.
     """
 
     left: LogicalPlan
@@ -192,6 +195,7 @@ class Join(LogicalPlan):
     right_on: Expression
     key: str = ""
     window: JoinWindow | None = None
+    windowed: bool = False
 
     @cached_property
     def schema(self) -> Schema:

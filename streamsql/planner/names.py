@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
@@ -13,16 +13,24 @@ AGGREGATE_PREFIX = "KSQL_AGG_VARIABLE_"
 
 
 class NameGenerator:
-    """Generates names in the order it is asked, never one of those taken."""
+    """Generates names in the order it is asked, never one of those taken.
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    `column_name` tells how a result calls a column that it copies.
+    """
+
+    def __init__(
+        self,
+        taken: Iterable[str] = (),
+        column_name: Callable[[exp.Column], str] = lambda column: column.name,
+    ) -> None:
         self._taken = set(taken)
         self._next = 0
+        self._column_name = column_name
 
     def name_for(self, expression: Expression) -> str:
         """A column's own name, a struct field's name (`_1`, .. when taken), else KSQL_COL_<n>."""
         if isinstance(expression, exp.Column):
-            return expression.name
+            return self._column_name(expression)
         if isinstance(expression, exp.Dot):
             return self._unique(expression.expression.name)
         return self._numbered(GENERATED_PREFIX)

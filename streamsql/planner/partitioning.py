@@ -7,29 +7,34 @@ from sqlglot import exp
 from streamsql.errors import PlanError
 from streamsql.nodes import Expression, Query
 from streamsql.planner.bind import aggregates_in, bind, reference, table_functions_in
-from streamsql.planner.logical import LogicalPlan, Named, Project, Repartition, Scan
-from streamsql.planner.names import NameGenerator
+from streamsql.planner.from_clause import From, joined_items
+from streamsql.planner.join_scope import JoinScope
+from streamsql.planner.logical import LogicalPlan, Named, Project, Repartition
 from streamsql.planner.projection import Keys, Selected, check_stored, divide, project
 from streamsql.planner.scope import Scope
 from streamsql.planner.select_items import Item, column_items, select_items
 from streamsql.planner.spans import span_of
 from streamsql.planner.table_functions import check_table_functions, flat_map
-from streamsql.schema import Kind
+from streamsql.schema import PSEUDO_COLUMNS, Kind
 from streamsql.types import quote
 
 
 def build_partitioning(
-    query: Query, scope: Scope, scan: Scan, source: LogicalPlan, sink: str | None
+    query: Query, source: From, rows: LogicalPlan, sink: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """The plan of a query with PARTITION BY, and its columns in the order of the SELECT."""
-    _check_source(query, scan)
+    _check_source(query, source)
+    scope = source.scope
     expressions = _partition_expressions(query, scope)
-    names = NameGenerator(column.name for column in scope.schema)
+    names = scope.names()
     by = tuple(Named(names.name_for(e), e) for e in expressions)
-    repartitioned = Repartition(source, by)
-    star = _star(scan, scope, by)
-    items = select_items(query, scope, star, persistent=sink is not None)
-    check_table_functions(items, scan.kind)
+    repartitioned = Repartition(rows, by)
+    star = _star(source, by)
+    stars = {**source.stars, None: star}
+    if len(source.scans) == 1:
+        stars[source.origin.alias] = star
+    items = select_items(query, scope, stars, persistent=sink is not None)
+    check_table_functions(items, source.kind)
     keys = Keys(expressions, "partitioning expression", scope.alias)
     selected = divide(items, keys)
     if sink is not None:
@@ -39,19 +44,20 @@ def build_partitioning(
     return project(flattened, selected), tuple(item.name for item in items)
 
 
-def _check_source(query: Query, scan: Scan) -> None:
+def _check_source(query: Query, source: From) -> None:
     span = span_of(query.partition_by[0])
-    if scan.kind is Kind.TABLE:
+    name = source.origin.source.name
+    if source.kind is Kind.TABLE:
         raise PlanError(
-            f"PARTITION BY is only supported on streams: {quote(scan.source.name)} is a table.",
+            f"PARTITION BY is only supported on streams: {quote(name)} is a table.",
             hint="A table's key is what identifies its rows; use GROUP BY to aggregate over "
             "another key.",
             span=span,
         )
-    if scan.source.is_windowed:
+    if source.window is not None:
         raise PlanError(
             "Implicit repartitioning of windowed sources is not supported.",
-            detail=f"The key of {scan.source.name} is windowed, and PARTITION BY would change it.",
+            detail=f"The key of {name} is windowed, and PARTITION BY would change it.",
             span=span,
         )
 
@@ -79,12 +85,29 @@ def _partition_expressions(query: Query, scope: Scope) -> tuple[Expression, ...]
     return tuple(bound)
 
 
-def _star(scan: Scan, scope: Scope, by: tuple[Named, ...]) -> tuple[Named, ...]:
+def _star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
     """The new keys, the old values, the old keys."""
-    schema = scan.source.schema
+    if len(source.scans) > 1:
+        return _joined_star(source, by)
+    schema = source.origin.source.schema
     taken = {key.expression.name for key in by if isinstance(key.expression, exp.Column)}
     rest = [c.name for c in (*schema.value, *schema.headers, *schema.key) if c.name not in taken]
-    return (*by, *column_items(scope, rest))
+    return (*by, *column_items(source.scope, rest))
+
+
+def _joined_star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
+    """The same of each source in turn; ksqlDB shows the pseudo columns here, and so do we."""
+    assert isinstance(source.scope, JoinScope)
+    rest: list[Named] = []
+    for scan in source.scans:
+        schema = scan.source.schema
+        columns = (*schema.value, *schema.headers, *PSEUDO_COLUMNS, *schema.key)
+        rest += joined_items(source.scope, scan, columns)
+    made = [item for item in source.stars[None] if item.name == source.scope.key]
+    starred = {item.expression: item.name for item in rest}
+    keys = [Named(starred.get(key.expression, key.name), key.expression) for key in by]
+    taken = [key.expression for key in keys]
+    return (*keys, *(item for item in (*rest, *made) if item.expression not in taken))
 
 
 def _over_new_keys(selected: Selected, by: tuple[Named, ...]) -> Selected:

@@ -19,9 +19,13 @@ class Keys:
 
     expressions: tuple[Expression, ...]
     noun: str
-    """key column, partitioning expression or grouping expression."""
+    """key column, partitioning, grouping or join expression."""
     alias: str
-    """Of the source, to qualify the expressions in messages."""
+    """Of the source, to qualify the expressions in messages; empty where they are already."""
+    alternatives: tuple[Expression, ...] = ()
+    """All expressions any of which could stand for the only key."""
+    note: str | None = None
+    """More to say where the key is missing."""
 
 
 @dataclass(frozen=True)
@@ -75,20 +79,25 @@ def check_stored(selected: Selected, keys: Keys, sink: str, span: Span | None) -
 
 
 def _missing(missing: Sequence[Expression], keys: Keys, sink: str, span: Span | None) -> PlanError:
-    every = [qualified_text(e, keys.alias) for e in keys.expressions]
+    wanted = keys.alternatives or keys.expressions
+    every = [qualified_text(e, keys.alias) for e in wanted]
     several = "s" if len(every) > 1 else ""
+    listed = _listed(every, "or" if keys.alternatives else "and")
+    added = [qualified_text(e, keys.alias) for e in missing]
+    example = every[0] if keys.alternatives else ", ".join(every)
     return PlanError(
         "Key missing from projection (ie, SELECT). "
         f"The query used to build {quote(sink)} must include the {keys.noun}{several} "
-        f"{_and(every)} in its projection (eg, SELECT {', '.join(every)}...).",
-        hint=f"Add {_and([qualified_text(e, keys.alias) for e in missing])} to the SELECT.",
+        f"{listed} in its projection (eg, SELECT {example}...).",
+        detail=keys.note,
+        hint=f"Add {_listed(added, 'and')} to the SELECT.",
         span=span,
     )
 
 
-def _and(texts: Sequence[str]) -> str:
+def _listed(texts: Sequence[str], conjunction: str) -> str:
     head, last = texts[:-1], texts[-1]
-    return f"{', '.join(head)} and {last}" if head else last
+    return f"{', '.join(head)} {conjunction} {last}" if head else last
 
 
 def project(source: LogicalPlan, selected: Selected) -> Project:

@@ -1,4 +1,4 @@
-"""Columns of joined sources: one name, `ALIAS.COLUMN`, in a plan; two names where they are shown."""
+"""Columns of joined sources: in a plan one name, `ALIAS.COLUMN`; where they are shown, two."""
 
 from __future__ import annotations
 

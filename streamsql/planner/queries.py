@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError, UnsupportedError
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
-from streamsql.planner.build import Built, build_query, build_scan
+from streamsql.planner.build import Built, build_query
 from streamsql.planner.checks import CHECKS
+from streamsql.planner.from_clause import check_relation
 from streamsql.planner.infer import coerce
 from streamsql.planner.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
 from streamsql.planner.modes import decide_mode
@@ -91,7 +92,7 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
     """SELECT .. EMIT CHANGES | FINAL."""
     query = statement.query
     if query.emit is None:
-        build_scan(query.relation, planning.catalog)
+        check_relation(query.relation, planning.catalog)
         raise UnsupportedError(
             "pull queries (SELECT without EMIT) are not supported yet",
             hint="Add EMIT CHANGES if you intended to issue a push query.",
@@ -119,7 +120,7 @@ def _query_plan(
         check(root)
     optimized = optimize(root).root
     mode = decide_mode(optimized, emit, planning.session)
-    reads = (built.scan.source.name,)
+    reads = tuple(scan.source.name for scan in built.source.scans)
     return QueryPlan(optimized, mode, emit, reads, query_id, built.columns, root)
 
 
@@ -147,7 +148,7 @@ def _check_kind(built: Built, statement: CreateAsSelect) -> None:
 
 
 def _check_no_loop(built: Built, statement: CreateAsSelect) -> None:
-    if built.scan.source.name == statement.name:
+    if any(scan.source.name == statement.name for scan in built.source.scans):
         raise PlanError(
             f"Cannot make {quote(statement.name)} out of itself: the query would read what it "
             "writes.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from streamsql.errors import BindError, PlanError, Span, TypeMismatchError
+from streamsql.errors import PlanError, Span, TypeMismatchError
 from streamsql.nodes import (
     Expression,
     Query,
@@ -16,10 +16,12 @@ from streamsql.nodes import (
     SelectItem,
     SelectStruct,
 )
-from streamsql.planner.bind import bind, column_node
+from streamsql.planner.bind import bind
 from streamsql.planner.logical import Named
 from streamsql.planner.names import NameGenerator
+from streamsql.planner.qualified import bare_name
 from streamsql.planner.scope import Scope
+from streamsql.planner.text import expression_text
 from streamsql.schema import RESERVED_COLUMNS
 from streamsql.types import fields, is_null, is_struct, quote, to_sql, type_of
 
@@ -33,19 +35,20 @@ class Item:
     span: Span | None = None
 
 
-def select_items(
-    query: Query, scope: Scope, star: Sequence[Named], *, persistent: bool
-) -> tuple[Item, ...]:
-    """All items in order; `star` is what `*` stands for.
+Stars = Mapping[str | None, Sequence[Named]]
+"""What `*` (None) and `source.*` stand for."""
+
+
+def select_items(query: Query, scope: Scope, stars: Stars, *, persistent: bool) -> tuple[Item, ...]:
+    """All items in order.
 
     Names: the alias, else the column's or field's name, else KSQL_COL_<n>.
     """
-    has_star = any(isinstance(item, SelectAll) for item in query.items)
-    taken = [column.name for column in scope.schema]
-    names = NameGenerator([*taken, *(c.name for c in star)] if has_star else taken)
+    used = [item.source for item in query.items if isinstance(item, SelectAll)]
+    names = scope.names([c.name for source in used for c in stars.get(source, ())])
     items: list[Item] = []
     for item in query.items:
-        items.extend(_expand(item, scope, star, names, persistent))
+        items.extend(_expand(item, scope, stars, names, persistent))
     _check_unique(items)
     return tuple(items)
 
@@ -53,18 +56,14 @@ def select_items(
 def _expand(
     item: SelectItem,
     scope: Scope,
-    star: Sequence[Named],
+    stars: Stars,
     names: NameGenerator,
     persistent: bool,
 ) -> list[Item]:
     if isinstance(item, SelectAll):
-        if item.source is not None and item.source != scope.alias:
-            raise BindError(
-                f"'{item.source}' is not a valid stream/table name or alias.",
-                hint=f"The source of this query is called {scope.alias}.",
-                span=item.span,
-            )
-        return [Item(column.name, column.expression, item.span) for column in star]
+        if item.source is not None:
+            scope.check_source(item.source, item.span)
+        return [Item(made.name, made.expression, item.span) for made in stars[item.source]]
     if isinstance(item, SelectStruct):
         return _struct_fields(item, scope)
     return [_expression(item, scope, names, persistent)]
@@ -73,7 +72,6 @@ def _expand(
 def _expression(
     item: SelectExpression, scope: Scope, names: NameGenerator, persistent: bool
 ) -> Item:
-    _check_reserved(item, persistent)
     bound = bind(item.expression, scope, "SELECT")
     if is_null(type_of(bound)):
         raise TypeMismatchError(
@@ -81,7 +79,9 @@ def _expression(
             "e.g. CAST(null AS VARCHAR).",
             span=item.span,
         )
-    return Item(item.alias or names.name_for(bound), bound, item.span)
+    name = item.alias or names.name_for(bound)
+    _check_reserved(item, name, bound, persistent)
+    return Item(name, bound, item.span)
 
 
 def _struct_fields(item: SelectStruct, scope: Scope) -> list[Item]:
@@ -101,20 +101,20 @@ def _struct_fields(item: SelectStruct, scope: Scope) -> list[Item]:
     return items
 
 
-def _check_reserved(item: SelectExpression, persistent: bool) -> None:
+def _check_reserved(item: SelectExpression, name: str, bound: Expression, persistent: bool) -> None:
     """System columns are columns of every source already, so a result must not define them."""
-    expression = item.expression
-    own = expression.name if isinstance(expression, exp.Column) else None
-    if persistent and item.alias is None and own in RESERVED_COLUMNS:
+    if name not in RESERVED_COLUMNS:
+        return
+    own = isinstance(bound, exp.Column) and bare_name(bound) == name
+    if own and persistent:
         raise PlanError(
-            f"Reserved column name in select: {quote(own)}. Please remove or alias the column.",
-            hint=f"Write {own} AS another_name.",
+            f"Reserved column name in select: {quote(name)}. Please remove or alias the column.",
+            hint=f"Write {expression_text(bound)} AS another_name.",
             span=item.span,
         )
-    if item.alias in RESERVED_COLUMNS and (persistent or item.alias != own):
+    if not own:
         raise PlanError(
-            f"{quote(item.alias)} is a reserved column name. "
-            "You cannot use it as an alias for a column.",
+            f"{quote(name)} is a reserved column name. You cannot use it as an alias for a column.",
             span=item.span,
         )
 
@@ -133,6 +133,6 @@ def _check_unique(items: Sequence[Item]) -> None:
 
 
 def column_items(scope: Scope, names: Sequence[str]) -> tuple[Named, ...]:
-    """References to columns of the scope, as `*` needs them."""
+    """References to columns of the scope under their own names, as `*` needs them."""
     found = (scope.schema.find(name) for name in names)
-    return tuple(Named(column.name, column_node(column)) for column in found if column)
+    return tuple(Named(column.name, scope.reference(column)) for column in found if column)

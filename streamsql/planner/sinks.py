@@ -28,9 +28,9 @@ def new_sink(
 ) -> tuple[Source, bool]:
     """The sink, and whether its topic is to be made."""
     schema = built.root.schema
-    origin = built.scan.source.topic
+    origin = built.source.origin.source.topic
     key_format, value_format = formats_of_sink(
-        properties, session, schema, origin.key_format, origin.value_format
+        properties, session, schema, built.source.key_format, origin.value_format
     )
     name = properties.kafka_topic
     if name is None:
@@ -82,7 +82,7 @@ def _retention(statement: CreateAsSelect, built: Built, properties: WithProperti
         return None
     window = statement.query.window
     if window is None:
-        return given if given is not None else built.scan.source.topic.retention_ms
+        return given if given is not None else built.source.origin.source.topic.retention_ms
     retention = built.retention_ms
     if given is None or retention is None:
         return retention if given is None else given

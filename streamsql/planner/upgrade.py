@@ -9,7 +9,8 @@ from streamsql.errors import PlanError, StreamSQLError
 from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.build import build_query
-from streamsql.planner.logical import Aggregate, LogicalPlan, Named, Repartition, Scan
+from streamsql.planner.join_text import join_text
+from streamsql.planner.logical import Aggregate, Join, LogicalPlan, Named, Repartition, Scan
 from streamsql.planner.modes import operators
 from streamsql.planner.text import expression_text
 from streamsql.planner.windows import text
@@ -51,6 +52,8 @@ def _fixed_parts(plan: LogicalPlan) -> Iterator[str]:
         match operator:
             case Scan():
                 yield f"reads {operator.source.name}"
+            case Join():
+                yield f"{join_text(operator)} JOIN"
             case Repartition():
                 yield "PARTITION BY " + _list(operator.keys)
             case Aggregate(window=window):

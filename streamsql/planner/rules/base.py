@@ -17,11 +17,15 @@ Rule = Callable[[LogicalPlan], LogicalPlan]
 
 def transform_up(plan: LogicalPlan, change: Rule) -> LogicalPlan:
     """The plan with `change` applied to every operator, inputs first."""
-    if any(f.name == "input" for f in fields(plan)):
-        (source,) = plan.inputs
-        new_source = transform_up(source, change)
-        if new_source is not source:
-            plan = replace(plan, input=new_source)  # type: ignore[call-arg]
+    changed = {}
+    for field in fields(plan):
+        source = getattr(plan, field.name)
+        if isinstance(source, LogicalPlan):
+            new = transform_up(source, change)
+            if new is not source:
+                changed[field.name] = new
+    if changed:
+        plan = replace(plan, **changed)
     return change(plan)
 
 

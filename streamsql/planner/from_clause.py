@@ -1,0 +1,143 @@
+"""FROM: the sources, the operators that read and join them, and what identifies their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamsql import nodes
+from streamsql.catalog import Catalog
+from streamsql.errors import CatalogError, PlanError
+from streamsql.nodes import Query, Relation, SourceRef
+from streamsql.planner.join_keys import Identity, JoinKey, LeftKey, SourceKey
+from streamsql.planner.join_scope import JoinScope, joined_name
+from streamsql.planner.joins import build_joins, join_scope, viable_columns
+from streamsql.planner.logical import Join, JoinKind, LogicalPlan, Named, Scan
+from streamsql.planner.qualified import qualified_name
+from streamsql.planner.scope import Scope, column_node
+from streamsql.planner.select_items import Stars, column_items
+from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind
+
+
+@dataclass(frozen=True)
+class From:
+    """What the clauses after FROM are planned with."""
+
+    root: LogicalPlan
+    scans: tuple[Scan, ...]
+    scope: Scope
+    stars: Stars
+    identity: Identity
+    key_format: FormatSpec
+    """What a result's key is written in unless told otherwise."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.root.kind
+
+    @property
+    def origin(self) -> Scan:
+        """The left-most source: results inherit its format, partitions and windows."""
+        return self.scans[0]
+
+    @property
+    def window(self) -> KeyWindow | None:
+        """How the key is windowed."""
+        return self.origin.source.topic.window
+
+
+def build_from(query: Query, catalog: Catalog, sink: str | None) -> From:
+    """FROM of a query whose result is stored in `sink`, or shown (None)."""
+    refs, joins = _flat(query.relation)
+    scans = tuple(_scan(ref, catalog) for ref in refs)
+    if sink is not None:
+        _check_no_windowed_tables(scans)
+    windowed = query.window is not None
+    single = Scope(scans[0].alias, scans[0].schema, windowed, catalog.types)
+    if not joins:
+        return _from_source(scans[0], single, sink)
+    return _from_joins(scans, joins, single)
+
+
+def check_relation(relation: Relation, catalog: Catalog) -> None:
+    """CatalogError where a source does not exist."""
+    for ref in _flat(relation)[0]:
+        _scan(ref, catalog)
+
+
+def _flat(relation: Relation) -> tuple[list[SourceRef], list[nodes.Join]]:
+    """The sources from left to right, and the joins between them."""
+    if isinstance(relation, SourceRef):
+        return [relation], []
+    refs, joins = _flat(relation.left)
+    return [*refs, relation.right], [*joins, relation]
+
+
+def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
+    try:
+        source = catalog.get(ref.name)
+    except CatalogError as error:
+        error.span = ref.span
+        raise
+    return Scan(source, ref.alias or ref.name)
+
+
+def _check_no_windowed_tables(scans: Sequence[Scan]) -> None:
+    if any(scan.kind is Kind.TABLE and scan.source.is_windowed for scan in scans):
+        raise PlanError(
+            "KSQL does not support persistent queries on windowed tables.",
+            hint="Select from the stream that the table is made of.",
+        )
+
+
+def _from_source(scan: Scan, scope: Scope, sink: str | None) -> From:
+    bounds = scan.source.is_windowed and sink is None
+    star = column_items(scope, [column.name for column in _star(scan, bounds=bounds)])
+    key = SourceKey(tuple(column_node(c) for c in scan.source.schema.key), scan.alias)
+    return From(
+        scan, (scan,), scope, {None: star, scan.alias: star}, key, scan.source.topic.key_format
+    )
+
+
+def _star(scan: Scan, *, bounds: bool) -> list[Column]:
+    """The columns of `*`: keys, the window's bounds, the others."""
+    schema = scan.source.schema
+    rest = [c for c in schema if c not in schema.key]
+    return [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]
+
+
+def _from_joins(scans: Sequence[Scan], joins: Sequence[nodes.Join], like: Scope) -> From:
+    side = build_joins(scans, joins, like)
+    plan = side.plan
+    assert isinstance(plan, Join)
+    scope = join_scope(scans, like, plan.schema)
+    identity: Identity
+    if plan.join_kind is JoinKind.FOREIGN_KEY:
+        left = scans[0]
+        columns = plan.left.schema.key
+        identity = LeftKey(tuple(scope.reference(column) for column in columns), left.alias)
+    else:
+        identity = JoinKey(column_node(plan.schema.key[0]), viable_columns(side))
+    made: tuple[Named, ...] = ()
+    if isinstance(identity, JoinKey) and identity.synthetic:
+        scope = join_scope(scans, like, plan.schema, plan.key)
+        made = (Named(plan.key, identity.column),)
+    stars: dict[str | None, tuple[Named, ...]] = {
+        scan.alias: _qualified_star(scan, scope) for scan in scans
+    }
+    stars[None] = (*made, *(item for scan in scans for item in stars[scan.alias]))
+    return From(plan, tuple(scans), scope, stars, identity, side.key_format)
+
+
+def _qualified_star(scan: Scan, scope: JoinScope) -> tuple[Named, ...]:
+    """`source.*` of a joined source: its columns as <alias>_<column>."""
+    return joined_items(scope, scan, _star(scan, bounds=scan.source.is_windowed))
+
+
+def joined_items(scope: Scope, scan: Scan, columns: Sequence[Column]) -> tuple[Named, ...]:
+    """References to columns of a joined source under the names that `*` gives them."""
+    names = [qualified_name(scan.alias, column.name) for column in columns]
+    return tuple(
+        Named(joined_name(scan.alias, column.name), reference.expression)
+        for column, reference in zip(columns, column_items(scope, names), strict=True)
+    )

@@ -1,0 +1,23 @@
+"""A join in one line, as EXPLAIN and messages show it."""
+
+from __future__ import annotations
+
+from streamsql.planner.logical import Join, JoinWindow
+from streamsql.planner.text import expression_text
+from streamsql.planner.windows import duration, words
+
+
+def join_text(plan: Join) -> str:
+    """`LEFT OUTER stream-stream ON A.X = B.Y WITHIN 1 HOUR`."""
+    equality = f"{expression_text(plan.left_on)} = {expression_text(plan.right_on)}"
+    windows = " and equal windows" if plan.windowed else ""
+    within = f" {within_text(plan.window)}" if plan.window else ""
+    return f"{plan.type.value} {plan.join_kind.value} ON {equality}{windows}{within}"
+
+
+def within_text(window: JoinWindow) -> str:
+    """WITHIN and GRACE PERIOD."""
+    before, after = (words(duration(ms)) for ms in (window.before_ms, window.after_ms))
+    size = before if before == after else f"({before}, {after})"
+    grace = "" if window.grace_ms is None else f" GRACE {words(duration(window.grace_ms))}"
+    return f"WITHIN {size}{grace}"
