@@ -32,7 +32,6 @@ class DefinitionBuilder:
         columns: tuple[ColumnDefinition, ...] | None,
         properties: tuple[Property, ...] | None,
     ) -> n.CreateSource:
-        _check_roles(kind, columns)
         return n.CreateSource(
             kind,
             name,
@@ -200,23 +199,6 @@ class DefinitionBuilder:
         return False
 
 
-_WRONG_ROLE = {
-    Kind.STREAM: (ColumnRole.PRIMARY_KEY, ColumnRole.KEY, "streams"),
-    Kind.TABLE: (ColumnRole.KEY, ColumnRole.PRIMARY_KEY, "tables"),
-}
-
-
-def _check_roles(kind: Kind, columns: tuple[ColumnDefinition, ...] | None) -> None:
-    wrong, right, kinds = _WRONG_ROLE[kind]
-    for column in columns or ():
-        if column.role is wrong:
-            raise ParseError(
-                f"Column `{column.name}` is a '{wrong.value}' column: "
-                f"please use '{right.value}' for {kinds}.",
-                span=column.span,
-            )
-
-
 def _check_count(
     span: Span, columns: tuple[str, ...] | None, values: list[Expression] | None
 ) -> None:
@@ -363,7 +345,6 @@ class CommandBuilder:
         columns: tuple[ColumnDefinition, ...] | None,
         properties: tuple[Property, ...] | None,
     ) -> n.AssertSource:
-        _check_roles(kind, columns)
         return n.AssertSource(kind, name, columns or (), properties or (), span=span)
 
 
