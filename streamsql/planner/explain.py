@@ -24,11 +24,11 @@ from streamsql.planner.logical import (
     Scan,
     Sink,
 )
-from streamsql.planner.modes import operators
 from streamsql.planner.rules import optimize
+from streamsql.planner.state import state_stores
 from streamsql.planner.text import expression_text
 from streamsql.planner.windows import words as duration_text
-from streamsql.schema import FormatSpec, KeyWindow, Topic, WindowType
+from streamsql.schema import FormatSpec, KeyWindow, Topic
 from streamsql.types import quote
 
 
@@ -38,7 +38,7 @@ def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
     lines = [
         f"{name}: {plan.root.kind.value}, EMIT {plan.emit.value}",
         f"Mode: {plan.mode.mode.value}, because {plan.mode.reason}",
-        *state_lines(plan.root),
+        *_state_lines(plan.root),
         "",
     ]
     if not verbose:
@@ -50,6 +50,14 @@ def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
     if start == plan.root:
         lines.append("No rule changed it.")
     return "\n".join(lines)
+
+
+def _state_lines(root: LogicalPlan) -> list[str]:
+    """What the query keeps between records, a line a store."""
+    stores = state_stores(root)
+    if not stores:
+        return ["State: none"]
+    return ["State:", *_indented([store.text for store in stores])]
 
 
 def tree_lines(plan: LogicalPlan) -> list[str]:
@@ -180,44 +188,3 @@ def window_text(window: Window) -> str:
 
 def _option(name: str, value: Duration | None) -> str:
     return "" if value is None else f" {name} {duration_text(value)}"
-
-
-# -- state ---------------------------------------------------------------------------------------
-
-
-def state_lines(root: LogicalPlan) -> list[str]:
-    """What the query keeps between records, and what makes that grow."""
-    lines = [
-        text
-        for operator in operators(root)
-        if isinstance(operator, Aggregate)
-        for text in _aggregate_state(operator)
-    ]
-    return lines or ["State: none"]
-
-
-def _aggregate_state(plan: Aggregate) -> list[str]:
-    keys = ", ".join(quote(key.name) for key in plan.keys)
-    if plan.window is None:
-        per = f"one entry per {keys}" if keys else "one entry"
-        growth = "grows with the number of distinct keys" if keys else "does not grow"
-    else:
-        per = f"one entry per {keys} and window{_overlap(plan.window)}"
-        grace = duration_text(plan.window.grace) if plan.window.grace else "no time"
-        growth = f"a window is dropped {grace} after its end"
-    lines = [f"State: {per}; {growth}"]
-    growing = [c.expression.name for c in plan.aggregates if _grows(c.expression.name)]
-    if growing:
-        lines.append(f"  an entry grows with its rows: {', '.join(dict.fromkeys(growing))}")
-    return lines
-
-
-def _overlap(window: Window) -> str:
-    if window.type is not WindowType.HOPPING or window.advance is None:
-        return ""
-    return f" ({-(-window.size.ms // window.advance.ms)} windows a row)"
-
-
-def _grows(name: str) -> bool:
-    """Whether an aggregate keeps the values of its rows and not only a result of fixed size."""
-    return name.startswith("COLLECT_") or name in ("COUNT_DISTINCT", "HISTOGRAM")

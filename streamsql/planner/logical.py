@@ -15,7 +15,7 @@ from enum import Enum
 from functools import cached_property
 
 from streamsql.catalog import Source
-from streamsql.nodes import Emit, Expression, JoinType, Window
+from streamsql.nodes import Duration, Emit, Expression, JoinType, Window
 from streamsql.schema import (
     PSEUDO_COLUMNS,
     ROWTIME,
@@ -158,6 +158,11 @@ class JoinWindow:
     before_ms: int
     after_ms: int
     grace_ms: int | None = None
+
+    @property
+    def lateness_ms(self) -> int:
+        """How late a row may be."""
+        return Duration.UNITS_MS["DAY"] if self.grace_ms is None else self.grace_ms
 
 
 @dataclass(frozen=True)

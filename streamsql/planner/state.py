@@ -1,0 +1,155 @@
+"""The state that a plan keeps between records: what it holds, by which key, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from streamsql.nodes import Window
+from streamsql.planner.logical import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    JoinWindow,
+    LogicalPlan,
+    Scan,
+)
+from streamsql.planner.text import expression_text
+from streamsql.planner.windows import duration, words
+from streamsql.schema import Kind, WindowType
+from streamsql.types import quote
+
+
+@dataclass(frozen=True)
+class StateStore:
+    """One store of one operator."""
+
+    holds: str
+    """What an entry is."""
+    key: str
+    """What there is an entry for; empty: there is one entry."""
+    growth: str
+    """What makes it grow, or when entries go."""
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        by = f", by {self.key}" if self.key else ""
+        return f"{self.holds}{by}: {self.growth}"
+
+
+def state_stores(root: LogicalPlan) -> tuple[StateStore, ...]:
+    """The stores of all operators, those nearest to the sources first."""
+    below = (store for source in root.inputs for store in state_stores(source))
+    match root:
+        case Aggregate():
+            own = _aggregate(root)
+        case Join():
+            own = _JOINS[root.join_kind](root)
+        case Filter() if root.kind is Kind.TABLE:
+            own = _table_filter(root)
+        case _:
+            own = iter(())
+    return (*below, *own)
+
+
+# -- joins ---------------------------------------------------------------------------------------
+
+
+def _stream_table(plan: Join) -> Iterator[StateStore]:
+    table = _sources(plan.right)
+    yield StateStore(
+        f"rows of {table}", expression_text(plan.right_on), f"grows with the keys of {table}"
+    )
+
+
+def _table_table(plan: Join) -> Iterator[StateStore]:
+    left, right = _sources(plan.left), _sources(plan.right)
+    yield StateStore(
+        f"rows of {left} and of {right}", _equality(plan), "grows with the keys of both"
+    )
+
+
+def _foreign_key(plan: Join) -> Iterator[StateStore]:
+    left, right = _sources(plan.left), _sources(plan.right)
+    yield StateStore(f"rows of {left}", _keys(plan.left), f"grows with the keys of {left}")
+    yield StateStore(
+        f"rows of {right} and the keys of {left} that refer to them",
+        expression_text(plan.right_on),
+        "grows with the keys of both",
+    )
+
+
+def _stream_stream(plan: Join) -> Iterator[StateStore]:
+    window = plan.window or JoinWindow(0, 0)
+    for side, ms in ((plan.left, window.after_ms), (plan.right, window.before_ms)):
+        kept = words(duration(ms + window.lateness_ms))
+        yield StateStore(
+            f"rows of {_sources(side)}", _equality(plan), f"a row goes {kept} after its time"
+        )
+
+
+_JOINS: dict[JoinKind, Callable[[Join], Iterator[StateStore]]] = {
+    JoinKind.STREAM_TABLE: _stream_table,
+    JoinKind.TABLE_TABLE: _table_table,
+    JoinKind.FOREIGN_KEY: _foreign_key,
+    JoinKind.STREAM_STREAM: _stream_stream,
+}
+
+
+def _equality(plan: Join) -> str:
+    return f"{expression_text(plan.left_on)} = {expression_text(plan.right_on)}"
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def _table_filter(plan: Filter) -> Iterator[StateStore]:
+    yield StateStore(f"keys that passed {plan.clause}", _keys(plan), "grows with their number")
+
+
+def _aggregate(plan: Aggregate) -> Iterator[StateStore]:
+    if plan.input.kind is Kind.TABLE:
+        table = _sources(plan.input)
+        yield StateStore(f"rows of {table}", _keys(plan.input), f"grows with the keys of {table}")
+    keys = ", ".join(key.name for key in plan.keys)
+    calls = [call.expression.name for call in plan.aggregates if _grows(call.expression.name)]
+    rows = f"; an entry grows with its rows: {', '.join(dict.fromkeys(calls))}" if calls else ""
+    if plan.window is not None:
+        yield _windows(plan.window, keys, rows)
+    else:
+        growth = "grows with the number of distinct keys" if keys else "does not grow"
+        yield StateStore("aggregates", keys, growth + rows)
+
+
+def _windows(window: Window, keys: str, rows: str) -> StateStore:
+    grace = window.grace.ms if window.grace else 0
+    if window.type is WindowType.SESSION:
+        kept = words(duration(window.size.ms + grace))
+        growth = f"a session goes {kept} after its end"
+        return StateStore("aggregates", f"{keys} and session", growth + rows)
+    overlap = ""
+    if window.type is WindowType.HOPPING and window.advance is not None:
+        overlap = f" ({-(-window.size.ms // window.advance.ms)} windows a row)"
+    growth = f"a window goes {words(duration(grace)) if grace else 'no time'} after its end"
+    return StateStore("aggregates", f"{keys} and window{overlap}", growth + rows)
+
+
+def _grows(name: str) -> bool:
+    """Whether an aggregate keeps the values of its rows and not only a result of fixed size."""
+    return name.startswith("COLLECT_") or name in ("COUNT_DISTINCT", "HISTOGRAM")
+
+
+# -- names ---------------------------------------------------------------------------------------
+
+
+def _sources(plan: LogicalPlan) -> str:
+    """The sources below an operator, by name."""
+    if isinstance(plan, Scan):
+        return quote(plan.source.name)
+    return " joined with ".join(_sources(source) for source in plan.inputs)
+
+
+def _keys(plan: LogicalPlan) -> str:
+    return ", ".join(column.name for column in plan.schema.key)
