@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -48,7 +49,11 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
     /** Of structs (order, value): the values with the least order, in order. */
     EARLIEST,
     /** Of structs (order, value): the values with the greatest order, in order. */
-    LATEST
+    LATEST,
+    /** As COLLECT_LIST, of structs (value, sign INT): less than 0 takes the last such value out. */
+    SIGNED_LIST,
+    /** Of structs (value, sign INT): the different values, null too, each with the sum of signs. */
+    COUNTED
   }
 
   private final Expression child;
@@ -94,6 +99,8 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
     return switch (kind) {
       case COLLECT_LIST -> new BoundedBuffer.First(limit, false);
       case COLLECT_SET -> new BoundedBuffer.First(limit, true);
+      case SIGNED_LIST -> new SignedBuffer.Values(limit);
+      case COUNTED -> new SignedBuffer.Counts(limit);
       case TOPK_DISTINCT -> new BoundedBuffer.Smallest(limit, order(), true);
       default -> new BoundedBuffer.Smallest(limit, order(), false);
     };
@@ -102,15 +109,25 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
   @Override
   public BoundedBuffer update(BoundedBuffer buffer, InternalRow input) {
     Object value = child.eval(input);
-    if (!isSkipped(value)) {
+    if (buffer instanceof SignedBuffer signed) {
+      InternalRow pair = (InternalRow) value;
+      Object part = pair.isNullAt(0) ? null : pair.get(0, valueType());
+      signed.add(element(part), pair.getInt(1));
+    } else if (!isSkipped(value)) {
       buffer.add(element(value));
     }
     return buffer;
   }
 
+  /** What an element is: of signed kinds the value alone. */
+  private DataType valueType() {
+    boolean signed = kind == Kind.SIGNED_LIST || kind == Kind.COUNTED;
+    return signed ? ((StructType) child.dataType()).fields()[0].dataType() : child.dataType();
+  }
+
   private boolean isSkipped(Object value) {
     return switch (kind) {
-      case COLLECT_LIST, COLLECT_SET -> false;
+      case COLLECT_LIST, COLLECT_SET, SIGNED_LIST, COUNTED -> false;
       case TOPK, TOPK_DISTINCT -> value == null;
       case TOPK_BY -> value == null || ((InternalRow) value).isNullAt(0);
       case EARLIEST, LATEST ->
@@ -120,21 +137,29 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
 
   private UnsafeRow element(Object value) {
     if (toElement == null) {
-      toElement = UnsafeProjection.create(new DataType[] {child.dataType()});
+      toElement = UnsafeProjection.create(new DataType[] {valueType()});
     }
     return toElement.apply(new GenericInternalRow(new Object[] {value})).copy();
   }
 
   @Override
   public BoundedBuffer merge(BoundedBuffer buffer, BoundedBuffer input) {
-    input.elements().forEach(buffer::add);
+    buffer.merge(input);
     return buffer;
   }
 
   @Override
   public Object eval(BoundedBuffer buffer) {
     List<Object> values = new ArrayList<>(buffer.elements().size());
-    DataType type = child.dataType();
+    DataType type = valueType();
+    if (buffer instanceof SignedBuffer.Counts counts) {
+      counts.forEach(
+          (element, count) -> {
+            Object value = element.isNullAt(0) ? null : element.get(0, type);
+            values.add(new GenericInternalRow(new Object[] {value, count}));
+          });
+      return new GenericArrayData(values.toArray());
+    }
     for (UnsafeRow element : buffer.elements()) {
       boolean ordered = kind == Kind.EARLIEST || kind == Kind.LATEST;
       values.add(
@@ -180,8 +205,14 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
   }
 
   private DataType elementType() {
-    boolean ordered = kind == Kind.EARLIEST || kind == Kind.LATEST;
-    return ordered ? ((StructType) child.dataType()).fields()[1].dataType() : child.dataType();
+    return switch (kind) {
+      case EARLIEST, LATEST -> ((StructType) child.dataType()).fields()[1].dataType();
+      case COUNTED ->
+          new StructType()
+              .add("value", valueType(), true)
+              .add("count", DataTypes.LongType, false);
+      default -> valueType();
+    };
   }
 
   @Override

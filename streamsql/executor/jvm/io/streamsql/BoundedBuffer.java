@@ -23,8 +23,13 @@ abstract class BoundedBuffer {
 
   abstract Collection<UnsafeRow> elements();
 
+  /** Takes what another buffer has taken. */
+  void merge(BoundedBuffer other) {
+    other.elements().forEach(this::add);
+  }
+
   /** Count, then each element's length and bytes. */
-  final byte[] serialize() {
+  byte[] serialize() {
     int size = 4;
     for (UnsafeRow element : elements()) {
       size += 4 + element.getSizeInBytes();
@@ -38,15 +43,20 @@ abstract class BoundedBuffer {
   }
 
   /** Adds the elements of another buffer's {@link #serialize}. */
-  final void addAll(byte[] state) {
+  void addAll(byte[] state) {
     ByteBuffer in = ByteBuffer.wrap(state);
     for (int count = in.getInt(); count > 0; count--) {
-      byte[] bytes = new byte[in.getInt()];
-      in.get(bytes);
-      UnsafeRow element = new UnsafeRow(1);
-      element.pointTo(bytes, bytes.length);
-      add(element);
+      add(next(in));
     }
+  }
+
+  /** The element that is written next: its length and bytes. */
+  static UnsafeRow next(ByteBuffer in) {
+    byte[] bytes = new byte[in.getInt()];
+    in.get(bytes);
+    UnsafeRow element = new UnsafeRow(1);
+    element.pointTo(bytes, bytes.length);
+    return element;
   }
 
   /** The first elements, in the order of their arrival. */

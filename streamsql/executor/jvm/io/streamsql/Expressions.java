@@ -52,6 +52,11 @@ public final class Expressions {
     return call(new PackedRows(schema), "unpack", schema, List.of(bytes), true);
   }
 
+  /** The largest of the times (BIGINT) that the task has seen up to the row: {@link StreamTime}. */
+  public static Column streamTime(Column time) {
+    return call(new StreamTime(), "observe", DataTypes.LongType, List.of(time), false);
+  }
+
   static Column call(
       Object target, String method, DataType result, List<Column> arguments, boolean pure) {
     List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
