@@ -75,7 +75,7 @@ def _table_table(left: Side, right: Side, join: Join, condition: Condition) -> J
         raise PlanError(
             "Invalid join condition: table-table joins require to join on the primary key of the "
             f"right input table. Got {condition.text}.",
-            hint=_key_hint(right),
+            hint=_swapped(left, condition) or _key_hint(right),
             span=condition.span,
         )
     if condition.left in left.equals:
@@ -125,6 +125,13 @@ def _check_stream_table(right: Side, join: Join, condition: Condition) -> None:
             hint=_key_hint(right),
             span=condition.span,
         )
+
+
+def _swapped(left: Side, condition: Condition) -> str | None:
+    """How to write a foreign-key join whose tables stand the other way round."""
+    if len(left.scans) > 1 or condition.left not in left.equals:
+        return None
+    return f"Write FROM {condition.right_alias} JOIN {condition.left_alias}: a foreign key is left."
 
 
 def _key_hint(right: Side) -> str:

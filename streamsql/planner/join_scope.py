@@ -61,9 +61,13 @@ class JoinScope(Scope):
 
     def suggestion(self, column: exp.Column) -> str:
         if column.table:
+            elsewhere = next(iter(self._owners(column.name)), None)
+            if elsewhere is not None:
+                return f"{column.name} is a column of {elsewhere}."
             return suggestion(column.name, column.table, dict(self.sources)[column.table])
         hints = [suggestion(column.name, alias, schema) for alias, schema in self.sources]
-        return next((h for h in hints if h.startswith("Did you mean")), " ".join(hints))
+        found = next((hint for hint in hints if hint.startswith("Did you mean")), None)
+        return found or " ".join(dict.fromkeys(hints))
 
     def _result_name(self, column: exp.Column) -> str:
         alias, name = qualifier(column), bare_name(column)

@@ -80,7 +80,7 @@ def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key
     equals = (*(left.equals if carried else (left_on,)), right_on)
     if join.type is JoinType.FULL:
         equals = ()
-    _check_key_type(equals, key_name, left_on)
+    _check_key_type(equals, key_name, left_on, condition)
     plan = Join(
         left.plan,
         right.plan,
@@ -114,12 +114,18 @@ def _key_name(scans: Sequence[Scan]) -> str:
     return synthetic_name([column.name for scan in scans for column in scan.schema])
 
 
-def _check_key_type(equals: Sequence[Expression], name: str, key: Expression) -> None:
+def _check_key_type(
+    equals: Sequence[Expression], name: str, key: Expression, condition: Condition
+) -> None:
     column = next((e for e in equals if isinstance(e, exp.Column)), None)
     alias = qualifier(column) if column else None
     if column and alias:
         name = joined_name(alias, bare_name(column))
-    check_key_types([Column(name, type_of(key), Namespace.KEY)])
+    try:
+        check_key_types([Column(name, type_of(key), Namespace.KEY)])
+    except PlanError as error:
+        error.span = condition.span
+        raise
 
 
 def _check_names(scans: Sequence[Scan]) -> None:

@@ -10,6 +10,7 @@ from streamsql.planner.rules.base import Rule
 from streamsql.planner.rules.fold_conditions import fold_conditions
 from streamsql.planner.rules.merge_filters import merge_filters
 from streamsql.planner.rules.push_having_down import push_having_down
+from streamsql.planner.rules.push_where_below_join import push_where_below_join
 from streamsql.planner.rules.remove_repartitions import remove_repartitions
 
 __all__ = ["RULES", "Optimized", "Rule", "Step", "optimize"]
@@ -19,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     fold_conditions,
     push_having_down,
     merge_filters,
+    push_where_below_join,
 )
 
 

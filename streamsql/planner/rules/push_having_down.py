@@ -1,6 +1,7 @@
 """HAVING on grouping keys alone filters before the aggregation: no state for groups never shown.
 
-Not for windows: rows that are filtered before them would no longer close them.
+Not for windows: rows that are filtered before them would no longer close them. Not over tables,
+where a filter keeps state of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.bind import columns_in, replace
 from streamsql.planner.logical import Aggregate, Filter, LogicalPlan
 from streamsql.planner.rules.base import conjunction, conjuncts, transform_up
+from streamsql.schema import Kind
 
 
 def push_having_down(plan: LogicalPlan) -> LogicalPlan:
@@ -19,7 +21,7 @@ def _push(plan: LogicalPlan) -> LogicalPlan:
     if not isinstance(plan, Filter) or not isinstance(plan.input, Aggregate):
         return plan
     aggregate = plan.input
-    if aggregate.window is not None:
+    if aggregate.window is not None or aggregate.input.kind is Kind.TABLE:
         return plan
     keys = {key.name: key.expression for key in aggregate.keys}
     parts = conjuncts(plan.condition)

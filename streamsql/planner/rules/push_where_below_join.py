@@ -1,0 +1,42 @@
+"""WHERE on the stream of a stream-table join filters before the join, which then sees fewer rows.
+
+Only there: the stream's rows neither keep state nor retract. The rows of a stream-stream join also
+move its time on, and those of a table take back what they have caused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamsql.nodes import Expression
+from streamsql.planner.bind import columns_in
+from streamsql.planner.logical import Filter, Join, JoinKind, LogicalPlan
+from streamsql.planner.rules.base import conjunction, conjuncts, transform_up
+from streamsql.schema import ROWTIME
+
+
+def push_where_below_join(plan: LogicalPlan) -> LogicalPlan:
+    return transform_up(plan, _push)
+
+
+def _push(plan: LogicalPlan) -> LogicalPlan:
+    if not isinstance(plan, Filter) or not isinstance(plan.input, Join):
+        return plan
+    join = plan.input
+    if join.join_kind is not JoinKind.STREAM_TABLE:
+        return plan
+    parts = conjuncts(plan.condition)
+    below = [part for part in parts if _only_over(part, join.left)]
+    above = [part for part in parts if not _only_over(part, join.left)]
+    if not below:
+        return plan
+    filtered = _push(Filter(join.left, conjunction(below), plan.clause))
+    lowered = replace(join, left=filtered)
+    return Filter(lowered, conjunction(above), plan.clause) if above else lowered
+
+
+def _only_over(part: Expression, side: LogicalPlan) -> bool:
+    """Whether a condition reads the side's columns, and nothing that the join makes anew."""
+    columns = columns_in(part)
+    names = {column.name for column in side.schema} - {ROWTIME.name}
+    return bool(columns) and all(column.name in names for column in columns)
