@@ -247,7 +247,20 @@ class _Completer:
             yield from (Suggestion(v, "format", doc) for v, doc in with_values(name).items())
 
 
-_RARE = frozenset({"AT", "DECIMAL", "DISTINCT", "LIST", "ALTER", "ASSERT", "UNDEFINE", "UNSET"})
+_RARE = frozenset(
+    {
+        "AT",
+        "DECIMAL",
+        "DISTINCT",
+        "EXISTS",
+        "LIST",
+        "ALTER",
+        "ASSERT",
+        "UNDEFINE",
+        "UNSET",
+        "AGGREGATE",
+    }
+)
 _NOT_RUN = frozenset({"CONNECTOR", "CONNECTORS", "SINK", "ANALYZE"})
 """Words of statements that parse and are not run."""
 _FOLLOWERS = 2
@@ -273,6 +286,8 @@ _ONLY_FOLLOWER = {
     "GRACE": "PERIOD",
     "RUN": "SCRIPT",
     "EMIT": "CHANGES",
+    "UNION": "ALL",
+    "ORDER": "BY",
 }
 
 

@@ -14,6 +14,9 @@ planner types:
 | `IS [NOT] DISTINCT FROM` | `NullSafeNEQ`, `NullSafeEQ` |
 | `AND OR NOT`, `IS [NOT] NULL` | `And Or Not`, `Is(this, Null)`, `Not(Is)` |
 | `BETWEEN`, `IN (..)` | `Between`, `In(expressions)` |
+| `IN (SELECT ..)`, `EXISTS (..)` | `In(query=Query)`, `Exists(this=Query)` |
+| `f(..) OVER (..)` | `Window(this=Anonymous, partition_by=[..], order=Order)` |
+| `ORDER BY e DESC` | `Order(expressions=[Ordered(this, desc=True)])` |
 | `LIKE .. ESCAPE c` | `Like`, `Escape(Like, Literal)` |
 | `CASE` | `Case(this or None, ifs=[If(this, true)], default)` |
 | `CAST(e AS t)` | `Cast(this, to=DataType)` |
@@ -108,11 +111,40 @@ class SelectStruct:
 SelectItem = SelectExpression | SelectAll | SelectStruct
 
 
+class Start(Enum):
+    """Where reading of a source begins."""
+
+    BEGINNING = "BEGINNING"
+    LATEST = "LATEST"
+    TIMESTAMP = "TIMESTAMP"
+    OFFSETS = "OFFSETS"
+
+
+@dataclass(frozen=True)
+class StartPosition:
+    """FROM BEGINNING | LATEST | TIMESTAMP 'text' | OFFSETS ('partition:offset', ..)."""
+
+    start: Start
+    timestamp: str | None = None
+    offsets: tuple[tuple[int, int], ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
 @dataclass(frozen=True)
 class SourceRef:
-    """A stream or table in FROM."""
+    """A stream, table, view or common table expression in FROM."""
 
     name: str
+    alias: str | None = None
+    span: Span | None = field(default=None, compare=False)
+    start: StartPosition | None = None
+
+
+@dataclass(frozen=True)
+class Subquery:
+    """`(query) [AS] alias` in FROM."""
+
+    query: Query
     alias: str | None = None
     span: Span | None = field(default=None, compare=False)
 
@@ -138,14 +170,14 @@ class Join:
     """One join of FROM; `left` is what stands before it, so that n joins nest to the left."""
 
     left: Relation
-    right: SourceRef
+    right: SourceRef | Subquery
     type: JoinType
     on: Expression
     within: Within | None = None
     span: Span | None = field(default=None, compare=False)
 
 
-Relation = SourceRef | Join
+Relation = SourceRef | Subquery | Join
 
 
 @dataclass(frozen=True)
@@ -166,8 +198,21 @@ class Emit(Enum):
 
 
 @dataclass(frozen=True)
+class CommonTable:
+    """`name AS (query)` of WITH: a query with a name for the query that it stands in."""
+
+    name: str
+    query: Query
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class Query:
-    """A SELECT; empty `group_by`/`partition_by` mean that there is no such clause."""
+    """A SELECT; empty `group_by`/`partition_by` mean that there is no such clause.
+
+    `union` are the SELECTs added by UNION ALL (they have no clauses after HAVING); `common_tables`,
+    `emit` and `limit` hold for all of them together.
+    """
 
     items: tuple[SelectItem, ...]
     relation: Relation
@@ -179,6 +224,9 @@ class Query:
     emit: Emit | None = None
     limit: int | None = None
     span: Span | None = field(default=None, compare=False)
+    distinct: bool = False
+    union: tuple[Query, ...] = ()
+    common_tables: tuple[CommonTable, ...] = ()
 
 
 # -- statements ----------------------------------------------------------------------------------
@@ -262,6 +310,8 @@ class DropSource(Statement):
     name: str
     if_exists: bool = False
     delete_topic: bool = False
+    cascade: bool = False
+    """Whatever reads or writes it goes too."""
 
 
 @dataclass(frozen=True)
@@ -282,6 +332,52 @@ class CreateType(Statement):
 
 @dataclass(frozen=True)
 class DropType(Statement):
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateView(Statement):
+    """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS query: expanded where it is used."""
+
+    name: str
+    query: Query
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropView(Statement):
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """`name type` of a function."""
+
+    name: str
+    type: SQLType
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class CreateFunction(Statement):
+    """CREATE [OR REPLACE] [AGGREGATE] FUNCTION [IF NOT EXISTS] name (..) RETURNS type LANGUAGE
+    PYTHON AS 'text'; `code` is Python text or `module:function`."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    returns: SQLType
+    code: str
+    aggregate: bool = False
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropFunction(Statement):
     name: str
     if_exists: bool = False
 
@@ -317,6 +413,7 @@ class ShowWhat(Enum):
 
     STREAMS = "STREAMS"
     TABLES = "TABLES"
+    VIEWS = "VIEWS"
     TOPICS = "TOPICS"
     ALL_TOPICS = "ALL TOPICS"
     QUERIES = "QUERIES"

@@ -138,8 +138,16 @@ def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         lists.map(lambda items: exp.Array(expressions=items)),
         st.lists(st.tuples(e, e), max_size=2).map(_map),
         st.lists(st.tuples(names, e), max_size=2).map(_struct),
+        st.builds(_over, folded, lists, lists, st.lists(st.tuples(e, st.booleans()), max_size=2)),
         st.builds(lambda a, z: exp.AtTimeZone(this=a, zone=exp.Literal.string(z)), e, texts),
     )
+
+
+def _over(name: str, arguments: list[Any], keys: list[Any], orders: list[Any]) -> exp.Expr:
+    ordered = [exp.Ordered(this=e, desc=down) for e, down in orders]
+    call = exp.Anonymous(this=name, expressions=arguments)
+    order = exp.Order(expressions=ordered) if ordered else None
+    return exp.Window(this=call, partition_by=keys, order=order)
 
 
 def _copied(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -153,11 +161,20 @@ expressions = st.recursive(_copied(leaves), lambda e: _copied(_compound(e)), max
 
 durations = st.builds(n.Duration, st.integers(0, 10**6), st.sampled_from(list(n.Duration.UNITS_MS)))
 maybe_duration = st.none() | durations
-sources = st.builds(n.SourceRef, source_names, st.none() | names)
+offsets = st.dictionaries(st.integers(0, 9), st.integers(0, 2**40), min_size=1, max_size=2)
+starts = st.one_of(
+    st.sampled_from([n.Start.BEGINNING, n.Start.LATEST]).map(n.StartPosition),
+    texts.map(lambda text: n.StartPosition(n.Start.TIMESTAMP, text)),
+    offsets.map(
+        lambda given: n.StartPosition(n.Start.OFFSETS, offsets=tuple(sorted(given.items())))
+    ),
+)
+sources = st.builds(n.SourceRef, source_names, st.none() | names, st.none(), st.none() | starts)
+sides = sources | st.deferred(lambda: subqueries)
 joins = st.builds(
     n.Join,
-    sources,
-    sources,
+    sides,
+    sides,
     st.sampled_from(n.JoinType),
     expressions,
     st.none() | st.builds(n.Within, durations, durations, maybe_duration),
@@ -186,17 +203,48 @@ items = st.one_of(
     st.builds(n.SelectStruct, expressions),
 )
 groupings = st.lists(expressions, max_size=2).map(tuple)
-queries = st.builds(
-    n.Query,
-    st.lists(items, min_size=1, max_size=3).map(tuple),
-    sources | joins,
-    window=st.none() | windows,
-    where=st.none() | expressions,
-    group_by=groupings,
-    partition_by=groupings,
-    having=st.none() | expressions,
-    emit=st.none() | st.sampled_from(n.Emit),
-    limit=st.none() | st.integers(-5, 10**6),
+
+
+def _selects(
+    relations: st.SearchStrategy[Any],
+    conditions: st.SearchStrategy[Any],
+    **others: st.SearchStrategy[Any],
+) -> st.SearchStrategy[n.Query]:
+    return st.builds(
+        n.Query,
+        st.lists(items, min_size=1, max_size=3).map(tuple),
+        relations,
+        window=st.none() | windows,
+        where=st.none() | conditions,
+        group_by=groupings,
+        partition_by=groupings,
+        having=st.none() | expressions,
+        distinct=st.booleans(),
+        **others,
+    )
+
+
+ends: dict[str, st.SearchStrategy[Any]] = {
+    "emit": st.none() | st.sampled_from(n.Emit),
+    "limit": st.none() | st.integers(-5, 10**6),
+}
+# Queries inside others are plain, so that examples stay small.
+inner_queries = _selects(sources, expressions, **ends)
+subqueries = st.builds(n.Subquery, inner_queries, st.none() | names)
+semi_joins = st.one_of(
+    st.builds(lambda a, q: exp.In(this=a, query=q), expressions, inner_queries),
+    inner_queries.map(lambda q: exp.Exists(this=q)),
+    st.builds(lambda a, q: exp.Not(this=exp.In(this=a, query=q)), expressions, inner_queries),
+)
+common_tables = st.lists(
+    st.builds(n.CommonTable, source_names, inner_queries), max_size=2, unique_by=lambda t: t.name
+).map(tuple)
+queries = _selects(
+    sides | joins,
+    expressions | _copied(semi_joins),
+    **ends,
+    union=st.lists(_selects(sides, expressions), max_size=1).map(tuple),
+    common_tables=common_tables,
 )
 
 # -- statements ----------------------------------------------------------------------------------
@@ -238,12 +286,19 @@ created_sources = kinds.flatmap(
 plain_columns = st.lists(st.builds(n.ColumnDefinition, names, sql_types), min_size=1, max_size=2)
 values = st.lists(expressions, max_size=3).map(tuple)
 topics = st.text(min_size=1, max_size=8)
+parameters = st.lists(
+    st.builds(n.Parameter, names, sql_types), max_size=2, unique_by=lambda p: p.name
+).map(tuple)
 statements = st.one_of(
     created_sources,
     st.builds(n.CreateAsSelect, kinds, source_names, queries, properties, flags, flags),
     st.builds(n.InsertInto, source_names, queries, properties),
     st.builds(n.InsertValues, source_names, values),
-    st.builds(n.DropSource, kinds, source_names, flags, flags),
+    st.builds(n.DropSource, kinds, source_names, flags, flags, flags),
+    st.builds(n.CreateView, source_names, queries, flags, flags),
+    st.builds(n.DropView, source_names, flags, flags),
+    st.builds(n.CreateFunction, folded, parameters, sql_types, texts, flags, flags, flags),
+    st.builds(n.DropFunction, folded, flags),
     st.builds(n.AlterSource, kinds, source_names, plain_columns.map(tuple)),
     st.builds(n.CreateType, names, sql_types, flags),
     st.builds(n.SelectQuery, queries),

@@ -11,7 +11,7 @@ from sqlglot.expressions import DataType
 
 from streamsql import types
 from streamsql.errors import ParseError, Span
-from streamsql.nodes import Expression
+from streamsql.nodes import Expression, Query
 from streamsql.parser.items import with_tokens
 from streamsql.types import SQLType
 
@@ -175,6 +175,43 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     not_in = _negated(in_)
 
+    def in_query(self, span: Span, operand: Expression, query: Query) -> Expression:
+        return at(exp.In(this=operand, query=query), span)
+
+    not_in_query = _negated(in_query)
+
+    def exists(self, span: Span, query: Query) -> Expression:
+        return at(exp.Exists(this=query), span)
+
+    def over(
+        self,
+        span: Span,
+        name: str,
+        arguments: list[Expression] | None,
+        partition_by: list[Expression] | None,
+        order: Expression | None,
+    ) -> Expression:
+        call = at(exp.Anonymous(this=name.upper(), expressions=arguments or []), span)
+        return at(exp.Window(this=call, partition_by=partition_by or [], order=order), span)
+
+    def over_star(
+        self,
+        span: Span,
+        name: str,
+        partition_by: list[Expression] | None,
+        order: Expression | None,
+    ) -> Expression:
+        return self.over(span, name, [exp.Star()], partition_by, order)
+
+    def window_order(self, span: Span, *orders: Expression) -> Expression:
+        return at(exp.Order(expressions=list(orders)), span)
+
+    def ascending(self, span: Span, value: Expression) -> Expression:
+        return at(exp.Ordered(this=value, desc=False), span)
+
+    def descending(self, span: Span, value: Expression) -> Expression:
+        return at(exp.Ordered(this=value, desc=True), span)
+
     def like_escape(
         self, span: Span, operand: Expression, pattern: Expression, character: str
     ) -> Expression:
@@ -264,8 +301,7 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def expressions(self, span: Span, *items: Expression) -> list[Expression]:
         return list(items)
 
-    def arguments(self, span: Span, *items: Expression) -> list[Expression]:
-        return list(items)
+    arguments = window_partition = expressions
 
     def lambda_(self, span: Span, *parts: Any) -> Expression:
         *names, body = parts

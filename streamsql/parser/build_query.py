@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lark import Token
 
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import (
+    CommonTable,
     Duration,
     Emit,
     Expression,
@@ -20,6 +22,9 @@ from streamsql.nodes import (
     SelectItem,
     SelectStruct,
     SourceRef,
+    Start,
+    StartPosition,
+    Subquery,
     Window,
     Within,
 )
@@ -31,8 +36,36 @@ MAX_AMOUNT = 2**63 - 1
 
 class QueryBuilder:
     def query(
+        self, span: Span, common_tables: tuple[CommonTable, ...] | None, *parts: Any
+    ) -> Query:
+        first: Query
+        first, *union, emit, limit = parts
+        return replace(
+            first,
+            emit=emit,
+            limit=limit,
+            span=span,
+            union=tuple(union),
+            common_tables=common_tables or (),
+        )
+
+    def common_tables(self, span: Span, *tables: CommonTable) -> tuple[CommonTable, ...]:
+        names = [table.name for table in tables]
+        for table in tables:
+            if names.count(table.name) > 1:
+                raise ParseError(f"{table.name} is defined twice in WITH", span=tables[-1].span)
+        return tables
+
+    def common_table(self, span: Span, name: str, query: Query) -> CommonTable:
+        return CommonTable(name, query, span)
+
+    def distinct(self, span: Span) -> bool:
+        return True
+
+    def select(
         self,
         span: Span,
+        distinct: bool | None,
         items: tuple[SelectItem, ...],
         relation: Relation,
         window: Window | None,
@@ -40,8 +73,6 @@ class QueryBuilder:
         group_by: tuple[Expression, ...],
         partition_by: tuple[Expression, ...],
         having: Expression | None,
-        emit: Emit | None,
-        limit: int | None,
     ) -> Query:
         return Query(
             items,
@@ -51,9 +82,8 @@ class QueryBuilder:
             group_by=group_by,
             partition_by=partition_by,
             having=having,
-            emit=emit,
-            limit=limit,
             span=span,
+            distinct=bool(distinct),
         )
 
     def select_items(self, span: Span, *items: SelectItem) -> tuple[SelectItem, ...]:
@@ -72,15 +102,38 @@ class QueryBuilder:
 
     # -- FROM ------------------------------------------------------------------------------------
 
-    def source_ref(self, span: Span, name: str, alias: str | None = None) -> SourceRef:
-        return SourceRef(name, alias, span)
+    def source_ref(
+        self, span: Span, name: str, alias: str | None, start: StartPosition | None
+    ) -> SourceRef:
+        return SourceRef(name, alias, span, start)
+
+    def subquery(self, span: Span, query: Query, alias: str | None) -> Subquery:
+        return Subquery(query, alias, span)
+
+    def alias(self, span: Span, name: str) -> str:
+        return name
+
+    def start_beginning(self, span: Span) -> StartPosition:
+        return StartPosition(Start.BEGINNING, span=span)
+
+    def start_latest(self, span: Span) -> StartPosition:
+        return StartPosition(Start.LATEST, span=span)
+
+    def start_timestamp(self, span: Span, text: str) -> StartPosition:
+        return StartPosition(Start.TIMESTAMP, text, span=span)
+
+    def start_offsets(self, span: Span, *texts: str) -> StartPosition:
+        offsets = [_offset(span, text) for text in texts]
+        if len(dict(offsets)) < len(offsets):
+            raise ParseError("a partition is named twice in OFFSETS", span=span)
+        return StartPosition(Start.OFFSETS, offsets=tuple(sorted(offsets)), span=span)
 
     def join(
         self,
         span: Span,
         left: Relation,
         type: JoinType,
-        right: SourceRef,
+        right: SourceRef | Subquery,
         within: Within | None,
         on: Expression,
     ) -> Join:
@@ -188,6 +241,17 @@ def _at_least_one(
     if not expressions:
         raise ParseError(f"{clause} requires at least one expression", span=span)
     return expressions
+
+
+def _offset(span: Span, text: str) -> tuple[int, int]:
+    partition, _, offset = text.partition(":")
+    if not all(part.isascii() and part.isdecimal() for part in (partition, offset)):
+        raise ParseError(
+            f"'{text}' is not a partition and an offset",
+            hint="Write OFFSETS ('0:12', '1:34'): partition 0 from offset 12, 1 from 34.",
+            span=span,
+        )
+    return integer(span, partition), integer(span, offset)
 
 
 def integer(span: Span, digits: str) -> int:

@@ -78,9 +78,10 @@ class DefinitionBuilder:
         kind: Kind,
         if_exists: bool | None,
         name: str,
-        delete_topic: bool | None,
+        *options: str,
     ) -> n.DropSource:
-        return n.DropSource(kind, name, bool(if_exists), bool(delete_topic), span=span)
+        delete_topic, cascade = "DELETE TOPIC" in options, "CASCADE" in options
+        return n.DropSource(kind, name, bool(if_exists), delete_topic, cascade, span=span)
 
     def alter_source(
         self, span: Span, kind: Kind, name: str, *columns: ColumnDefinition
@@ -114,7 +115,7 @@ class DefinitionBuilder:
     def or_replace(self, span: Span) -> bool:
         return True
 
-    source = if_not_exists = if_exists = delete_topic = not_exists = or_replace
+    source = if_not_exists = if_exists = not_exists = or_replace
     extended = verbose = from_beginning = or_replace
 
     def stream(self, span: Span) -> Kind:

@@ -54,6 +54,6 @@ def expected_keywords(prefix_text: str) -> set[str]:
     if prefix and prefix[-1].type in _UNCLOSED:
         return set()
     begin = max((i + 1 for i, t in enumerate(prefix) if t.type == "SEMICOLON"), default=0)
-    statement = resolve_words(prefix[begin:])
+    statement = resolve_words(prefix[begin:], cut_off=True)
     position, count = read(load(BUILDERS), "statement", statement)
     return set(position.words) if count == len(statement) else set()

@@ -4,45 +4,17 @@ parses to an equal node (with variables switched off: the text holds their value
 from __future__ import annotations
 
 import re
-from functools import singledispatch
-
-from sqlglot.expressions import Expr
 
 from streamsql import nodes as n
-from streamsql.errors import InternalError
-from streamsql.nodes import ColumnRole, Duration
-from streamsql.parser.generate_expression import (
-    PRIMARY,
-    VALUE,
-    expression_sql,
-    name,
-    string,
-    type_sql,
-)
+from streamsql.nodes import ColumnRole
+from streamsql.parser.generate_expression import expression_sql, name, string, type_sql
+from streamsql.parser.generate_query import duration
+from streamsql.parser.generate_text import listed, to_sql, words
 from streamsql.parser.keywords import BARE_NAMES, KEYWORDS
-from streamsql.schema import WindowType
+
+__all__ = ["to_sql"]
 
 _AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_@]*")
-
-
-@singledispatch
-def to_sql(node: object) -> str:
-    """Canonical SQL of a statement (without `;`), a query, an expression or a type."""
-    raise InternalError(f"no SQL text for {type(node).__name__}")
-
-
-@to_sql.register
-def _expression(node: Expr) -> str:
-    return expression_sql(node)
-
-
-def _words(*parts: object) -> str:
-    """The texts among the parts; what is absent (None, False, ()) leaves nothing."""
-    return " ".join(part for part in parts if isinstance(part, str) and part)
-
-
-def _list(*items: str) -> str:
-    return f"({', '.join(items)})"
 
 
 def _resource(text: str) -> str:
@@ -62,7 +34,7 @@ def _property_value(value: str | int | float | bool) -> str:
 def _properties(properties: n.Properties) -> str:
     if not properties:
         return ""
-    return "WITH " + _list(
+    return "WITH " + listed(
         *(f"{_option_name(p.name)} = {_property_value(p.value)}" for p in properties)
     )
 
@@ -84,91 +56,7 @@ def _column_definition(node: n.ColumnDefinition) -> str:
 
 
 def _columns(columns: tuple[n.ColumnDefinition, ...]) -> str:
-    return _list(*map(_column_definition, columns)) if columns else ""
-
-
-@to_sql.register
-def _duration(node: Duration) -> str:
-    return f"{node.amount} {node.unit}{'' if node.amount == 1 else 'S'}"
-
-
-# -- queries -------------------------------------------------------------------------------------
-
-
-@to_sql.register
-def _query(node: n.Query) -> str:
-    return _words(
-        "SELECT",
-        ", ".join(map(to_sql, node.items)),
-        "FROM",
-        to_sql(node.relation),
-        node.window and to_sql(node.window),
-        node.where and f"WHERE {to_sql(node.where)}",
-        node.group_by and f"GROUP BY {_grouping(node.group_by)}",
-        node.partition_by and f"PARTITION BY {_grouping(node.partition_by)}",
-        node.having and f"HAVING {to_sql(node.having)}",
-        node.emit and f"EMIT {node.emit.value}",
-        f"LIMIT {node.limit}" if node.limit is not None else None,
-    )
-
-
-def _grouping(expressions: tuple[n.Expression, ...]) -> str:
-    return ", ".join(expression_sql(e, VALUE) for e in expressions)
-
-
-@to_sql.register
-def _select_expression(node: n.SelectExpression) -> str:
-    alias = f" AS {name(node.alias)}" if node.alias is not None else ""
-    return to_sql(node.expression) + alias
-
-
-@to_sql.register
-def _select_all(node: n.SelectAll) -> str:
-    return "*" if node.source is None else f"{name(node.source)}.*"
-
-
-@to_sql.register
-def _select_struct(node: n.SelectStruct) -> str:
-    return f"{expression_sql(node.expression, PRIMARY)}->*"
-
-
-@to_sql.register
-def _source_ref(node: n.SourceRef) -> str:
-    return name(node.name) + (f" AS {name(node.alias)}" if node.alias is not None else "")
-
-
-@to_sql.register
-def _join(node: n.Join) -> str:
-    return _words(
-        to_sql(node.left),
-        "" if node.type is n.JoinType.INNER else node.type.value,
-        "JOIN",
-        to_sql(node.right),
-        node.within and to_sql(node.within),
-        "ON",
-        to_sql(node.on),
-    )
-
-
-@to_sql.register
-def _within(node: n.Within) -> str:
-    size = _duration(node.before)
-    if node.before != node.after:
-        size = _list(size, _duration(node.after))
-    return _words("WITHIN", size, node.grace and f"GRACE PERIOD {_duration(node.grace)}")
-
-
-@to_sql.register
-def _window(node: n.Window) -> str:
-    size = "" if node.type is WindowType.SESSION else "SIZE "
-    parts = [size + _duration(node.size)]
-    if node.advance is not None:
-        parts.append(f"ADVANCE BY {_duration(node.advance)}")
-    if node.retention is not None:
-        parts.append(f"RETENTION {_duration(node.retention)}")
-    if node.grace is not None:
-        parts.append(f"GRACE PERIOD {_duration(node.grace)}")
-    return f"WINDOW {node.type.value} {_list(*parts)}"
+    return listed(*map(_column_definition, columns)) if columns else ""
 
 
 # -- definitions ---------------------------------------------------------------------------------
@@ -176,7 +64,7 @@ def _window(node: n.Window) -> str:
 
 @to_sql.register
 def _create_source(node: n.CreateSource) -> str:
-    return _words(
+    return words(
         "CREATE",
         node.or_replace and "OR REPLACE",
         node.is_source and "SOURCE",
@@ -190,7 +78,7 @@ def _create_source(node: n.CreateSource) -> str:
 
 @to_sql.register
 def _create_as_select(node: n.CreateAsSelect) -> str:
-    return _words(
+    return words(
         "CREATE",
         node.or_replace and "OR REPLACE",
         node.kind.value,
@@ -205,32 +93,72 @@ def _create_as_select(node: n.CreateAsSelect) -> str:
 @to_sql.register
 def _insert_into(node: n.InsertInto) -> str:
     properties = _properties(node.properties)
-    return _words("INSERT INTO", name(node.target), properties, to_sql(node.query))
+    return words("INSERT INTO", name(node.target), properties, to_sql(node.query))
 
 
 def _names(names: tuple[str, ...]) -> str:
-    return _list(*map(name, names)) if names else ""
+    return listed(*map(name, names)) if names else ""
 
 
 def _values(values: tuple[n.Expression, ...]) -> str:
-    return _list(*map(expression_sql, values))
+    return listed(*map(expression_sql, values))
 
 
 @to_sql.register
 def _insert_values(node: n.InsertValues) -> str:
-    return _words(
+    return words(
         "INSERT INTO", name(node.target), _names(node.columns), "VALUES", _values(node.values)
     )
 
 
 @to_sql.register
 def _drop_source(node: n.DropSource) -> str:
-    return _words(
+    return words(
         f"DROP {node.kind.value}",
         node.if_exists and "IF EXISTS",
         name(node.name),
         node.delete_topic and "DELETE TOPIC",
+        node.cascade and "CASCADE",
     )
+
+
+@to_sql.register
+def _create_view(node: n.CreateView) -> str:
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        "VIEW",
+        node.if_not_exists and "IF NOT EXISTS",
+        name(node.name),
+        "AS",
+        to_sql(node.query),
+    )
+
+
+@to_sql.register
+def _drop_view(node: n.DropView) -> str:
+    exists = node.if_exists and "IF EXISTS"
+    return words("DROP VIEW", exists, name(node.name), node.cascade and "CASCADE")
+
+
+@to_sql.register
+def _create_function(node: n.CreateFunction) -> str:
+    parameters = (f"{name(p.name)} {type_sql(p.type)}" for p in node.parameters)
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        node.aggregate and "AGGREGATE",
+        "FUNCTION",
+        node.if_not_exists and "IF NOT EXISTS",
+        f"{name(node.name)}{listed(*parameters)}",
+        f"RETURNS {type_sql(node.returns)}",
+        f"LANGUAGE PYTHON AS {string(node.code)}",
+    )
+
+
+@to_sql.register
+def _drop_function(node: n.DropFunction) -> str:
+    return words("DROP FUNCTION", node.if_exists and "IF EXISTS", name(node.name))
 
 
 @to_sql.register
@@ -242,17 +170,17 @@ def _alter_source(node: n.AlterSource) -> str:
 @to_sql.register
 def _create_type(node: n.CreateType) -> str:
     exists = node.if_not_exists and "IF NOT EXISTS"
-    return _words("CREATE TYPE", exists, name(node.name), "AS", type_sql(node.type))
+    return words("CREATE TYPE", exists, name(node.name), "AS", type_sql(node.type))
 
 
 @to_sql.register
 def _drop_type(node: n.DropType) -> str:
-    return _words("DROP TYPE", node.if_exists and "IF EXISTS", name(node.name))
+    return words("DROP TYPE", node.if_exists and "IF EXISTS", name(node.name))
 
 
 @to_sql.register
 def _create_connector(node: n.CreateConnector) -> str:
-    return _words(
+    return words(
         f"CREATE {node.type.value} CONNECTOR",
         node.if_not_exists and "IF NOT EXISTS",
         name(node.name),
@@ -262,7 +190,7 @@ def _create_connector(node: n.CreateConnector) -> str:
 
 @to_sql.register
 def _drop_connector(node: n.DropConnector) -> str:
-    return _words("DROP CONNECTOR", node.if_exists and "IF EXISTS", name(node.name))
+    return words("DROP CONNECTOR", node.if_exists and "IF EXISTS", name(node.name))
 
 
 # -- commands ------------------------------------------------------------------------------------
@@ -275,17 +203,17 @@ def _select_query(node: n.SelectQuery) -> str:
 
 @to_sql.register
 def _show(node: n.Show) -> str:
-    return _words("SHOW", node.what.value, node.extended and "EXTENDED")
+    return words("SHOW", node.what.value, node.extended and "EXTENDED")
 
 
 @to_sql.register
 def _describe(node: n.Describe) -> str:
-    return _words("DESCRIBE", name(node.name), node.extended and "EXTENDED")
+    return words("DESCRIBE", name(node.name), node.extended and "EXTENDED")
 
 
 @to_sql.register
 def _describe_all(node: n.DescribeAll) -> str:
-    return _words(f"DESCRIBE {node.kind.value}S", node.extended and "EXTENDED")
+    return words(f"DESCRIBE {node.kind.value}S", node.extended and "EXTENDED")
 
 
 @to_sql.register
@@ -301,12 +229,12 @@ def _describe_connector(node: n.DescribeConnector) -> str:
 @to_sql.register
 def _explain(node: n.Explain) -> str:
     what = to_sql(node.statement) if node.statement is not None else name(node.query_id or "")
-    return _words("EXPLAIN", node.verbose and "VERBOSE", what)
+    return words("EXPLAIN", node.verbose and "VERBOSE", what)
 
 
 @to_sql.register
 def _print(node: n.Print) -> str:
-    return _words(
+    return words(
         "PRINT",
         _resource(node.topic),
         node.from_beginning and "FROM BEGINNING",
@@ -359,39 +287,39 @@ def _assert(exists: bool, what: str) -> str:
 
 @to_sql.register
 def _assert_topic(node: n.AssertTopic) -> str:
-    return _words(
+    return words(
         _assert(node.exists, "TOPIC"),
         _resource(node.topic),
         _properties(node.properties),
-        node.timeout and f"TIMEOUT {_duration(node.timeout)}",
+        node.timeout and f"TIMEOUT {duration(node.timeout)}",
     )
 
 
 @to_sql.register
 def _assert_schema(node: n.AssertSchema) -> str:
-    return _words(
+    return words(
         _assert(node.exists, "SCHEMA"),
         f"SUBJECT {_resource(node.subject)}" if node.subject is not None else None,
         f"ID {node.id}" if node.id is not None else None,
-        node.timeout and f"TIMEOUT {_duration(node.timeout)}",
+        node.timeout and f"TIMEOUT {duration(node.timeout)}",
     )
 
 
 @to_sql.register
 def _assert_values(node: n.AssertValues) -> str:
     names = _names(node.columns)
-    return _words("ASSERT VALUES", name(node.source), names, "VALUES", _values(node.values))
+    return words("ASSERT VALUES", name(node.source), names, "VALUES", _values(node.values))
 
 
 @to_sql.register
 def _assert_null_values(node: n.AssertNullValues) -> str:
     names = _names(node.columns)
-    return _words("ASSERT NULL VALUES", name(node.source), names, "KEY", _values(node.key))
+    return words("ASSERT NULL VALUES", name(node.source), names, "KEY", _values(node.key))
 
 
 @to_sql.register
 def _assert_source(node: n.AssertSource) -> str:
-    return _words(
+    return words(
         f"ASSERT {node.kind.value}",
         name(node.name),
         _columns(node.columns),

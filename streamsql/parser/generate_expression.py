@@ -13,6 +13,7 @@ from sqlglot.expressions import DataType
 from streamsql import types
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
+from streamsql.parser.generate_text import to_sql
 from streamsql.parser.keywords import BARE_NAMES, KEYWORDS
 from streamsql.types import SQLType
 
@@ -92,7 +93,9 @@ def _predicate(node: Expression, negation: str = "") -> str:
         low, high = (expression_sql(node.args[end], VALUE) for end in ("low", "high"))
         return f"{operand} {negation}BETWEEN {low} AND {high}"
     if isinstance(node, exp.In):
-        return f"{operand} {negation}IN ({_list(node.expressions)})"
+        query = node.args.get("query")
+        inner = _list(node.expressions) if query is None else to_sql(query)
+        return f"{operand} {negation}IN ({inner})"
     if isinstance(node, exp.Is):
         return f"{operand} IS {negation}NULL"
     return f"{operand} {negation}LIKE {expression_sql(node.expression, VALUE)}"
@@ -160,6 +163,21 @@ def _call(node: exp.Anonymous) -> Printed:
     return PRIMARY, f"{name(node.this)}({_list(node.expressions)})"
 
 
+def _over(node: exp.Window) -> Printed:
+    parts = []
+    if partition := node.args.get("partition_by"):
+        keys = ", ".join(expression_sql(key, VALUE) for key in partition)
+        parts.append(f"PARTITION BY {keys}")
+    if order := node.args.get("order"):
+        parts.append(f"ORDER BY {_list(order.expressions)}")
+    return PRIMARY, f"{expression_sql(node.this)} OVER ({' '.join(parts)})"
+
+
+def _ordered(node: exp.Ordered) -> Printed:
+    direction = " DESC" if node.args.get("desc") else ""
+    return OR, f"{expression_sql(node.this, VALUE)}{direction}"
+
+
 def _at_time_zone(node: exp.AtTimeZone) -> Printed:
     zone = expression_sql(node.args["zone"])
     return ZONED, f"{expression_sql(node.this, ZONED)} AT TIME ZONE {zone}"
@@ -210,6 +228,10 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Dot: _field,
     exp.Bracket: _subscript,
     exp.Cast: _cast,
+    exp.Exists: lambda n: (PRIMARY, f"EXISTS ({to_sql(n.this)})"),
+    exp.Window: _over,
+    exp.Ordered: _ordered,
+    exp.Order: lambda n: (OR, f"ORDER BY {_list(n.expressions)}"),
     exp.Case: _case,
     exp.Array: lambda n: (PRIMARY, f"ARRAY[{_list(n.expressions)}]"),
     exp.Map: _map,

@@ -39,13 +39,15 @@ _OPERATORS = {
 }
 _ELSEWHERE = {
     "ORDER": "ORDER BY is not part of streaming SQL: rows come as events arrive.",
-    "UNION": "There is no UNION: write both queries into one stream with INSERT INTO.",
+    "UNION": "Rows of both queries are put together by UNION ALL, which keeps duplicates.",
+    "INTERSECT": "There is no INTERSECT: join the sources, or filter by IN (SELECT ..).",
+    "EXCEPT": "There is no EXCEPT: filter by NOT IN (SELECT ..).",
     "OFFSET": "There is no OFFSET: a query shows all rows from its start.",
     "TOP": "The number of rows is limited by LIMIT at the end of the query.",
     "USING": "A join names its condition: ON a.id = b.id.",
     "CROSS": "There is no CROSS JOIN: a join needs ON a.id = b.id.",
     "NATURAL": "A join names its condition: ON a.id = b.id.",
-    "OVER": "There are no window functions: aggregate with GROUP BY and a WINDOW clause.",
+    "OVER": "A window is PARTITION BY .. ORDER BY ..; frames are not part of it.",
     "SEMI": "There is no SEMI JOIN.",
     "UPDATE": "Rows are not updated in place: insert a row with the same key into the table.",
     "TRUNCATE": "A topic is emptied by DROP .. DELETE TOPIC.",
@@ -89,15 +91,13 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
     for index in (trouble.index, trouble.index - 1):
         if hint := _ELSEWHERE.get(trouble.word_at(index) or ""):
             return hint
-    if trouble.found == "DISTINCT" and trouble.type_at(-1) == "SELECT":
-        return "There is no SELECT DISTINCT: group by the columns instead."
     if trouble.found == "DISTINCT" and trouble.type_at(-1) == "LPAR":
         return "Distinct values are counted by COUNT_DISTINCT(column)."
     if "SELECT" in (trouble.found, trouble.type_at(1)) and "LPAR" in (
         trouble.found,
         trouble.type_at(-1),
     ):
-        return "There are no subqueries: create a stream or table of the inner query first."
+        return "A subquery stands in FROM, IN (SELECT ..) or EXISTS (SELECT ..)."
     if trouble.found == "DELETE" and trouble.index == 0:
         return "Rows are not deleted: a table's row ends when its key gets a NULL value."
     if (

@@ -15,6 +15,7 @@ from lark.exceptions import UnexpectedToken
 
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import DefineVariable, Explain, Expression, Statement, UndefineVariable
+from streamsql.parser.build_definition import ViewBuilder
 from streamsql.parser.build_expression import ExpressionBuilder
 from streamsql.parser.build_query import QueryBuilder
 from streamsql.parser.build_statement import CommandBuilder, DefinitionBuilder
@@ -26,7 +27,9 @@ from streamsql.parser.syntax_errors import syntax_error
 from streamsql.parser.variables import substitute
 from streamsql.types import SQLType
 
-BUILDERS = Builders(DefinitionBuilder(), CommandBuilder(), QueryBuilder(), ExpressionBuilder())
+BUILDERS = Builders(
+    DefinitionBuilder(), ViewBuilder(), CommandBuilder(), QueryBuilder(), ExpressionBuilder()
+)
 
 
 def parse(sql: str, variables: Mapping[str, str] | None = None) -> list[Statement]:

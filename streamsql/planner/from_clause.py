@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from streamsql import nodes
 from streamsql.catalog import Catalog
-from streamsql.errors import CatalogError, PlanError
-from streamsql.nodes import Query, Relation, SourceRef
+from streamsql.errors import CatalogError, PlanError, UnsupportedError
+from streamsql.nodes import Query, Relation, SourceRef, Subquery
 from streamsql.planner.join_keys import Identity, JoinKey, LeftKey, SourceKey
 from streamsql.planner.join_scope import JoinScope, joined_name
 from streamsql.planner.joins import build_joins, join_scope, viable_columns
@@ -69,6 +69,8 @@ def _flat(relation: Relation) -> tuple[list[SourceRef], list[nodes.Join]]:
     """The sources from left to right, and the joins between them."""
     if isinstance(relation, SourceRef):
         return [relation], []
+    if isinstance(relation, Subquery) or isinstance(relation.right, Subquery):
+        raise UnsupportedError("a subquery in FROM is not supported yet", span=relation.span)
     refs, joins = _flat(relation.left)
     return [*refs, relation.right], [*joins, relation]
 

@@ -16,7 +16,13 @@ from streamsql.errors import InternalError, TypeMismatchError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
 from streamsql.nodes import Expression
-from streamsql.planner import infer_arithmetic, infer_calls, infer_compare, infer_containers
+from streamsql.planner import (
+    infer_arithmetic,
+    infer_calls,
+    infer_compare,
+    infer_containers,
+    infer_queries,
+)
 from streamsql.planner.infer_common import lax_literal
 from streamsql.planner.infer_scope import (
     Columns,
@@ -208,7 +214,9 @@ RULES: dict[type[Expression], Callable[[Any, Scope], Expression]] = {
     exp.NullSafeEQ: infer_compare.comparison,
     exp.NullSafeNEQ: infer_compare.comparison,
     exp.Between: infer_compare.between,
-    exp.In: infer_compare.in_list,
+    exp.In: infer_queries.in_,
+    exp.Exists: infer_queries.subquery,
+    exp.Window: infer_queries.over,
     exp.Like: infer_compare.like,
     exp.Escape: infer_compare.escape,
     exp.Is: infer_compare.is_,

@@ -41,6 +41,7 @@ from streamsql.planner.queries import (
     plan_insert_into,
     plan_select,
 )
+from streamsql.planner.query_features import refuse_unplanned
 from streamsql.planner.query_ids import number_of
 from streamsql.planner.sources import plan_create_source
 from streamsql.properties import resolve, validate
@@ -89,16 +90,19 @@ def _(statement: nodes.CreateSource, planning: Planning) -> Planned:
 
 @_plan.register
 def _(statement: nodes.CreateAsSelect, planning: Planning) -> Planned:
+    refuse_unplanned(statement.query)
     return plan_create_as(statement, planning)
 
 
 @_plan.register
 def _(statement: nodes.InsertInto, planning: Planning) -> Planned:
+    refuse_unplanned(statement.query)
     return plan_insert_into(statement, planning)
 
 
 @_plan.register
 def _(statement: nodes.SelectQuery, planning: Planning) -> Planned:
+    refuse_unplanned(statement.query)
     return plan_select(statement, planning)
 
 
@@ -109,6 +113,10 @@ def _(statement: nodes.InsertValues, planning: Planning) -> Planned:
 
 @_plan.register
 def _(statement: nodes.DropSource, planning: Planning) -> Planned:
+    if statement.cascade:
+        raise UnsupportedError(
+            "DROP .. CASCADE is not supported yet", hint="TERMINATE the queries in its way first."
+        )
     return plan_drop(statement, planning.catalog)
 
 
@@ -164,6 +172,10 @@ def _(statement: nodes.Describe, planning: Planning) -> Planned:
 
 
 _LATER: dict[type[nodes.Statement], str] = {
+    nodes.CreateView: "CREATE VIEW",
+    nodes.DropView: "DROP VIEW",
+    nodes.CreateFunction: "CREATE FUNCTION",
+    nodes.DropFunction: "DROP FUNCTION",
     nodes.CreateConnector: "CREATE CONNECTOR",
     nodes.DropConnector: "DROP CONNECTOR",
     nodes.DescribeConnector: "DESCRIBE CONNECTOR",

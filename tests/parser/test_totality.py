@@ -23,7 +23,7 @@ LARK = load(BUILDERS)
 PASSED_ON = {"statement", "relation", "number", "select_item", "show_what", "window_type"}
 PASSED_ON |= {"argument", "conjunction", "disjunction", "expression", "literal", "negation"}
 PASSED_ON |= {"predicate", "primary", "product", "property_value", "sum", "type", "unary"}
-PASSED_ON |= {"value", "zoned"}
+PASSED_ON |= {"side", "value", "zoned"}
 
 
 def rule_names() -> set[str]:
@@ -61,6 +61,7 @@ def test_every_statement_has_sql(node: type) -> None:
 
 def test_every_part_of_a_query_has_sql() -> None:
     parts: tuple[type, ...] = (nodes.SelectExpression, nodes.SelectAll, nodes.SelectStruct)
+    parts += (nodes.CommonTable, nodes.StartPosition, nodes.Subquery)
     parts += (nodes.SourceRef, nodes.Join, nodes.Within, nodes.Window, nodes.Duration)
     for part in (*parts, nodes.Query, nodes.ColumnDefinition):
         assert dataclasses.is_dataclass(part)
@@ -94,8 +95,8 @@ def test_keywords_are_those_of_the_grammar() -> None:
     words = {t for t in terminals if t not in named and not t.endswith("_LITERAL")}
     assert words <= KEYWORDS
     # Words that are only kept from being names, and what `word` in the grammar lets be names.
-    reserved_for_others = "CATALOG EXPORT LOAD MATERIALIZED NAMESPACE QUERY RENAME TO VIEW"
-    only_by_context = {"EMIT", "ESCAPE", "PARTITION"}
+    reserved_for_others = "CATALOG EXPORT LOAD MATERIALIZED NAMESPACE QUERY RENAME TO"
+    only_by_context = {"EMIT", "ESCAPE", "ORDER", "OVER", "PARTITION", "UNION"}
     assert words == KEYWORDS - {"VERBOSE"} - set(reserved_for_others.split())
     as_names = {
         str(rule.expansion[0].name) for rule in LARK.rules if str(rule.origin.name) == "word"

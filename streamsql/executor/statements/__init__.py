@@ -56,7 +56,14 @@ HANDLERS: dict[type[nodes.Statement], Handler] = {
 _CONNECTORS = "Run Kafka Connect beside streamsql, and CREATE STREAM over its topics."
 _TEST_SCRIPTS = "It is a statement of test scripts."
 
+_VIEWS = "Create a stream or table of the query."
+_FUNCTIONS = "SHOW FUNCTIONS lists the functions that there are."
+
 NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
+    nodes.CreateView: ("CREATE VIEW", _VIEWS),
+    nodes.DropView: ("DROP VIEW", _VIEWS),
+    nodes.CreateFunction: ("CREATE FUNCTION", _FUNCTIONS),
+    nodes.DropFunction: ("DROP FUNCTION", _FUNCTIONS),
     nodes.CreateConnector: ("CREATE CONNECTOR", _CONNECTORS),
     nodes.DropConnector: ("DROP CONNECTOR", _CONNECTORS),
     nodes.DescribeConnector: ("DESCRIBE CONNECTOR", _CONNECTORS),

@@ -22,6 +22,8 @@ from streamsql.types import to_sql
 def show(statement: Show, context: Context) -> Iterable[Result]:
     """SHOW | LIST what [EXTENDED]."""
     lister = _LISTS.get(statement.what)
+    if statement.what is ShowWhat.VIEWS:
+        raise UnsupportedError("SHOW VIEWS is not supported yet", span=statement.span)
     if lister is None:
         raise UnsupportedError(
             f"SHOW {statement.what.value} is not supported",

@@ -1,0 +1,22 @@
+"""What all generators of SQL text share: the dispatch by class of node, and joining of pieces."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from streamsql.errors import InternalError
+
+
+@singledispatch
+def to_sql(node: object) -> str:
+    """Canonical SQL of a statement (without `;`), a query, an expression or a type."""
+    raise InternalError(f"no SQL text for {type(node).__name__}")
+
+
+def words(*parts: object) -> str:
+    """The texts among the parts; what is absent (None, False, ()) leaves nothing."""
+    return " ".join(part for part in parts if isinstance(part, str) and part)
+
+
+def listed(*items: str) -> str:
+    return f"({', '.join(items)})"

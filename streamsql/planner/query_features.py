@@ -1,0 +1,75 @@
+"""Refuses, by name and with what to write instead, the parts of a query that parse but that nothing
+plans yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from streamsql.errors import Span, UnsupportedError
+from streamsql.nodes import (
+    Expression,
+    Join,
+    Query,
+    Relation,
+    SelectAll,
+    SourceRef,
+    Subquery,
+)
+from streamsql.planner.spans import span_of
+
+_INNER_FIRST = "Create a stream or table of the inner query first."
+
+
+def refuse_unplanned(query: Query) -> None:
+    """UnsupportedError for the first part of the query that is not planned."""
+    if query.common_tables:
+        raise _refused("WITH", _INNER_FIRST, query.common_tables[0].span)
+    if query.union:
+        hint = "Write both queries into one stream with INSERT INTO."
+        raise _refused("UNION ALL", hint, query.union[0].span)
+    if query.distinct:
+        hint = "Group by the columns, with COUNT(*) beside them."
+        raise _refused("SELECT DISTINCT", hint, query.span)
+    for side in _sides(query.relation):
+        if isinstance(side, Subquery):
+            raise _refused("a subquery in FROM", _INNER_FIRST, side.span)
+        if side.start is not None:
+            hint = "SET 'auto.offset.reset' = 'earliest' or 'latest' before the query."
+            raise _refused(f"FROM {side.start.start.value}", hint, side.start.span)
+    for expression in _expressions(query):
+        _refuse_in(expression)
+
+
+def _refuse_in(expression: Expression) -> None:
+    for node in expression.find_all(exp.In, exp.Exists, exp.Window):
+        if isinstance(node, exp.Window):
+            raise _refused("OVER", "Aggregate with GROUP BY and a WINDOW clause.", span_of(node))
+        if isinstance(node, exp.Exists) or node.args.get("query") is not None:
+            name = "EXISTS" if isinstance(node, exp.Exists) else "IN (SELECT ..)"
+            raise _refused(name, "Join the table that the subquery reads.", span_of(node))
+
+
+def _refused(what: str, hint: str, span: Span | None) -> UnsupportedError:
+    return UnsupportedError(f"{what} is not supported yet", hint=hint, span=span)
+
+
+def _sides(relation: Relation) -> Iterator[SourceRef | Subquery]:
+    if isinstance(relation, Join):
+        yield from _sides(relation.left)
+        yield relation.right
+    else:
+        yield relation
+
+
+def _expressions(query: Query) -> Iterator[Expression]:
+    for item in query.items:
+        if not isinstance(item, SelectAll):
+            yield item.expression
+    yield from query.group_by
+    yield from query.partition_by
+    if query.where is not None:
+        yield query.where
+    if query.having is not None:
+        yield query.having
