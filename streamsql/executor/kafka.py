@@ -41,6 +41,8 @@ _LEADERLESS = {
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
+    # Of the client itself: no broker has told it of a leader yet.
+    KafkaError._NOENT,
 }
 
 _REJECTED = {

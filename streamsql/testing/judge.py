@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError
+from streamsql.executor.spark.driven import QueryDied
 from streamsql.testing.bed import Bed
 from streamsql.testing.case import Case, JSONObject, Result, Status
 from streamsql.testing.compare import Comparison, Sink, differences
@@ -77,12 +78,10 @@ def _rejection(run: CaseRun, *, each: bool) -> _Rejection | Result | None:
         return _Rejection(f"internal error: {type(error).__name__}: {error}", bug=True)
     try:
         run.process(each=each)
-    except ConfigError as error:
-        return Result(run.case, Status.ERROR, _one_line(_text(error)))
-    except ExternalError as error:
-        if error.retryable:
-            return Result(run.case, Status.ERROR, _one_line(_text(error)))
+    except QueryDied as error:
         return _Rejection(_text(error))
+    except (ConfigError, ExternalError) as error:
+        return Result(run.case, Status.ERROR, _one_line(_text(error)))
     except StreamSQLError as error:
         return _Rejection(_text(error), isinstance(error, InternalError))
     return None

@@ -22,8 +22,13 @@ from streamsql.executor.spark.start import Trigger, start
 DEADLINE_SECONDS = 120.0
 
 
+class QueryDied(ExternalError):
+    """The query failed for a reason of its own: another try would fail as well."""
+
+
 class DrivenQuery:
-    """A running micro-batch query. Failures of the query are ExternalErrors with its reason."""
+    """A running micro-batch query. What it dies of is a QueryDied, or, where Kafka or Spark are
+    to blame, another ExternalError."""
 
     def __init__(self, spec: StreamingQuerySpec) -> None:
         self.id = spec.query_id
@@ -43,7 +48,7 @@ class DrivenQuery:
 
 
 def process_once(spec: StreamingQuerySpec) -> None:
-    """Start the query, process what is in its topics, end it."""
+    """Start the query, process what is in its topics, end it. Errors as of a DrivenQuery."""
     query = start(spec, Trigger.AVAILABLE_NOW)
     with _watched(spec.query_id, query):
         query.awaitTermination()
@@ -51,7 +56,7 @@ def process_once(spec: StreamingQuerySpec) -> None:
 
 @contextmanager
 def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
-    """Ends a query that takes too long, and turns what it dies of into an ExternalError."""
+    """Ends a query that takes too long, and raises what it dies of."""
     late = threading.Event()
 
     def give_up() -> None:
@@ -72,7 +77,9 @@ def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
         raise ExternalError(f"a query took more than {DEADLINE_SECONDS:g} s", retryable=True)
     if error is not None:
         failure = classify(error)
-        raise ExternalError(f"a query failed: {failure.text}", retryable=failure.retryable)
+        if failure.retryable:
+            raise ExternalError(f"a query failed: {failure.text}", retryable=True)
+        raise QueryDied(f"a query failed: {failure.text}")
 
 
 def _quietly(action: Callable[[], object]) -> None:

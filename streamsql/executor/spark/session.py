@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -74,15 +74,24 @@ _JVM_OPTIONS = (
     "-Djava.awt.headless=true",
     "-Dfile.encoding=UTF-8",
     "-XX:+ExitOnOutOfMemoryError",
-    "-XX:+UseG1GC",
-    "-XX:MaxGCPauseMillis=50",
     "-XX:-UsePerfData",
+)
+
+SHORT_PAUSES = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50")
+"""What a JVM is tuned for that runs queries for long."""
+
+_TIMERS = (
+    "org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers"
+    ".TimerStateImpl"
 )
 
 _LOG4J = """\
 status = off
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
+# It warns of every timer that is set twice, as those are that several rows share.
+logger.timers.name = {timers}
+logger.timers.level = error
 appender.file.type = RollingFile
 appender.file.name = file
 appender.file.fileName = {file}
@@ -109,14 +118,17 @@ class SparkRuntime:
         settings: Mapping[str, str] | None = None,
         progress: Progress | None = None,
         archive_to: Path | None = None,
+        tuning: Sequence[str] = SHORT_PAUSES,
     ) -> None:
-        """`archive_to` is for class_archive.py: where the JVM leaves its classes when it ends."""
+        """`tuning` are options of the JVM's collector and compiler. `archive_to` is for
+        class_archive.py: where the JVM leaves its classes when it ends."""
         self._data_dir = data_dir.absolute()
         self._master = master
         self._heap = heap
         self._settings = dict(settings or {})
         self._progress = progress
         self._archive_to = archive_to
+        self._tuning = tuple(tuning)
         self._lock = threading.RLock()
         self._session: SparkSession | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -211,10 +223,13 @@ class SparkRuntime:
     def _jvm_options(self) -> list[str]:
         configuration = self.log_file.with_name("log4j2.properties")
         configuration.parent.mkdir(parents=True, exist_ok=True)
-        configuration.write_text(_LOG4J.format(file=self.log_file), encoding="utf-8")
+        configuration.write_text(
+            _LOG4J.format(file=self.log_file, timers=_TIMERS), encoding="utf-8"
+        )
         return [
             f"-Xmx{self._heap}",
             *_JVM_OPTIONS,
+            *self._tuning,
             f"-Dlog4j2.configurationFile={configuration}",
             f"-Djava.io.tmpdir={self._scratch}",
         ]

@@ -75,6 +75,8 @@ public final class TopicRecords {
   private static KafkaConsumer<byte[], byte[]> consumer(Map<String, String> settings) {
     Map<String, Object> all = new HashMap<>(settings);
     all.put("enable.auto.commit", "false");
+    // Closing a consumer waits for the fetch that it has begun beyond the last record.
+    all.put("fetch.max.wait.ms", "5");
     return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 
