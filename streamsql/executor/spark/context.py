@@ -19,6 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
+from streamsql.planner.logical import LogicalPlan
 from streamsql.schema import Column as SchemaColumn
 from streamsql.types import (
     SQLType,
@@ -95,6 +96,14 @@ class Scope:
     context: LoweringContext
     query_id: str
     emit: Emit
+    needed: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Of operators, by their `id`: the columns that operators above read."""
+    shuffles: list[str] = field(default_factory=list)
+    """What moves rows to their keys' tasks: as many stages behind the sources' run at a time."""
+
+    def needed_above(self, node: LogicalPlan) -> frozenset[str] | None:
+        """The columns of the operator that anything reads; None: not known, so all."""
+        return self.needed.get(id(node))
 
     @property
     def jvm(self) -> Jvm:
@@ -127,7 +136,8 @@ class StreamingQuerySpec:
     output_mode: str
     """`update` or `append`."""
     real_time_allowed: bool
-    stateful: bool
+    shuffles: int
+    """How many of its stages run behind a shuffle: all at a time in real time."""
     source_topics: tuple[str, ...]
     checkpoint: Path
     shuffle_partitions: int

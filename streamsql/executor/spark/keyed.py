@@ -5,13 +5,15 @@ What an operator does is its Java class's business (io.streamsql.KeyedOperator).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, BinaryType, StringType, StructField, StructType
 
 from streamsql.executor.spark.context import (
+    HEADERS_COLUMN,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
@@ -20,30 +22,65 @@ from streamsql.executor.spark.context import (
     quoted,
 )
 
+KEYED_COLUMNS = ("key", "side", "time", "partition", "offset", "headers", "row")
+"""What an operator reads: see KeyedOperator.over."""
 
-def keyed_rows(rows: DataFrame, key: Column, side: int, scope: Scope) -> DataFrame:
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_HEADERS = StructType([StructField("headers", ArrayType(_HEADER))])
+
+
+def keyed_rows(
+    rows: DataFrame, key: Column, side: int, scope: Scope, columns: Sequence[str] | None = None
+) -> DataFrame:
     """The frame as one input of an operator; `key` is a struct, and rows with equal ones meet.
 
-    All columns of the frame are packed; a row without a value keeps its key and time alone.
+    The columns named, or all of the frame, are packed; a row without a value keeps its key, time
+    and headers alone.
     """
-    keys = rows.select(key.alias("key")).schema["key"].dataType
-    assert isinstance(keys, StructType)
-    columns = F.struct(*(quoted(name) for name in rows.columns))
+    packed = rows.select(*(quoted(name) for name in packed_columns(rows, columns)))
+    struct = F.struct(*(quoted(name) for name in packed.columns))
+    headers = F.struct(quoted(HEADERS_COLUMN).alias("headers"))
     return rows.select(
-        scope.jvm.pack(key, keys).alias("key"),
+        scope.jvm.pack(key, struct_type(rows, key)).alias("key"),
         F.lit(side).alias("side"),
         quoted(TIME_COLUMN).alias("time"),
         quoted(PARTITION_COLUMN).alias("partition"),
         quoted(OFFSET_COLUMN).alias("offset"),
-        F.when(~quoted(NULL_COLUMN), scope.jvm.pack(columns, rows.schema)).alias("row"),
+        F.when(quoted(HEADERS_COLUMN).isNotNull(), scope.jvm.pack(headers, _HEADERS)).alias(
+            "headers"
+        ),
+        F.when(~quoted(NULL_COLUMN), scope.jvm.pack(struct, packed.schema)).alias("row"),
     )
+
+
+def packed_columns(rows: DataFrame, columns: Sequence[str] | None) -> list[str]:
+    """What of a frame's columns is packed: at least one, so that rows differ from no row."""
+    return list(rows.columns if columns is None else columns) or [NULL_COLUMN]
+
+
+def struct_type(rows: DataFrame, struct: Column) -> StructType:
+    """The type of a struct made of the frame's columns."""
+    found = rows.select(struct.alias("struct")).schema["struct"].dataType
+    assert isinstance(found, StructType)
+    return found
 
 
 def operate(inputs: list[DataFrame], operator: str, *arguments: object, scope: Scope) -> DataFrame:
     """The operator, by the name of its class, over its inputs in the order of their sides."""
+    scope.shuffles.append(operator)
     return scope.jvm.keyed(reduce(DataFrame.unionAll, inputs), operator, *arguments)
+
+
+def routed(results: DataFrame, side: int) -> DataFrame:
+    """What an operator sends to another one (RoutedRow), as an input of that one."""
+    return results.withColumn("side", F.lit(side)).select(*KEYED_COLUMNS)
 
 
 def unpacked(packed: str, schema: StructType, scope: Scope) -> Column:
     """The columns that a result holds packed, as a struct; null where there is none."""
     return scope.jvm.unpack(F.col(packed), schema)
+
+
+def unpacked_headers(scope: Scope) -> Column:
+    """The headers of the row that caused a result."""
+    return scope.jvm.unpack(F.col("headers"), _HEADERS).getField("headers")

@@ -16,20 +16,26 @@ from streamsql.executor.spark import (
     aggregate,
     filter,
     flat_map,
+    join,
     project,
+    qualify,
     repartition,
     scan,
     sink,
 )
 from streamsql.executor.spark.context import LoweringContext, Scope, StreamingQuerySpec
+from streamsql.planner.bind import columns_in
+from streamsql.planner.invariants import expressions_of
 from streamsql.planner.logical import (
     Aggregate,
     Filter,
     FlatMap,
+    Join,
     Limit,
     LogicalPlan,
     Mode,
     Project,
+    Qualify,
     QueryPlan,
     Repartition,
     Scan,
@@ -53,6 +59,8 @@ lower_operator.register(Filter, filter.lower)
 lower_operator.register(Project, project.lower)
 lower_operator.register(FlatMap, flat_map.lower)
 lower_operator.register(Repartition, repartition.lower)
+lower_operator.register(Qualify, qualify.lower)
+lower_operator.register(Join, join.lower)
 lower_operator.register(Aggregate, aggregate.lower)
 lower_operator.register(Limit, _lower_limit)
 lower_operator.register(Sink, sink.lower)
@@ -62,14 +70,14 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
     if plan.query_id is None or not isinstance(plan.root, Sink):
         raise InternalError("a persistent query needs an id and a sink")
-    scope = Scope(context, plan.query_id, plan.emit)
+    scope = Scope(context, plan.query_id, plan.emit, needed_columns(plan.root))
     return _spec(plan, scope, _guarded(plan.root, scope))
 
 
 def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
     """A push query: its rows go to `topic` (one partition, made by the caller) in the form that
     push_rows.py reads."""
-    scope = Scope(context, plan.query_id or topic, plan.emit)
+    scope = Scope(context, plan.query_id or topic, plan.emit, needed_columns(plan.root))
     rows = _guarded(plan.root, scope)
     return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope))
 
@@ -83,7 +91,11 @@ def _guarded(root: LogicalPlan, scope: Scope) -> DataFrame:
 
 def _lower(node: LogicalPlan, scope: Scope) -> DataFrame:
     inputs = tuple(_lower(child, scope) for child in node.inputs)
-    return lower_operator(node, inputs, scope)
+    before = len(scope.shuffles)
+    frame = lower_operator(node, inputs, scope)
+    if isinstance(node, Aggregate) and len(scope.shuffles) == before:
+        scope.shuffles.append("GROUP BY")  # Spark's own, which says so nowhere
+    return frame
 
 
 def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:
@@ -95,7 +107,7 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         frame=frame,
         output_mode=aggregate.output_mode(plan.emit),
         real_time_allowed=plan.mode.mode is Mode.REAL_TIME,
-        stateful=any(isinstance(node, Aggregate) for node in nodes),
+        shuffles=len(scope.shuffles),
         source_topics=tuple(n.source.topic.name for n in nodes if isinstance(n, Scan)),
         checkpoint=context.checkpoints / scope.query_id,
         shuffle_partitions=context.shuffle_partitions,
@@ -105,6 +117,18 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         jvm=scope.jvm,
         limit=min(limits, default=None),
     )
+
+
+def needed_columns(
+    root: LogicalPlan, above: frozenset[str] = frozenset()
+) -> dict[int, frozenset[str]]:
+    """Of each operator, by its `id`, the names of the columns that those above it read.
+
+    Spark can not see which of a packed row's columns are used, so what is not is not packed.
+    """
+    read = above | {c.name for e in expressions_of(root) for c in columns_in(e)}
+    below = [needed_columns(child, read) for child in root.inputs]
+    return {id(root): above, **{k: v for found in below for k, v in found.items()}}
 
 
 def _nodes(root: LogicalPlan) -> list[LogicalPlan]:

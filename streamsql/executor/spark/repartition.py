@@ -16,7 +16,8 @@ def lower(node: Repartition, inputs: tuple[DataFrame, ...], scope: Scope) -> Dat
     old_keys = {c.name for c in node.input.schema.key}
     context = expression_context(node.input.schema, scope, "PartitionBy")
     keys = [_key(item, old_keys, context) for item in node.keys]
-    rest = [quoted(c.name) for c in node.schema.value]
+    # A join below leaves out what nothing reads.
+    rest = [quoted(c.name) for c in node.schema.value if c.name in rows.columns]
     return rows.select(*keys, *rest, *system_columns())
 
 

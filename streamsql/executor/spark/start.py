@@ -104,8 +104,8 @@ def _settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 class SlotBudget:
     """Counts the task slots that real-time queries hold.
 
-    A real-time query holds a slot per source partition and, if stateful, one per shuffle
-    partition for as long as it runs; micro-batches need slots left over to make progress.
+    A real-time query holds a slot per source partition and one per shuffle partition of each
+    shuffle for as long as it runs; micro-batches need slots left over to make progress.
     """
 
     def __init__(self, slots: int, reserved: int = 4) -> None:
@@ -134,4 +134,4 @@ class SlotBudget:
 
 def slots_needed(spec: StreamingQuerySpec, source_partitions: int) -> int:
     """The task slots that the query holds in Real-Time Mode."""
-    return source_partitions + (pinned_shuffle_partitions(spec) if spec.stateful else 0)
+    return source_partitions + spec.shuffles * pinned_shuffle_partitions(spec)

@@ -1,25 +1,33 @@
 package io.streamsql;
 
 import java.io.Serializable;
+import java.util.Arrays;
 
-/** A result of a join: the packed rows of both sides, null where there is none. */
+/**
+ * A result of a join: the packed rows of both sides, null where there is none; of tables, a result
+ * without any is deleted.
+ *
+ * <p>Its place is that within its key: the next operator takes those of several keys by time.
+ */
 public final class JoinedRow implements Serializable {
   private static final long serialVersionUID = 1L;
   private byte[] key;
   private long time;
   private int partition;
   private long offset;
+  private byte[] headers;
   private byte[] left;
   private byte[] right;
 
   /** For Spark. */
   public JoinedRow() {}
 
-  JoinedRow(byte[] key, long time, byte[] left, byte[] right) {
+  JoinedRow(byte[] key, long time, byte[] headers, byte[] left, byte[] right) {
     this.key = key;
     this.time = time;
-    this.partition = KeyedOperator.task();
+    this.partition = Arrays.hashCode(key);
     this.offset = KeyedOperator.place();
+    this.headers = headers;
     this.left = left;
     this.right = right;
   }
@@ -54,6 +62,15 @@ public final class JoinedRow implements Serializable {
 
   public void setOffset(long offset) {
     this.offset = offset;
+  }
+
+  /** The packed headers of the row that caused it; null: none. */
+  public byte[] getHeaders() {
+    return headers;
+  }
+
+  public void setHeaders(byte[] headers) {
+    this.headers = headers;
   }
 
   public byte[] getLeft() {

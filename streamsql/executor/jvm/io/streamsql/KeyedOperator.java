@@ -28,7 +28,8 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRow, R> {
   private static final long serialVersionUID = 1L;
-  private static final AtomicLong PLACES = new AtomicLong();
+  /** Begins later in every process, so that places rise over restarts, too. */
+  private static final AtomicLong PLACES = new AtomicLong(System.currentTimeMillis() * 1_000_000);
   private static final String EVENT = "$event";
 
   /** How its results become columns. */
@@ -56,8 +57,8 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
   }
 
   /**
-   * The operator over rows of key BINARY, side INT, time BIGINT, partition INT, offset BIGINT, row
-   * BINARY. Late rows are its own affair: Spark drops none.
+   * The operator over rows of key BINARY, side INT, time BIGINT, partition INT, offset BIGINT,
+   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none.
    */
   public final Dataset<Row> over(Dataset<Row> rows) {
     Dataset<Row> input = timed() ? withWatermark(rows) : rows;
@@ -75,7 +76,7 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
   /** Spark drops late rows where it sees the column of the watermark: it is not let through. */
   private static Dataset<Row> withWatermark(Dataset<Row> rows) {
     return rows.withColumn(EVENT, functions.timestamp_millis(rows.col("time")))
-        .withWatermark(EVENT, "0 seconds")
+        .withWatermark("`" + EVENT + "`", "0 seconds")
         .drop(EVENT);
   }
 

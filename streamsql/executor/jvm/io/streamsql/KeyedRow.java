@@ -12,6 +12,7 @@ public final class KeyedRow implements Serializable {
   private long time;
   private int partition;
   private long offset;
+  private byte[] headers;
   private byte[] row;
 
   /** Which of the operator's inputs it comes from: 0, 1, .. */
@@ -47,6 +48,15 @@ public final class KeyedRow implements Serializable {
 
   public void setOffset(long offset) {
     this.offset = offset;
+  }
+
+  /** The packed headers of the record; null: none. */
+  public byte[] getHeaders() {
+    return headers;
+  }
+
+  public void setHeaders(byte[] headers) {
+    this.headers = headers;
   }
 
   /** The packed columns ({@link PackedRows}); null: the record has no value. */

@@ -48,7 +48,7 @@ public final class StreamTableJoin extends KeyedOperator<JoinedRow> {
       known = true;
     }
     if (row.getRow() != null && (outer || latest != null)) {
-      out.add(new JoinedRow(key, row.getTime(), row.getRow(), latest));
+      out.add(new JoinedRow(key, row.getTime(), row.getHeaders(), row.getRow(), latest));
     }
   }
 
