@@ -6,11 +6,12 @@ Decoding and encoding of records is done in the JVM by the executor.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import ClassVar
 
-from streamsql.errors import PlanError
+from streamsql.errors import InternalError, PlanError
+from streamsql.formats.registered import InferredColumns, SchemaText
 from streamsql.schema import Column
 from streamsql.types import (
     STRING,
@@ -45,12 +46,33 @@ class Format(ABC):
     regroups: ClassVar[bool] = True
     """Whether sources of this value format may be grouped and joined."""
 
+    schema_type: ClassVar[str | None] = None
+    """The type of this format's schemas in a schema registry, if that is where they are."""
+    takes: ClassVar[frozenset[str]] = frozenset()
+    """Which of the properties FULL_NAME, SCHEMA_ID and NULLABLE apply."""
+    whole_keys: ClassVar[bool] = False
+    """Whether an inferred key is one column, whatever its schema."""
+
     remedy: ClassVar[str | None] = None
     """What to do about columns it cannot hold, where that is not another format."""
 
     @abstractmethod
     def problem(self, columns: Sequence[Column]) -> str | None:
         """Why these columns cannot be held by this format, or None if they can."""
+
+    def schema_of(
+        self, columns: Sequence[Column], options: Mapping[str, str], *, wrapped: bool
+    ) -> str:
+        """The text of the schema that records of these columns are written by; `options` are those
+        of FormatSpec. Not wrapped, the only column stands for itself."""
+        raise InternalError(f"{self.name} has no schemas")
+
+    def columns_of(
+        self, schema: SchemaText, options: Mapping[str, str], lone: str | None, *, upper: bool
+    ) -> InferredColumns:
+        """The columns that a schema describes: with `lone`, one of that name for the whole schema;
+        `upper`: with their names in upper case. StreamSQLError where SQL has no such types."""
+        raise InternalError(f"{self.name} has no schemas")
 
     def check(self, columns: Sequence[Column], side: Side) -> None:
         """PlanError where the format cannot hold the key or value columns given."""

@@ -9,8 +9,12 @@ import org.apache.spark.sql.types.StructType;
  *
  * <ul>
  *   <li>{@code delimiter}: one character, DELIMITED only, default comma
- *   <li>{@code wrap}: JSON with one column, "true" (default): an object with one field, "false": the
+ *   <li>{@code wrap}: JSON, JSON_SR and AVRO with one column, "true" (default): an object with one field, "false": the
  *       bare value
+ *   <li>{@code registry.url}, {@code registry.user}: where AVRO, PROTOBUF and JSON_SR find the schema
+ *       of a record by its id
+ *   <li>{@code schema}, {@code schema.id}, {@code schema.references}, {@code schema.message}: what
+ *       they write by, and PROTOBUF_NOSR reads by
  *   <li>{@code window}: "time" or "session": the bytes end with the bounds of a window, and two
  *       columns WINDOWSTART, WINDOWEND follow the columns of the schema
  *   <li>{@code window.size}: milliseconds, for {@code window=time}: WINDOWEND = WINDOWSTART + size
@@ -26,6 +30,10 @@ final class Codecs {
           case "DELIMITED" -> new DelimitedCodec(columns, delimiter(properties));
           case "KAFKA" -> new KafkaCodec(columns);
           case "NONE" -> new NoneCodec(columns);
+          case "AVRO" -> new AvroCodec(columns, wrapped(properties, columns), properties);
+          case "JSON_SR" -> new JsonSchemaCodec(columns, wrapped(properties, columns), properties);
+          case "PROTOBUF" -> new ProtobufCodec(columns, true, properties);
+          case "PROTOBUF_NOSR" -> new ProtobufCodec(columns, false, properties);
           default -> throw new IllegalArgumentException("unknown format: " + format);
         };
     String window = properties.get("window");

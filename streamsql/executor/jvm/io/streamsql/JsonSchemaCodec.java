@@ -1,0 +1,41 @@
+package io.streamsql;
+
+import java.util.Arrays;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.StructType;
+
+/** JSON behind the id of its schema. The schema itself is not needed to read JSON. */
+final class JsonSchemaCodec implements Codec {
+  private static final long serialVersionUID = 1L;
+  private final JsonCodec json;
+  private final byte[] frame;
+
+  JsonSchemaCodec(StructType columns, boolean wrapped, Map<String, String> properties) {
+    json = new JsonCodec(columns, wrapped);
+    String id = properties.get("schema.id");
+    frame = id == null ? null : Framing.frame(Integer.parseInt(id));
+  }
+
+  @Override
+  public int width() {
+    return json.width();
+  }
+
+  @Override
+  public boolean decode(byte[] bytes, Object[] fields, int at) throws RecordException {
+    Framing.schemaId(bytes);
+    return json.decode(Arrays.copyOfRange(bytes, Framing.SIZE, bytes.length), fields, at);
+  }
+
+  @Override
+  public byte[] encode(InternalRow row) {
+    byte[] text = json.encode(row);
+    if (text == null) {
+      return null;
+    }
+    byte[] framed = Arrays.copyOf(frame, Framing.SIZE + text.length);
+    System.arraycopy(text, 0, framed, Framing.SIZE, text.length);
+    return framed;
+  }
+}

@@ -1,0 +1,25 @@
+"""Names of the options of formats that have schemas, as FormatSpec.properties holds them."""
+
+from __future__ import annotations
+
+FULL_NAME = "full_name"
+"""The record's, message's or title's full name in the schema."""
+SCHEMA_ID = "schema_id"
+"""The id of a registered schema to write by."""
+NULLABLE = "nullable"
+"""OPTIONAL or WRAPPER: how Protobuf tells null from zero."""
+WRAP = "wrap"
+"""Whether a lone column stands inside a record: true or false."""
+
+WITH_NAMES = {
+    FULL_NAME: "SCHEMA_FULL_NAME",
+    SCHEMA_ID: "SCHEMA_ID",
+    NULLABLE: "PROTOBUF_NULLABLE_REPRESENTATION",
+}
+"""Each option's property in WITH, behind KEY_ or VALUE_."""
+REPORTED_NAMES = {
+    FULL_NAME: "fullSchemaName",
+    SCHEMA_ID: "schemaId",
+    NULLABLE: "nullableRepresentation",
+}
+"""Each option as messages name it."""

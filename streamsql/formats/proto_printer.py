@@ -1,0 +1,101 @@
+"""Writes a FileDescriptorProto as .proto text, always the same for the same file."""
+
+from __future__ import annotations
+
+import json
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
+
+from streamsql.formats.proto_parser import SCALARS
+
+_F = FieldDescriptorProto
+_NAMES = {number: name for name, number in SCALARS.items()}
+
+
+def print_proto(file: FileDescriptorProto) -> str:
+    """The text; what `parse_proto` reads over is not in it."""
+    lines = [f'syntax = "{file.syntax or "proto2"}";']
+    if file.package:
+        lines.append(f"package {file.package};")
+    if file.dependency:
+        lines.append("")
+    for number, name in enumerate(file.dependency):
+        public = "public " if number in file.public_dependency else ""
+        lines.append(f"import {public}{json.dumps(name)};")
+    for message in file.message_type:
+        lines += ["", *_message(message, file.syntax)]
+    for enum in file.enum_type:
+        lines += ["", *_enum(enum)]
+    return "\n".join(lines) + "\n"
+
+
+def _message(message: DescriptorProto, syntax: str) -> list[str]:
+    entries = {n.name: n for n in message.nested_type if n.options.map_entry}
+    lines = [f"message {message.name} {{"]
+    printed: set[int] = set()
+    for field in message.field:
+        if not field.HasField("oneof_index") or field.proto3_optional:
+            lines.append("  " + _field(field, entries, syntax))
+        elif field.oneof_index not in printed:
+            printed.add(field.oneof_index)
+            lines.append(f"  oneof {message.oneof_decl[field.oneof_index].name} {{")
+            lines += [
+                "    " + _field(member, entries, "proto3")
+                for member in message.field
+                if member.HasField("oneof_index") and member.oneof_index == field.oneof_index
+            ]
+            lines.append("  }")
+    for nested in message.nested_type:
+        if nested.name not in entries:
+            lines += ["", *("  " + line for line in _message(nested, syntax))]
+    for enum in message.enum_type:
+        lines += ["", *("  " + line for line in _enum(enum))]
+    return [*lines, "}"]
+
+
+def _field(field: FieldDescriptorProto, entries: dict[str, DescriptorProto], syntax: str) -> str:
+    entry = entries.get(field.type_name.split(".")[-1])
+    if entry is not None and field.label == _F.LABEL_REPEATED:
+        key, value = entry.field
+        kind, label = f"map<{_type(key)}, {_type(value)}>", ""
+    else:
+        kind, label = _type(field), _label(field, syntax)
+    return f"{label}{kind} {field.name} = {field.number}{_options(field)};"
+
+
+def _label(field: FieldDescriptorProto, syntax: str) -> str:
+    if field.label == _F.LABEL_REPEATED:
+        return "repeated "
+    if field.label == _F.LABEL_REQUIRED:
+        return "required "
+    return "optional " if field.proto3_optional or syntax != "proto3" else ""
+
+
+def _type(field: FieldDescriptorProto) -> str:
+    return field.type_name.removeprefix(".") if field.type_name else _NAMES[field.type]
+
+
+def _options(field: FieldDescriptorProto) -> str:
+    options = []
+    if field.options.HasField("packed"):
+        options.append(f"packed = {str(field.options.packed).lower()}")
+    if field.HasField("default_value"):
+        quoted = field.type in (_F.TYPE_STRING, _F.TYPE_BYTES)
+        text = json.dumps(field.default_value) if quoted else field.default_value
+        options.append(f"default = {text}")
+    for option in field.options.uninterpreted_option:
+        options.append(f"({option.name[0].name_part}) = {option.string_value.decode()}")
+    return f" [{', '.join(options)}]" if options else ""
+
+
+def _enum(enum: EnumDescriptorProto) -> list[str]:
+    lines = [f"enum {enum.name} {{"]
+    if enum.options.allow_alias:
+        lines.append("  option allow_alias = true;")
+    lines += [f"  {value.name} = {value.number};" for value in enum.value]
+    return [*lines, "}"]
