@@ -1,0 +1,71 @@
+"""The embedded registry: its HTTP server in a thread of this process."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+from streamsql.errors import ExternalError
+from streamsql.executor.schema_registry.store import Store
+
+if TYPE_CHECKING:
+    from streamsql.executor.kafka import KafkaClient
+
+HOST = "127.0.0.1"
+START_SECONDS = 15.0
+STOP_SECONDS = 5.0
+
+
+class EmbeddedRegistry:
+    """A registry on a free port of this machine; its schemas lie in Kafka, if there is a client."""
+
+    def __init__(self, client: KafkaClient | None = None, port: int = 0) -> None:
+        import uvicorn
+
+        from streamsql.executor.schema_registry.app import app
+
+        self.store = _store(client)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind((HOST, port))
+        self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        config = uvicorn.Config(
+            app(self.store), log_config=None, access_log=False, lifespan="off", ws="none"
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="schema registry", daemon=True)
+
+    def start(self) -> str:
+        """The URL, once requests are answered."""
+        self._thread.start()
+        deadline = threading.Event()
+        waited = 0.0
+        while not self._server.started:
+            if waited > START_SECONDS or not self._thread.is_alive():
+                raise ExternalError("the embedded schema registry does not start")
+            deadline.wait(0.01)
+            waited += 0.01
+        return self.url
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+        self._socket.close()
+
+
+def _store(client: KafkaClient | None) -> Store:
+    if client is None:
+        return Store()
+    from streamsql.executor.schema_registry.journal import Journal
+
+    journal = Journal(client)
+    store = Store(journal.write)
+    store.load(journal.read())
+    return store
