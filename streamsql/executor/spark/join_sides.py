@@ -25,7 +25,7 @@ from streamsql.executor.spark.guard import expression_context, is_reference
 from streamsql.executor.spark.keyed import keyed_rows, packed_columns, struct_type
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.logical import Join, LogicalPlan, Scan
+from streamsql.planner.logical import Join, JoinKind, LogicalPlan, Scan
 from streamsql.schema import ROWTIME, Kind, WindowType
 from streamsql.types import type_of
 
@@ -77,6 +77,8 @@ def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope:
     key = F.struct(quoted(ON_COLUMN).alias("key"), *(quoted(name) for name in bounds))
     needed = scope.needed_above(node)
     own = {*SYSTEM_COLUMNS, ON_COLUMN, ROWTIME.name}
+    if node.join_kind is JoinKind.FOREIGN_KEY:
+        own |= {c.name for c in node.schema.key}  # these are the result's key
     columns = [n for n in rows.columns if n not in own and (needed is None or n in needed)]
     if node.windowed:
         columns += [START_COLUMN, END_COLUMN]

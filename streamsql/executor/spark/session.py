@@ -56,6 +56,8 @@ SETTINGS: dict[str, str] = {
     # Spark refuses several stateful operators in one query of update mode, since its own would take
     # updates for new rows. Ours know which is which; what must not be, the planner refuses.
     "spark.sql.streaming.unsupportedOperationCheck": "false",
+    # Each operator that needs a watermark defines it over its own input; the query's is the least.
+    "spark.sql.streaming.statefulOperator.allowMultiple": "false",
     "spark.sql.streaming.stopTimeout": "60000",
     # How often an idle micro-batch query asks Kafka for news; the default is 100 times a second.
     "spark.sql.streaming.pollingDelay": "50ms",
