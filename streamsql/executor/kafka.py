@@ -41,8 +41,6 @@ _LEADERLESS = {
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
-    # Of the client itself: no broker has told it of a leader yet.
-    KafkaError._NOENT,
 }
 
 _REJECTED = {
@@ -179,7 +177,7 @@ class KafkaClient:
             if code in _REJECTED:
                 raise ConfigError(f"cannot create the topic {name}: {error_text(error)}") from error
             raise self._failure(f"create the topic {name}", error) from error
-        self._await(lambda: self._layout(name) is not None, f"the topic {name} to appear")
+        self._await_topic(name)
         # Known is not yet served: the broker becomes its leader a moment later.
         self.begin_offsets(name)
         return True
@@ -193,7 +191,12 @@ class KafkaClient:
                 future.result()
         except KafkaException as error:
             raise self._failure(f"create the topics {', '.join(names)}", error) from error
+        for name in names:
+            self._await_topic(name)
         self._partition_offsets([TopicPartition(name, 0) for name in names], OffsetSpec.earliest())
+
+    def _await_topic(self, name: str) -> None:
+        self._await(lambda: self._layout(name) is not None, f"the topic {name} to appear")
 
     def delete_topics(self, names: Sequence[str]) -> None:
         """Ask for topics to be deleted and do not wait for it; those that are not are no error."""

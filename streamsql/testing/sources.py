@@ -13,6 +13,9 @@ from streamsql.testing.case import JSONObject
 from streamsql.types import to_sql
 
 
+_KEYS = (ColumnRole.KEY, ColumnRole.PRIMARY_KEY)
+
+
 def describe(catalog: Catalog) -> list[JSONObject]:
     """All streams and tables, in the form that tests write."""
     return [_describe(source) for source in catalog.sources.values()]
@@ -73,7 +76,7 @@ def _same_schema(text: str, schema: Schema) -> bool:
         return False
     assert isinstance(statement, CreateSource)
     # Types compare by value; of roles only whether it is the key's is written in tests.
-    wanted = [(c.name, to_sql(c.type), c.role is ColumnRole.KEY) for c in statement.columns]
+    wanted = [(c.name, to_sql(c.type), c.role in _KEYS) for c in statement.columns]
     own = (*schema.key, *schema.value, *schema.headers)
     return wanted == [(c.name, to_sql(c.type), c in schema.key) for c in own]
 
