@@ -1,6 +1,7 @@
 """Aggregate functions: one value from the rows of a group. Each says what it does with nulls.
 
-`call.order` sorts rows by their arrival; Spark itself promises no order within a group.
+`call.order` sorts rows by their arrival; Spark itself promises no order within a group. A function
+with undo=True heeds `call.sign`, by which rows of a table are taken back.
 """
 
 from __future__ import annotations
@@ -16,15 +17,35 @@ _ORDERED = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
 _TOP = "INT BIGINT DOUBLE STRING"
 _ORDERED_D = _ORDERED.replace("DECIMAL", "D")
 _UNBOUNDED = 2**31 - 1
+_HISTOGRAM_KEYS = 1000
+
+
+def _signed_count(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    """How many rows have the value, less those that are taken back."""
+    return F.coalesce(F.sum(F.when(value.isNotNull(), call.sign)), F.lit(0)).cast("bigint")
+
+
+def _signed_sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    """As a DOUBLE."""
+    return F.coalesce(F.sum(value.cast("double") * call.sign), F.lit(0.0))
+
+
+def _count(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    return F.count(value) if call.sign is None else _signed_count(F, call, value)
 
 
 def _sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     # Of no values 0; a sum that its DECIMAL type cannot hold is null.
+    if call.sign is not None:
+        value = F.when(call.sign < 0, -value).otherwise(value)
     return F.coalesce(F.sum(value), F.lit(0)).cast(call.spark_type(call.result))
 
 
 def _average(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    return F.coalesce(F.avg(value), F.lit(0.0))
+    if call.sign is None:
+        return F.coalesce(F.avg(value), F.lit(0.0))
+    count = _signed_count(F, call, value)
+    return F.when(count > 0, _signed_sum(F, call, value) / count).otherwise(F.lit(0.0))
 
 
 def _ignores_nulls(call: AggregateCall) -> bool:
@@ -58,8 +79,31 @@ def _constant(call: AggregateCall, index: int) -> int:
     return value if isinstance(value, int) else _UNBOUNDED
 
 
-def _collect(kind: str) -> Any:
-    return lambda F, call, value: call.bounded(kind, value, _UNBOUNDED, False)
+def _collect_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    if call.sign is None:
+        return call.bounded("COLLECT_LIST", value, _UNBOUNDED, False)
+    return call.bounded("SIGNED_LIST", _with_sign(F, call, value), _UNBOUNDED, False)
+
+
+def _collect_set(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    return call.bounded("COLLECT_SET", value, _UNBOUNDED, False)
+
+
+def _with_sign(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    sign = F.lit(1) if call.sign is None else call.sign
+    return F.struct(value.alias("value"), sign.alias("sign"))
+
+
+def _histogram(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    counts = call.bounded("COUNTED", _with_sign(F, call, value), _HISTOGRAM_KEYS, False)
+    return F.map_from_entries(F.filter(counts, lambda entry: entry["value"].isNotNull()))
+
+
+def _the_only_one(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    # Of a stream two values are enough to know that there is not only one.
+    limit = 2 if call.sign is None else _UNBOUNDED
+    found = call.bounded("COUNTED", _with_sign(F, call, value), limit, False)
+    return F.when(F.size(found) == 1, F.try_element_at(found, F.lit(1))["value"])
 
 
 def _top(kind: str) -> Any:
@@ -80,18 +124,34 @@ def _top_rows_type(given: tuple[SQLType, ...]) -> SQLType:
 
 
 def _variance(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    return F.coalesce(F.var_samp(value), F.lit(0.0))
+    if call.sign is None:
+        return F.coalesce(F.var_samp(value), F.lit(0.0))
+    n, total = _signed_count(F, call, value), _signed_sum(F, call, value)
+    squares = F.greatest(_signed_sum(F, call, value * value) - total * total / n, F.lit(0.0))
+    return F.when(n > 1, squares / (n - 1)).otherwise(F.lit(0.0))
 
 
 def _correlation(F: Any, call: AggregateCall, x: SparkColumn, y: SparkColumn) -> SparkColumn:
-    return F.coalesce(F.corr(x, y), F.lit(float("nan")))
+    none = F.lit(float("nan"))
+    if call.sign is None:
+        return F.coalesce(F.corr(x, y), none)
+    x, y = F.when(y.isNotNull(), x), F.when(x.isNotNull(), y)
+    n, sum_x, sum_y = (
+        _signed_count(F, call, x),
+        _signed_sum(F, call, x),
+        _signed_sum(F, call, y),
+    )
+    spread_x = n * _signed_sum(F, call, x * x) - sum_x * sum_x
+    spread_y = n * _signed_sum(F, call, y * y) - sum_y * sum_y
+    both = n * _signed_sum(F, call, x * y) - sum_x * sum_y
+    known = (spread_x > 0) & (spread_y > 0)
+    return F.when(known, both / (F.sqrt(spread_x) * F.sqrt(spread_y))).otherwise(none)
 
 
 def _sum_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     kind = call.spark_type(call.result)
     zero = F.lit(0).cast(kind)
-    one = F.aggregate(value, zero, lambda total, x: total + F.coalesce(x, zero))
-    return F.coalesce(F.sum(one), F.lit(0)).cast(kind)
+    return _sum(F, call, F.aggregate(value, zero, lambda total, x: total + F.coalesce(x, zero)))
 
 
 _OFFSET_SIGNATURES = ("column T -> T", "column T, const ignoreNulls BOOLEAN -> T")
@@ -110,8 +170,8 @@ AGGREGATES = (
     aggregate(
         "COUNT",
         "How many rows there are, or with an argument, how many have a value for it.",
-        overload("-> BIGINT", lambda F, call: F.count(F.lit(1))),
-        overload("column T -> BIGINT", lambda F, call, value: F.count(value)),
+        overload("-> BIGINT", lambda F, call: _count(F, call, F.lit(1))),
+        overload("column T -> BIGINT", _count),
         undo=True,
         example=("COUNT(x) of 1, NULL, 2", "2"),
     ),
@@ -182,15 +242,29 @@ AGGREGATES = (
     aggregate(
         "COLLECT_LIST",
         "All values in order of arrival, nulls included.",
-        overload("column T -> ARRAY<T>", _collect("COLLECT_LIST")),
+        overload("column T -> ARRAY<T>", _collect_list),
         undo=True,
         example=("COLLECT_LIST(x) of 1, NULL, 1", "[1, NULL, 1]"),
     ),
     aggregate(
         "COLLECT_SET",
         "The different values in order of their first arrival.",
-        overload("column T -> ARRAY<T>", _collect("COLLECT_SET")),
+        overload("column T -> ARRAY<T>", _collect_set),
         example=("COLLECT_SET(x) of 2, 1, 2", "[2, 1]"),
+    ),
+    aggregate(
+        "HISTOGRAM",
+        "How often each value occurs, of the first 1000 different ones; nulls are skipped.",
+        overload("column STRING -> MAP<STRING, BIGINT>", _histogram),
+        undo=True,
+        example=("HISTOGRAM(x) of 'a', NULL, 'b', 'a'", "{'a': 2, 'b': 1}"),
+    ),
+    aggregate(
+        "ATTR",
+        "The value that all rows have; null where they differ, or where it is null.",
+        overload("column T -> T", _the_only_one),
+        undo=True,
+        example=("ATTR(x) of 1, 1", "1"),
     ),
     aggregate(
         "TOPK",

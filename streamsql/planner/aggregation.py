@@ -8,7 +8,7 @@ from dataclasses import replace as with_changes
 
 from sqlglot import exp
 
-from streamsql.errors import PlanError, UnsupportedError
+from streamsql.errors import PlanError
 from streamsql.nodes import Emit, Expression, Query
 from streamsql.planner.bind import (
     aggregate_function,
@@ -251,11 +251,6 @@ def _check_table_source(query: Query, calls: Sequence[Expression]) -> None:
             "WINDOW clause is only supported on streams, and the source is a table.",
             span=query.window.span,
         )
-    raise UnsupportedError(
-        "GROUP BY over a table is not supported yet",
-        hint="Aggregate the stream that the table is made of.",
-        span=query.span,
-    )
 
 
 def _named_aggregates(calls: Sequence[Expression]) -> tuple[Named, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from streamsql.catalog import Catalog
 from streamsql.errors import PlanError
 from streamsql.formats import format_named
-from streamsql.nodes import Emit, Expression, Query, SelectExpression
+from streamsql.nodes import Emit, Expression, Query, SelectExpression, Window
 from streamsql.planner.aggregation import build_aggregation
 from streamsql.planner.bind import aggregates_in, bind, resolve_names, table_functions_in
 from streamsql.planner.from_clause import From, build_from
@@ -49,7 +49,7 @@ def build_query(query: Query, catalog: Catalog, sink: str | None) -> Built:
     if _is_aggregation(query):
         _check_groupable(source, query)
         asked = query.window.retention if query.window else None
-        window = complete_window(query.window) if query.window else None
+        window = _window(query)
         query = replace(query, window=window)
         rows = _where(query, source)
         root, columns = build_aggregation(query, scope, rows, source.stars, sink)
@@ -63,6 +63,10 @@ def build_query(query: Query, catalog: Catalog, sink: str | None) -> Built:
         else _build_plain(query, source, _where(query, source), sink)
     )
     return Built(root, source, columns, source.window)
+
+
+def _window(query: Query) -> Window | None:
+    return complete_window(query.window, query.emit or Emit.CHANGES) if query.window else None
 
 
 def _is_aggregation(query: Query) -> bool:

@@ -30,7 +30,7 @@ def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) ->
 def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
     """Why Spark's Real-Time Mode does not run the plan."""
     if emit is Emit.FINAL:
-        yield "EMIT FINAL needs Spark's append mode, which Real-Time Mode does not run"
+        yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
     for operator in operators(root):
         if isinstance(operator, Aggregate):
             for call in operator.aggregates:

@@ -15,6 +15,7 @@ from streamsql.planner.logical import (
     LogicalPlan,
     Scan,
 )
+from streamsql.planner.retraction import remembers_passed
 from streamsql.planner.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.schema import Kind, WindowType
@@ -41,17 +42,19 @@ class StateStore:
 
 def state_stores(root: LogicalPlan) -> tuple[StateStore, ...]:
     """The stores of all operators, those nearest to the sources first."""
-    below = (store for source in root.inputs for store in state_stores(source))
-    match root:
+    return tuple(_stores(root, root))
+
+
+def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
+    for source in node.inputs:
+        yield from _stores(source, root)
+    match node:
         case Aggregate():
-            own = _aggregate(root)
+            yield from _aggregate(node)
         case Join():
-            own = _JOINS[root.join_kind](root)
-        case Filter() if root.kind is Kind.TABLE:
-            own = _table_filter(root)
-        case _:
-            own = iter(())
-    return (*below, *own)
+            yield from _JOINS[node.join_kind](node)
+        case Filter() if remembers_passed(node, root):
+            yield from _table_filter(node)
 
 
 # -- joins ---------------------------------------------------------------------------------------
@@ -132,7 +135,7 @@ def _windows(window: Window, keys: str, rows: str) -> StateStore:
     overlap = ""
     if window.type is WindowType.HOPPING and window.advance is not None:
         overlap = f" ({-(-window.size.ms // window.advance.ms)} windows a row)"
-    growth = f"a window goes {words(duration(grace)) if grace else 'no time'} after its end"
+    growth = f"a window goes {f'{words(duration(grace))} after' if grace else 'at'} its end"
     return StateStore("aggregates", f"{keys} and window{overlap}", growth + rows)
 
 

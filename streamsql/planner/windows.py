@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsql.errors import PlanError, UnsupportedError
-from streamsql.nodes import Duration, Window
+from streamsql.errors import PlanError
+from streamsql.nodes import Duration, Emit, Window
 from streamsql.schema import KeyWindow, WindowType
 
 _DAY_MS = Duration.UNITS_MS["DAY"]
 
 
-def complete_window(window: Window) -> Window:
-    """The window with grace (24 hours less its size) and retention (a day, or as long as rows may
-    come) where they are not given; PlanError where they contradict each other."""
-    if window.type is WindowType.SESSION:
-        raise UnsupportedError(
-            "SESSION windows are not supported yet",
-            hint="Use a TUMBLING or a HOPPING window.",
-            span=window.span,
-        )
+def complete_window(window: Window, emit: Emit) -> Window:
+    """The window with grace and retention (a day, or as long as rows may come) where they are not
+    given; PlanError where they contradict each other.
+
+    Without a grace a window waits 24 hours less its size for late rows, but EMIT FINAL, whose
+    results nobody wants a day late, none. Of a session the size is the gap.
+    """
     size = window.size.ms
     _check_sizes(window)
-    grace = window.grace.ms if window.grace else max(_DAY_MS - size, 0)
+    default = 0 if emit is Emit.FINAL else max(_DAY_MS - size, 0)
+    grace = window.grace.ms if window.grace else default
     if window.retention is None:
         retention = max(_DAY_MS, size + grace)
     else:
@@ -44,8 +43,10 @@ def complete_window(window: Window) -> Window:
 
 
 def _check_sizes(window: Window) -> None:
-    if window.size.ms <= 0:
+    if window.size.ms <= 0 and window.type is not WindowType.SESSION:
         raise PlanError("the SIZE of a window must be more than zero", span=window.span)
+    if window.size.ms <= 0:
+        raise PlanError("the gap of a session must be more than zero", span=window.span)
     if window.type is WindowType.HOPPING:
         advance = window.advance.ms if window.advance else 0
         if not 0 < advance <= window.size.ms:
@@ -57,7 +58,8 @@ def _check_sizes(window: Window) -> None:
 
 def key_window(window: Window) -> KeyWindow:
     """How the keys of the result are written."""
-    return KeyWindow(window.type, window.size.ms)
+    session = window.type is WindowType.SESSION
+    return KeyWindow(window.type, None if session else window.size.ms)
 
 
 def duration(ms: int) -> Duration:

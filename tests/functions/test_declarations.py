@@ -129,7 +129,7 @@ def test_undo_and_real_time() -> None:
     undo = {f.name for f in REGISTRY if isinstance(f, AggregateFunction) and f.undo}
     assert undo == {
         *("COUNT", "SUM", "AVG", "COLLECT_LIST", "SUM_LIST"),
-        *("STDDEV_SAMPLE", "STDDEV_SAMP", "CORRELATION"),
+        *("STDDEV_SAMPLE", "STDDEV_SAMP", "CORRELATION", "HISTOGRAM", "ATTR"),
     }
 
 

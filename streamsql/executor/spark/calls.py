@@ -42,13 +42,19 @@ def scalar(node: exp.Anonymous, lowering: Lowering) -> Column:
     return lowering.checked(result, f"{function.name}: {function.fallible}", type_of(node), *inputs)
 
 
-def aggregate(node: Expression, lowering: Lowering, order: Column, jvm: Jvm | None) -> Column:
+def aggregate(
+    node: Expression,
+    lowering: Lowering,
+    order: Column,
+    jvm: Jvm | None,
+    sign: Column | None = None,
+) -> Column:
     """The call of an aggregate function; COUNT(*) has no arguments."""
     _, overload = _declaration(node)
     expressions = [e for e in node.expressions if not isinstance(e, exp.Star)]
     arguments = [_argument(a, lowering) for a in expressions]
     facts = _facts(node, lowering)
-    call = AggregateCall(**vars(facts), order=order, bounded=_bounded(jvm))
+    call = AggregateCall(**vars(facts), order=order, bounded=_bounded(jvm), sign=sign)
     result: Column = overload.impl(F, call, *arguments)
     return result
 

@@ -59,9 +59,13 @@ def predicate(expression: Expression, context: ColumnContext) -> Column:
     return _guarded(lowering.condition(expression), expression, lowering)
 
 
-def aggregate(call: Expression, context: ColumnContext, order: Column) -> Column:
-    """The call of an aggregate function; `order` sorts a group's rows by their arrival."""
-    return calls.aggregate(call, Lowering(RULES, context.columns, None), order, context.jvm)
+def aggregate(
+    call: Expression, context: ColumnContext, order: Column, sign: Column | None = None
+) -> Column:
+    """The call of an aggregate function; `order` sorts a group's rows by their arrival, and a
+    `sign` of -1 takes a row back (None: none ever is)."""
+    lowering = Lowering(RULES, context.columns, None)
+    return calls.aggregate(call, lowering, order, context.jvm, sign)
 
 
 def table_function(call: Expression, context: ColumnContext) -> Column:

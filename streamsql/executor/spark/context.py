@@ -96,6 +96,8 @@ class Scope:
     context: LoweringContext
     query_id: str
     emit: Emit
+    root: LogicalPlan
+    """The whole of its plan."""
     needed: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Of operators, by their `id`: the columns that operators above read."""
     shuffles: list[str] = field(default_factory=list)

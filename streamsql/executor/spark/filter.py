@@ -1,16 +1,29 @@
-"""Filter: WHERE and HAVING; a table's row that fails becomes a tombstone."""
+"""Filter: WHERE and HAVING; a table's row that fails deletes the one that has passed before."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.spark.column import predicate
-from streamsql.executor.spark.context import NULL_COLUMN, Scope, quoted
+from streamsql.executor.spark.context import (
+    END_COLUMN,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+)
 from streamsql.executor.spark.guard import expression_context
+from streamsql.executor.spark.keyed import operate, struct_type, unpacked
 from streamsql.nodes import Emit
 from streamsql.planner.logical import Filter
+from streamsql.planner.retraction import remembers_passed
 from streamsql.schema import Kind
+
+_PASSES = "$passes"
 
 
 def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
@@ -23,4 +36,30 @@ def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFram
     if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:
         # A final result that fails was never written before: there is nothing to delete.
         return rows.where(passes)
-    return rows.withColumn(NULL_COLUMN, ~passes)
+    if not remembers_passed(node, scope.root):
+        return rows.withColumn(NULL_COLUMN, ~passes)
+    return _remembering(node, rows, passes, scope)
+
+
+def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) -> DataFrame:
+    """Of the rows that fail only those whose key has passed before, as deletions."""
+    key = F.struct(
+        *(quoted(column.name) for column in node.schema.key),
+        quoted(START_COLUMN),
+        quoted(END_COLUMN),
+    )
+    # PassedRows finds in the first column whether a row passes.
+    judged = rows.select(passes.alias(_PASSES), *map(quoted, rows.columns))
+    keyed = judged.select(
+        scope.jvm.pack(key, struct_type(judged, key)).alias("key"),
+        F.lit(0).alias("side"),
+        quoted(TIME_COLUMN).alias("time"),
+        quoted(PARTITION_COLUMN).alias("partition"),
+        quoted(OFFSET_COLUMN).alias("offset"),
+        F.lit(None).cast("binary").alias("headers"),
+        scope.jvm.pack(F.struct(*map(quoted, judged.columns)), judged.schema).alias("row"),
+    )
+    passed = operate([keyed], "PassedRows", len(judged.columns), scope=scope)
+    row = passed.select(unpacked("after", judged.schema, scope).alias("$row"))
+    fields = row.select(*(quoted("$row").getField(name).alias(name) for name in judged.columns))
+    return fields.withColumn(NULL_COLUMN, ~quoted(_PASSES)).select(*map(quoted, rows.columns))

@@ -26,7 +26,15 @@ KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset")
 """The columns of Spark's Kafka source that make up a record."""
 
 BoundedKind = Literal[
-    "COLLECT_LIST", "COLLECT_SET", "TOPK", "TOPK_DISTINCT", "TOPK_BY", "EARLIEST", "LATEST"
+    "COLLECT_LIST",
+    "COLLECT_SET",
+    "TOPK",
+    "TOPK_DISTINCT",
+    "TOPK_BY",
+    "EARLIEST",
+    "LATEST",
+    "SIGNED_LIST",
+    "COUNTED",
 ]
 
 
@@ -140,6 +148,14 @@ class Jvm:
     def unpack(self, packed: Column, schema: StructType) -> Column:
         """What `pack` has packed; null for null."""
         return _column(self._io.Expressions.unpack(_java(packed), schema.json()))
+
+    def stream_time(self, time: Column) -> Column:
+        """The largest event time (BIGINT ms) that the task has seen up to the row."""
+        return _column(self._io.Expressions.streamTime(_java(time)))
+
+    def aggregate_buffers(self, totals: DataFrame) -> Any:
+        """The Java object that evaluates a global aggregation a row at a time: AggregateBuffers."""
+        return self._io.AggregateBuffers.of(cast(Any, totals)._jdf)
 
     def keyed(self, rows: DataFrame, operator: str, *arguments: Any) -> DataFrame:
         """A state operator of io.streamsql (a KeyedOperator, by the name of its class) over rows

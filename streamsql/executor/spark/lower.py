@@ -70,14 +70,14 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
     if plan.query_id is None or not isinstance(plan.root, Sink):
         raise InternalError("a persistent query needs an id and a sink")
-    scope = Scope(context, plan.query_id, plan.emit, needed_columns(plan.root))
+    scope = Scope(context, plan.query_id, plan.emit, plan.root, needed_columns(plan.root))
     return _spec(plan, scope, _guarded(plan.root, scope))
 
 
 def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
     """A push query: its rows go to `topic` (one partition, made by the caller) in the form that
     push_rows.py reads."""
-    scope = Scope(context, plan.query_id or topic, plan.emit, needed_columns(plan.root))
+    scope = Scope(context, plan.query_id or topic, plan.emit, plan.root, needed_columns(plan.root))
     rows = _guarded(plan.root, scope)
     return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope))
 
@@ -105,7 +105,7 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
     return StreamingQuerySpec(
         query_id=scope.query_id,
         frame=frame,
-        output_mode=aggregate.output_mode(plan.emit),
+        output_mode=aggregate.output_mode(nodes, plan.emit),
         real_time_allowed=plan.mode.mode is Mode.REAL_TIME,
         shuffles=len(scope.shuffles),
         source_topics=tuple(n.source.topic.name for n in nodes if isinstance(n, Scan)),

@@ -1,7 +1,6 @@
 package io.streamsql;
 
 import java.io.Serializable;
-import java.util.Arrays;
 
 /** What a table's row was and what it has become, packed; null where there was or is none. */
 public final class ChangedRow implements Serializable {
@@ -18,13 +17,13 @@ public final class ChangedRow implements Serializable {
 
   /**
    * @param key whom it concerns
-   * @param source the key of the row: changes of one are in order
+   * @param cause the row whose place and time it takes over: changes stay in the order of the log
    */
-  ChangedRow(byte[] key, byte[] source, long time, byte[] before, byte[] after) {
+  ChangedRow(byte[] key, KeyedRow cause, byte[] before, byte[] after) {
     this.key = key;
-    this.time = time;
-    this.partition = Arrays.hashCode(source);
-    this.offset = KeyedOperator.place();
+    this.time = cause.getTime();
+    this.partition = cause.getPartition();
+    this.offset = cause.getOffset();
     this.before = before;
     this.after = after;
   }

@@ -51,7 +51,7 @@ public final class PassedRows extends KeyedOperator<ChangedRow> {
       passed.clear();
     }
     if (passes || before) {
-      out.add(new ChangedRow(key, key, row.getTime(), null, row.getRow()));
+      out.add(new ChangedRow(key, row, null, row.getRow()));
     }
   }
 }

@@ -45,11 +45,11 @@ public final class TableChanges extends KeyedOperator<ChangedRow> {
     byte[] oldGroup = part(before, 0);
     byte[] newGroup = part(current, 0);
     if (oldGroup != null && !Arrays.equals(oldGroup, newGroup)) {
-      out.add(new ChangedRow(oldGroup, key, row.getTime(), part(before, 1), null));
+      out.add(new ChangedRow(oldGroup, row, part(before, 1), null));
       before = null;
     }
     if (newGroup != null) {
-      out.add(new ChangedRow(newGroup, key, row.getTime(), part(before, 1), part(current, 1)));
+      out.add(new ChangedRow(newGroup, row, part(before, 1), part(current, 1)));
     }
   }
 
