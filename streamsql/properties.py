@@ -51,6 +51,8 @@ COLLECT_SET_LIMIT = "ksql.functions.collect_set.limit"
 TIMESTAMP_THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 VARIABLE_SUBSTITUTION = "ksql.variable.substitution.enable"
 ASSERT_TOPIC_TIMEOUT = "ksql.assert.topic.default.timeout.ms"
+SCHEMA_REGISTRY_URL = "ksql.schema.registry.url"
+SCHEMA_REGISTRY_USER = "ksql.schema.registry.basic.auth.user.info"
 LOG_ROWS = "ksql.logging.processing.rows.include"
 
 PROPERTIES: dict[str, PropertyDefinition] = {
@@ -127,6 +129,18 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "false",
             "Whether a record whose TIMESTAMP column cannot be read stops the query "
             "(instead of being skipped).",
+        ),
+        PropertyDefinition(
+            SCHEMA_REGISTRY_URL,
+            _TEXT,
+            None,
+            "The schema registry of AVRO, PROTOBUF and JSON_SR; unset: the embedded one.",
+        ),
+        PropertyDefinition(
+            SCHEMA_REGISTRY_USER,
+            _TEXT,
+            None,
+            "Name and password for the schema registry's basic authentication: name:password.",
         ),
         PropertyDefinition(
             VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} stands for a variable."

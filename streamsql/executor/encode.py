@@ -34,6 +34,11 @@ Cells = Mapping[str, Any]
 _EPOCH = date(1970, 1, 1)
 
 
+def can_encode(topic: Topic) -> bool:
+    """Whether both formats are written here; those with schemas only the JVM writes."""
+    return topic.key_format.name in _FORMATS and topic.value_format.name in _FORMATS
+
+
 def encode_key(topic: Topic, schema: Schema, cells: Cells) -> bytes | None:
     """The key; None where all of its columns are null. A lone column stands for itself."""
     if not schema.key or all(cells.get(c.name) is None for c in schema.key):

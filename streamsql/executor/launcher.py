@@ -20,6 +20,7 @@ from streamsql.executor.datadir import DataDir
 from streamsql.executor.engine_config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC
 from streamsql.executor.persistent_query import Definition
 from streamsql.executor.run import Run, SparkRun
+from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.services import Services
 from streamsql.executor.statement_log import Offsets
 from streamsql.planner.logical import Mode, QueryPlan
@@ -209,6 +210,7 @@ class SparkLauncher:
             max_records_per_batch=RECORDS_PER_BATCH if mode is Mode.MICRO_BATCH else None,
             starting_offsets=json.dumps(offsets) if offsets else "earliest",
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
+            schemas=Schemas(lambda: self._services.registry(properties)),
         )
 
     def _slots(self) -> SlotBudget:

@@ -9,6 +9,7 @@ from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor import checkpoint
 from streamsql.executor.persistent_query import Definition
 from streamsql.executor.processing_log import declare
+from streamsql.executor.schema_registry.lookup import RememberedSchemas
 from streamsql.executor.state import EngineState
 from streamsql.executor.statement_log import Entry, Offsets, StatementLog
 from streamsql.executor.topics import RememberedTopics
@@ -77,6 +78,7 @@ class _Replay:
                 entry.properties,
                 RememberedTopics(entry.topics),
                 query_id=entry.query_id,
+                schemas=RememberedSchemas(entry.schemas),
             )
         except StreamSQLError as error:
             raise InternalError(

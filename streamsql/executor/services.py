@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from streamsql.errors import ExternalError
+from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.engine_config import DEFAULT_MASTER, EngineConfig
 from streamsql.executor.startup import Report, Service, StartupStep
+from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER, get_text
 
 if TYPE_CHECKING:
     from streamsql.executor.broker import EmbeddedBroker
     from streamsql.executor.jars import Progress
     from streamsql.executor.kafka import KafkaClient
+    from streamsql.executor.schema_registry.client import RegistryClient
+    from streamsql.executor.schema_registry.server import EmbeddedRegistry
     from streamsql.executor.spark.session import SparkRuntime
 
 REACHABLE_SECONDS = 30.0
@@ -29,6 +33,8 @@ class Services:
         self._data = data
         self._broker: EmbeddedBroker | None = None
         self._runtime: SparkRuntime | None = None
+        self._registry: EmbeddedRegistry | None = None
+        self._registry_lock = threading.Lock()
         self._closing = threading.Event()
         self.jars: Service[bool] = Service("jars", self._fetch_jars)
         self.kafka: Service[KafkaClient] = Service("kafka", self._start_kafka)
@@ -46,6 +52,30 @@ class Services:
     def broker(self) -> EmbeddedBroker | None:
         """The embedded broker, where there is one."""
         return self._broker
+
+    def registry(self, properties: Mapping[str, str]) -> RegistryClient:
+        """The schema registry of these session properties, else the embedded one, which starts
+        when it is first asked for. ConfigError beside a broker that is not embedded."""
+        from streamsql.executor.schema_registry.client import RegistryClient, check_url
+
+        url = get_text(properties, SCHEMA_REGISTRY_URL)
+        if url:
+            return RegistryClient(check_url(url), get_text(properties, SCHEMA_REGISTRY_USER))
+        client = self.kafka.get()
+        if self._broker is None:
+            raise ConfigError(
+                "no schema registry is configured",
+                hint=f"SET '{SCHEMA_REGISTRY_URL}' = 'http://host:8081';",
+            )
+        with self._registry_lock:
+            self._open()
+            if self._registry is None:
+                from streamsql.executor.schema_registry.server import EmbeddedRegistry
+
+                registry = EmbeddedRegistry(client)
+                registry.start()
+                self._registry = registry
+            return RegistryClient(self._registry.url)
 
     def _fetch_jars(self, report: Report) -> bool:
         from streamsql.executor.jars import ensure_jars
@@ -112,6 +142,9 @@ class Services:
         self.spark.settle(CLOSE_SECONDS)
         if self._runtime is not None:
             self._runtime.stop()
+        with self._registry_lock:
+            if self._registry is not None:
+                self._registry.stop()
         client = self.kafka.settle(CLOSE_SECONDS)
         try:
             if client is not None:

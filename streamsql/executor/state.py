@@ -17,6 +17,7 @@ from streamsql.executor.kafka_watch import KafkaWatch
 from streamsql.executor.launcher import SparkLauncher
 from streamsql.executor.push import PushQueries
 from streamsql.executor.queries import QueryManager
+from streamsql.executor.schema_registry.lookup import RegistrySchemas
 from streamsql.executor.services import Services
 from streamsql.executor.startup import Service
 from streamsql.executor.statement_log import Entry, Offsets, StatementLog
@@ -61,6 +62,10 @@ class EngineState:
         """A view of Kafka's topics for planning one statement."""
         return KafkaTopics(self.services.kafka.get)
 
+    def schemas(self) -> RegistrySchemas:
+        """A view of the schema registry for planning one statement."""
+        return RegistrySchemas(lambda: self.services.registry(self.session.properties))
+
 
 @dataclass
 class Context:
@@ -75,9 +80,15 @@ class Context:
         """Whether the session is the engine's own, which comes back after a restart."""
         return self.session is self.state.session
 
-    def plan(self, statement: Statement, topics: KafkaTopics | None = None) -> Planned:
+    def plan(
+        self,
+        statement: Statement,
+        topics: KafkaTopics | None = None,
+        schemas: RegistrySchemas | None = None,
+    ) -> Planned:
         """Plan against the catalog as it is."""
-        return plan(statement, self.state.catalog, self.session.properties, topics)
+        properties = self.session.properties
+        return plan(statement, self.state.catalog, properties, topics, schemas=schemas)
 
     def commit(
         self,
@@ -85,6 +96,7 @@ class Context:
         planned: Planned | None,
         *,
         topics: KafkaTopics | None = None,
+        schemas: RegistrySchemas | None = None,
         query_id: str | None = None,
         offsets: Offsets | None = None,
     ) -> None:
@@ -99,6 +111,7 @@ class Context:
                 dict(topics.told) if topics else {},
                 offsets,
                 VERSION,
+                schemas.to_json() if schemas else {},
             )
         )
         if planned is not None:

@@ -35,6 +35,8 @@ class Entry:
     """Where a new query begins to read, where that is not the beginning."""
     version: str = ""
     """Of the engine that wrote it."""
+    schemas: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    """The registered schemas that planning asked for, by subject or id, None for missing ones."""
 
 
 class StatementLog:

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from streamsql.errors import ConfigError, UnsupportedError, did_you_mean
+from streamsql.errors import ConfigError, did_you_mean
+from streamsql.formats.avro import AvroFormat
 from streamsql.formats.base import Format, Side
 from streamsql.formats.delimited import DelimitedFormat
 from streamsql.formats.json import JsonFormat
+from streamsql.formats.json_sr import JsonSchemaFormat
 from streamsql.formats.kafka import KafkaFormat
 from streamsql.formats.none import NoneFormat
+from streamsql.formats.protobuf import ProtobufFormat, ProtobufNoSrFormat
 
-__all__ = ["FORMATS", "PLANNED_FORMATS", "Format", "Side", "format_named"]
+__all__ = ["FORMATS", "Format", "Side", "format_named"]
 
 FORMATS: dict[str, Format] = {
-    f.name: f for f in (JsonFormat(), DelimitedFormat(), KafkaFormat(), NoneFormat())
+    f.name: f
+    for f in (
+        JsonFormat(),
+        JsonSchemaFormat(),
+        AvroFormat(),
+        ProtobufFormat(),
+        ProtobufNoSrFormat(),
+        DelimitedFormat(),
+        KafkaFormat(),
+        NoneFormat(),
+    )
 }
-
-PLANNED_FORMATS = ("AVRO", "PROTOBUF", "PROTOBUF_NOSR", "JSON_SR")
-"""Known by name, not run yet."""
 
 
 def format_named(name: str) -> Format:
-    """The format of that name, in any case; ConfigError or UnsupportedError where there is none."""
+    """The format of that name, in any case; ConfigError where there is none."""
     upper = name.upper()
     found = FORMATS.get(upper)
     if found is not None:
         return found
-    if upper in PLANNED_FORMATS:
-        raise UnsupportedError(
-            f"format {upper} is not supported yet",
-            hint=f"Use one of {', '.join(FORMATS)}.",
-        )
     raise ConfigError(
         f"Unknown format: {upper}",
-        hint=did_you_mean(upper, (*FORMATS, *PLANNED_FORMATS))
-        or f"The formats are {', '.join(FORMATS)}.",
+        hint=did_you_mean(upper, FORMATS) or f"The formats are {', '.join(FORMATS)}.",
     )

@@ -230,9 +230,7 @@ class _Types:
             return self.sql(real[0], namespace)
         if not real:
             raise UnsupportedError("an Avro schema that is only null has no SQL type")
-        return struct(
-            [(upper_name(_branch(m), self._upper), self.sql(m, namespace)) for m in real]
-        )
+        return struct([(upper_name(_branch(m), self._upper), self.sql(m, namespace)) for m in real])
 
     def _by_name(self, name: str, namespace: str) -> SQLType:
         if name == "float":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from streamsql.errors import ConfigError, PlanError, StreamSQLError
 from streamsql.formats import Format, Side, format_named
+from streamsql.formats.avro_schema import NAMESPACE
+from streamsql.formats.options import FULL_NAME, REPORTED_NAMES
 from streamsql.planner.with_properties import WithProperties
 from streamsql.properties import (
     DEFAULT_KEY_FORMAT,
@@ -23,7 +26,7 @@ def check_formats(properties: WithProperties) -> None:
     for side in ("KEY", "VALUE"):
         name = properties.format_name(side)
         if name is not None:
-            _delimiter(properties, side, _named(properties, side, name), inherited=None)
+            _options(properties, side, _named(properties, side, name), inherited=None)
 
 
 def formats_of_source(
@@ -75,7 +78,7 @@ def _key_spec(
     properties: WithProperties, name: str, schema: Schema, inherited: FormatSpec | None
 ) -> FormatSpec:
     spec_format = _named(properties, "KEY", name)
-    options = _delimiter(properties, "KEY", spec_format, inherited)
+    options = _options(properties, "KEY", spec_format, inherited)
     check_key_types(schema.key)
     spec_format.check(schema.key, Side.KEY)
     return FormatSpec(spec_format.name, options)
@@ -89,7 +92,7 @@ def _value_spec(
     inherited: FormatSpec | None,
 ) -> FormatSpec:
     spec_format = _named(properties, "VALUE", name)
-    options = _delimiter(properties, "VALUE", spec_format, inherited)
+    options = _options(properties, "VALUE", spec_format, inherited)
     spec_format.check(schema.value, Side.VALUE)
     wrap = _wrap(properties, session, spec_format, schema.value)
     if wrap is not None:
@@ -103,6 +106,34 @@ def _named(properties: WithProperties, side: str, name: str) -> Format:
     except StreamSQLError as error:
         error.span = properties.span(f"{side}_FORMAT") or properties.span("FORMAT")
         raise
+
+
+def _options(
+    properties: WithProperties, side: str, spec_format: Format, inherited: FormatSpec | None
+) -> dict[str, str]:
+    """All that the clause says about one side's format; ConfigError for what it does not take."""
+    options = _delimiter(properties, side, spec_format, inherited)
+    given = properties.schema_options(side)
+    refused = [REPORTED_NAMES[option] for option in given if option not in spec_format.takes]
+    if refused:
+        (first, *_) = (option for option in given if option not in spec_format.takes)
+        raise ConfigError(
+            f"{spec_format.name} does not support the following configs: [{', '.join(refused)}]",
+            hint=f"Leave {properties.schema_property(side, first)} out.",
+            span=properties.span(properties.schema_property(side, first)),
+        )
+    if given.get(FULL_NAME) == "":
+        raise ConfigError(
+            "fullSchemaName cannot be empty. Format configuration: {fullSchemaName=}",
+            span=properties.span(properties.schema_property(side, FULL_NAME)),
+        )
+    return {**options, **given}
+
+
+def key_record_name(source: str) -> str:
+    """The full name of the Avro record that a key of several columns is, by ksqlDB's rule."""
+    camel = "".join(word.capitalize() for word in re.split(r"[^A-Za-z0-9]+", source))
+    return f"{NAMESPACE}.{camel if camel[:1].isalpha() else 'Ksql' + camel}Key"
 
 
 def _delimiter(

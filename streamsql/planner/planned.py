@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamsql.catalog import Source
+from streamsql.formats.registered import SchemaText
 from streamsql.nodes import Expression, QueryAction, Statement
 from streamsql.planner.logical import QueryPlan
 from streamsql.types import SQLType
@@ -24,6 +25,13 @@ class TopicLookup(Protocol):
 
     def topic(self, name: str) -> TopicInfo | None:
         """The topic of that name, or None where there is none."""
+
+
+class SchemaLookup(Protocol):
+    """The planner's only view of a schema registry."""
+
+    def schema(self, wanted: str | int) -> SchemaText | None:
+        """The latest schema of a subject, or the one of an id; None where there is none."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from streamsql.planner.from_clause import check_relation
 from streamsql.planner.infer import coerce
 from streamsql.planner.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
 from streamsql.planner.modes import decide_mode
-from streamsql.planner.planned import NothingToDo, QueryStatementPlan, TopicLookup
+from streamsql.planner.planned import NothingToDo, QueryStatementPlan, SchemaLookup, TopicLookup
 from streamsql.planner.query_ids import insert_query_id, numbered_id
 from streamsql.planner.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.rules import optimize
@@ -36,6 +36,7 @@ class Planning:
     topics: TopicLookup | None = None
     query_id: str | None = None
     """Forces the id of a persistent query (replay of the statement log)."""
+    schemas: SchemaLookup | None = None
 
 
 def plan_create_as(
@@ -58,7 +59,13 @@ def plan_create_as(
     query_id = planning.query_id or _replaced_id(existing, catalog)
     query_id = query_id or numbered_id(f"{prefix}_{statement.name.upper()}", catalog)
     sink, create_topic = new_sink(
-        statement, built, properties, planning.session, planning.topics, query_id
+        statement,
+        built,
+        properties,
+        planning.session,
+        planning.topics,
+        query_id,
+        planning.schemas,
     )
     if existing is not None:
         _check_single_writer(existing, catalog)

@@ -10,7 +10,8 @@ from streamsql.nodes import CreateAsSelect
 from streamsql.parser.generate import to_sql
 from streamsql.planner.build import Built
 from streamsql.planner.format_choice import formats_of_sink
-from streamsql.planner.planned import TopicLookup
+from streamsql.planner.planned import SchemaLookup, TopicLookup
+from streamsql.planner.schema_inference import check_written_by
 from streamsql.planner.sources import timestamp_column
 from streamsql.planner.topics import check_conforms, existing_topic
 from streamsql.planner.with_properties import WithProperties
@@ -25,6 +26,7 @@ def new_sink(
     session: Mapping[str, str],
     topics: TopicLookup | None,
     query_id: str,
+    schemas: SchemaLookup | None = None,
 ) -> tuple[Source, bool]:
     """The sink, and whether its topic is to be made."""
     schema = built.root.schema
@@ -32,6 +34,7 @@ def new_sink(
     key_format, value_format = formats_of_sink(
         properties, session, schema, built.source.key_format, origin.value_format
     )
+    check_written_by(schema, key_format, value_format, schemas)
     name = properties.kafka_topic
     if name is None:
         name = (get_text(session, TOPIC_PREFIX) or "") + statement.name

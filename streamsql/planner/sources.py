@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import CatalogError, ConfigError, PlanError, TypeMismatchError
+from streamsql.errors import CatalogError, ConfigError, PlanError, Span, TypeMismatchError
 from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
 from streamsql.parser.generate import to_sql as statement_sql
 from streamsql.planner.custom_types import resolve_type
 from streamsql.planner.format_choice import check_formats, formats_of_source
-from streamsql.planner.planned import NothingToDo, SourcePlan, TopicLookup
+from streamsql.planner.planned import NothingToDo, SchemaLookup, SourcePlan, TopicLookup
 from streamsql.planner.replacing import check_name_is_free, check_upgrade
+from streamsql.planner.schema_inference import inferred_columns
 from streamsql.planner.topics import check_conforms, existing_topic, missing_topic
 from streamsql.planner.with_properties import Place, WithProperties, read_properties
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
@@ -49,6 +50,7 @@ def plan_create_source(
     catalog: Catalog,
     session: Mapping[str, str],
     topics: TopicLookup | None,
+    schemas: SchemaLookup | None = None,
 ) -> SourcePlan | NothingToDo:
     """The source and whether its topic is to be made."""
     check_source_name(statement.name)
@@ -58,7 +60,8 @@ def plan_create_source(
     check_name_is_free(existing, statement, get_bool(session, CREATE_OR_REPLACE) is not False)
     properties = read_properties(statement.properties, Place.CREATE)
     check_formats(properties)
-    schema = declared_schema(statement.kind, statement.columns, catalog.types)
+    inferred = inferred_columns(statement, properties, session, schemas)
+    schema = declared_schema(statement.kind, statement.columns, catalog.types, inferred)
     if statement.kind is Kind.TABLE and not schema.key:
         raise PlanError(
             "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.",
@@ -113,17 +116,21 @@ def check_source_name(name: str) -> None:
 
 
 def declared_schema(
-    kind: Kind, columns: tuple[ColumnDefinition, ...], types: Mapping[str, SQLType]
+    kind: Kind,
+    columns: tuple[ColumnDefinition, ...],
+    types: Mapping[str, SQLType],
+    inferred: Sequence[Column] = (),
 ) -> Schema:
-    """The columns of CREATE, keys first; PlanError for what a source of this kind cannot have."""
-    if not columns:
+    """The columns of CREATE and those of registered schemas, keys first; PlanError for what a
+    source of this kind cannot have."""
+    if not columns and not inferred:
         raise PlanError(
             "No columns supplied.",
             detail="The statement does not define any columns.",
             hint="List the columns after the name: (ID INT KEY, NAME STRING).",
         )
-    made = [_column(kind, definition, types) for definition in columns]
-    _check_names(columns)
+    made = [*(_column(kind, definition, types) for definition in columns), *inferred]
+    _check_names([(d.name, d.span) for d in columns] + [(c.name, None) for c in inferred])
     _check_header_columns(columns)
     keys = [c for c in made if c.namespace is Namespace.KEY]
     return Schema((*keys, *(c for c in made if c.namespace is not Namespace.KEY)))
@@ -170,21 +177,19 @@ def _check_header_type(definition: ColumnDefinition, sql_type: SQLType) -> None:
         )
 
 
-def _check_names(columns: tuple[ColumnDefinition, ...]) -> None:
+def _check_names(names: Sequence[tuple[str, Span | None]]) -> None:
     seen = set()
-    for definition in columns:
-        if definition.name in RESERVED_COLUMNS:
+    for name, span in names:
+        if name in RESERVED_COLUMNS:
             raise PlanError(
-                f"{quote(definition.name)} is a reserved column name. "
+                f"{quote(name)} is a reserved column name. "
                 "You cannot use it as a name for a column.",
                 detail="Every stream and table has this system column already.",
-                span=definition.span,
+                span=span,
             )
-        if definition.name in seen:
-            raise PlanError(
-                f"Duplicate column names: {quote(definition.name)}", span=definition.span
-            )
-        seen.add(definition.name)
+        if name in seen:
+            raise PlanError(f"Duplicate column names: {quote(name)}", span=span)
+        seen.add(name)
 
 
 def _check_header_columns(columns: tuple[ColumnDefinition, ...]) -> None:

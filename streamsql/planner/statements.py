@@ -31,6 +31,7 @@ from streamsql.planner.planned import (
     Planned,
     PropertyPlan,
     QueryStatementPlan,
+    SchemaLookup,
     SourcePlan,
     TopicLookup,
     TypePlan,
@@ -53,15 +54,17 @@ def plan(
     properties: Mapping[str, str],
     topics: TopicLookup | None = None,
     query_id: str | None = None,
+    schemas: SchemaLookup | None = None,
 ) -> Planned:
     """What the statement will do; the catalog is only read.
 
     `properties` are the session's, by canonical names. `topics` None: whether topics exist is not
-    asked (check). `query_id` forces the id of a persistent query. Raises a StreamSQLError, with
-    its place in the statement's text, for whatever cannot be done.
+    asked (check); so with `schemas` and a schema registry. `query_id` forces the id of a
+    persistent query. Raises a StreamSQLError, with its place in the statement's text, for whatever
+    cannot be done.
     """
     try:
-        return _plan(statement, Planning(catalog, properties, topics, query_id))
+        return _plan(statement, Planning(catalog, properties, topics, query_id, schemas))
     except StreamSQLError as error:
         error.span = _pointed(error.span or statement.span, statement)
         raise
@@ -85,7 +88,9 @@ def _plan(statement: nodes.Statement, planning: Planning) -> Planned:
 
 @_plan.register
 def _(statement: nodes.CreateSource, planning: Planning) -> Planned:
-    return plan_create_source(statement, planning.catalog, planning.session, planning.topics)
+    return plan_create_source(
+        statement, planning.catalog, planning.session, planning.topics, planning.schemas
+    )
 
 
 @_plan.register

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from streamsql.errors import ConfigError, Span, UnsupportedError, did_you_mean
+from streamsql.errors import ConfigError, Span, did_you_mean
+from streamsql.formats.options import FULL_NAME, NULLABLE, SCHEMA_ID, WITH_NAMES
 from streamsql.nodes import Duration, Properties, Property
 from streamsql.schema import KeyWindow, WindowType
 
@@ -28,6 +29,8 @@ _COMMON = (
     "TIMESTAMP",
     "TIMESTAMP_FORMAT",
     "WRAP_SINGLE_VALUE",
+    *(f"{side}_{name}" for side in ("KEY", "VALUE") for name in WITH_NAMES.values()),
+    "VALUE_AVRO_SCHEMA_FULL_NAME",
 )
 _TAKEN = {
     Place.CREATE: (
@@ -40,16 +43,7 @@ _TAKEN = {
     Place.CREATE_AS: _COMMON,
     Place.INSERT: ("QUERY_ID",),
 }
-_LATER = (
-    "KEY_SCHEMA_ID",
-    "VALUE_SCHEMA_ID",
-    "KEY_SCHEMA_FULL_NAME",
-    "VALUE_SCHEMA_FULL_NAME",
-    "VALUE_AVRO_SCHEMA_FULL_NAME",
-    "KEY_PROTOBUF_NULLABLE_REPRESENTATION",
-    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
-)
-"""Properties of the schema registry's formats."""
+_LEGACY_NAME = "VALUE_AVRO_SCHEMA_FULL_NAME"
 
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
@@ -117,6 +111,34 @@ class WithProperties:
                 "Delimiter must be a single character or TAB,SPACE",
             )
         return delimiter
+
+    def schema_id(self, side: str) -> int | None:
+        """KEY_SCHEMA_ID or VALUE_SCHEMA_ID."""
+        return self.integer(self.schema_property(side, SCHEMA_ID), minimum=1)
+
+    def schema_property(self, side: str, option: str) -> str:
+        """The property's name that gives an option of formats with schemas."""
+        name = f"{side}_{WITH_NAMES[option]}"
+        legacy = side == "VALUE" and option == FULL_NAME and _LEGACY_NAME in self.texts
+        return _LEGACY_NAME if legacy and name not in self.texts else name
+
+    def schema_options(self, side: str) -> dict[str, str]:
+        """The options that the clause gives for formats that have schemas, by their names."""
+        given = {}
+        for option in WITH_NAMES:
+            value = self.texts.get(self.schema_property(side, option))
+            if value is not None:
+                given[option] = value.strip()
+        self.schema_id(side)
+        nullable = given.get(NULLABLE)
+        if nullable is not None:
+            given[NULLABLE] = nullable.upper()
+            if given[NULLABLE] not in ("OPTIONAL", "WRAPPER"):
+                raise self.invalid(
+                    self.schema_property(side, NULLABLE),
+                    f"'{nullable}' is none of OPTIONAL, WRAPPER",
+                )
+        return given
 
     @property
     def timestamp(self) -> str | None:
@@ -199,12 +221,6 @@ def _check_name(entry: Property, place: Place) -> None:
     taken = _TAKEN[place]
     if entry.name in taken:
         return
-    if entry.name in _LATER and place is not Place.INSERT:
-        raise UnsupportedError(
-            f"property {entry.name} is not supported yet",
-            detail="It belongs to formats that need a schema registry.",
-            span=entry.span,
-        )
     raise ConfigError(
         f"Invalid config variable(s) in the WITH clause: {entry.name}",
         hint=did_you_mean(entry.name, taken) or f"It may hold {', '.join(taken)}.",
@@ -222,6 +238,12 @@ def _check_combinations(properties: WithProperties) -> None:
                 hint="Either use just 'FORMAT', or use 'KEY_FORMAT' and 'VALUE_FORMAT'.",
                 span=properties.span("FORMAT"),
             )
+    if properties.text("VALUE_SCHEMA_FULL_NAME") and properties.text(_LEGACY_NAME):
+        raise ConfigError(
+            f"Cannot supply both '{_LEGACY_NAME}' and 'VALUE_SCHEMA_FULL_NAME' properties. "
+            "Please only set 'VALUE_SCHEMA_FULL_NAME'.",
+            span=properties.span(_LEGACY_NAME),
+        )
     if properties.text("TIMESTAMP_FORMAT") and not properties.text("TIMESTAMP"):
         raise ConfigError(
             "TIMESTAMP_FORMAT needs the property TIMESTAMP",

@@ -154,9 +154,7 @@ def _delete_subject(call: Call) -> Any:
 
 def _delete_version(call: Call) -> Any:
     version = call.path("version")
-    (number,) = call.store.delete(
-        call.path("subject"), version, permanent=call.flag("permanent")
-    )
+    (number,) = call.store.delete(call.path("subject"), version, permanent=call.flag("permanent"))
     return number
 
 
@@ -245,7 +243,9 @@ def _mode(call: Call) -> Any:
         return {"mode": call.store.mode(subject)}
     own = call.store.own_mode(subject)
     if own is None:
-        raise RegistryError(40409, f"Subject '{subject}' does not have subject-level mode configured")
+        raise RegistryError(
+            40409, f"Subject '{subject}' does not have subject-level mode configured"
+        )
     return {"mode": own}
 
 

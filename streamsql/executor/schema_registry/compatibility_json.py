@@ -89,7 +89,9 @@ class _Check:
         if others is False and before is not False:
             self._add("ADDITIONAL_PROPERTIES_REMOVED", f"{path}/additionalProperties")
 
-    def _alternatives(self, reader: Mapping[str, Any], writer: Mapping[str, Any], path: str) -> None:
+    def _alternatives(
+        self, reader: Mapping[str, Any], writer: Mapping[str, Any], path: str
+    ) -> None:
         """Each that was allowed must be allowed by one of those that are."""
         now = _alternatives(reader) or [reader]
         for number, schema in enumerate(_alternatives(writer) or [writer]):

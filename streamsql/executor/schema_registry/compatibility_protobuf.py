@@ -60,7 +60,9 @@ def _fields(read: DescriptorProto, written: DescriptorProto, path: str, found: l
             found.append(f"REQUIRED_FIELD_REMOVED at {path}/{number}: {field.name}")
         if number not in now and _in_oneof(field):
             found.append(f"ONEOF_FIELD_REMOVED at {path}/{number}: {field.name}")
-    joined = [n for n, f in now.items() if _in_oneof(f) and n in before and not _in_oneof(before[n])]
+    joined = [
+        n for n, f in now.items() if _in_oneof(f) and n in before and not _in_oneof(before[n])
+    ]
     if len(joined) > 1:
         found.append(f"MULTIPLE_FIELDS_MOVED_TO_ONEOF at {path}")
 
@@ -69,7 +71,9 @@ def _in_oneof(field: FieldDescriptorProto) -> bool:
     return field.HasField("oneof_index") and not field.proto3_optional
 
 
-def _kind(now: FieldDescriptorProto, old: FieldDescriptorProto, path: str, found: list[str]) -> None:
+def _kind(
+    now: FieldDescriptorProto, old: FieldDescriptorProto, path: str, found: list[str]
+) -> None:
     if bool(now.type_name) != bool(old.type_name):
         found.append(f"FIELD_KIND_CHANGED at {path}: {now.name}")
     elif now.type_name:

@@ -192,7 +192,7 @@ class Store:
         if found is None:
             raise RegistryError(
                 42201,
-                f"No schema reference found for subject \"{reference.subject}\" and version "
+                f'No schema reference found for subject "{reference.subject}" and version '
                 f"{reference.version}",
             )
         return found.schema
@@ -238,7 +238,7 @@ class Store:
                 raise RegistryError(
                     42202,
                     f"The specified version '{version}' is not a valid version id. Allowed values "
-                    "are between [1, 2^31-1] and the string \"latest\"",
+                    'are between [1, 2^31-1] and the string "latest"',
                 )
             found = next((v for v in live if v.version == int(version)), None)
             if found is None:
@@ -266,8 +266,8 @@ class Store:
             if not whole:
                 what += f" Version {found.version}"
             raise RegistryError(
-                40405 if whole else 40407, f"{what} was not deleted first before being "
-                "permanently deleted"
+                40405 if whole else 40407,
+                f"{what} was not deleted first before being permanently deleted",
             )
         if self.referenced_by(found.subject, found.version):
             raise RegistryError(

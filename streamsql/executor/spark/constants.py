@@ -8,6 +8,7 @@ from operator import and_
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
+from streamsql.executor.schema_registry.sides import Schemas, SideSchemas
 from streamsql.executor.spark.column import ColumnContext, column
 from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.records import key_side, value_side
@@ -17,10 +18,11 @@ from streamsql.schema import Column as SchemaColumn
 
 
 def evaluate_record(
-    spark: SparkSession, planned: InsertValuesPlan
+    spark: SparkSession, planned: InsertValuesPlan, schemas: SideSchemas | None = None
 ) -> tuple[bytes | None, bytes | None, int | None]:
     """Key, value and, where it is given, ROWTIME in ms."""
     source, jvm = planned.source, Jvm(spark)
+    schemas = schemas or Schemas().writing
     context = ColumnContext(columns={}, guard=None)
     given = {
         name: column(expression, context)
@@ -44,8 +46,10 @@ def evaluate_record(
     encoded_key = F.lit(None).cast("binary")
     if source.schema.key:
         empty = reduce(and_, (F.col(f"`{c.name}`").isNull() for c in source.schema.key))
-        encoded_key = jvm.encode(F.when(~empty, key), key_side(source.topic, source.schema))
-    encoded_value = jvm.encode(value, value_side(source.topic, source.schema))
+        encoded_key = jvm.encode(
+            F.when(~empty, key), key_side(source.topic, source.schema, schemas)
+        )
+    encoded_value = jvm.encode(value, value_side(source.topic, source.schema, schemas))
     (found,) = row.select(encoded_key, encoded_value, "`$rowtime`").collect()
     return (
         None if found[0] is None else bytes(found[0]),

@@ -33,8 +33,8 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     if node.kind is Kind.TABLE:
         raw = raw.where(F.col("key").isNotNull())
     decoded = scope.jvm.decode(
-        key_side(source.topic, source.schema),
-        value_side(source.topic, source.schema),
+        key_side(source.topic, source.schema, scope.context.schemas.reading),
+        value_side(source.topic, source.schema, scope.context.schemas.reading),
         scope.log,
         _STEP,
     )

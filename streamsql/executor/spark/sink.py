@@ -40,10 +40,11 @@ def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
         found = event_time(node.timestamp, schema)
         time = F.when(quoted(NULL_COLUMN), time).otherwise(F.coalesce(found, F.lit(-1)))
     value = F.when(~quoted(NULL_COLUMN), _struct(schema.value))
+    side = value_side(topic, schema, scope.context.schemas.writing)
     return rows.select(
         F.lit(topic.name).alias("topic"),
         _key(node, schema, scope).alias("key"),
-        scope.jvm.encode(value, value_side(topic, schema)).alias("value"),
+        scope.jvm.encode(value, side).alias("value"),
         time.alias("timestamp"),
         quoted(HEADERS_COLUMN).alias("headers"),
     )
@@ -75,7 +76,7 @@ def _key(node: Sink, schema: Schema, scope: Scope) -> Column:
     if not schema.key:
         return F.lit(None).cast("binary")
     columns = [quoted(c.name) for c in schema.key]
-    side = key_side(node.target.topic, schema)
+    side = key_side(node.target.topic, schema, scope.context.schemas.writing)
     fields = [_cast(c) for c in schema.key]
     if node.target.is_windowed:
         fields += [quoted(START_COLUMN), quoted(END_COLUMN)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsql.errors import StreamSQLError
+from streamsql.executor.schema_registry.sides import delete_subjects, register_declared
 from streamsql.executor.state import Context
 from streamsql.executor.topics import create_topic
 from streamsql.nodes import AlterSource, CreateSource, DropSource
@@ -17,13 +18,15 @@ def create(statement: CreateSource, context: Context) -> Iterable[Result]:
     state = context.state
     topics = state.topics()
     with state.lock:
-        planned = context.plan(statement, topics)
+        schemas = state.schemas()
+        planned = context.plan(statement, topics, schemas)
         if isinstance(planned, NothingToDo):
             return [Warning(planned.warning)]
         assert isinstance(planned, SourcePlan)
         if planned.create_topic:
             create_topic(state.services.kafka.get(), planned.source)
-        context.commit(statement, planned, topics=topics)
+        register_declared(schemas.registry, planned.source)
+        context.commit(statement, planned, topics=topics, schemas=schemas)
     done = "replaced" if planned.replaces else "created"
     return [Message(f"{statement.kind.value.capitalize()} {done}")]
 
@@ -46,6 +49,7 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
     if planned.delete_topic:
         try:
             state.services.kafka.get().delete_topic(topic, missing_ok=True)
+            delete_subjects(state.schemas().registry, planned.source)
         except StreamSQLError as error:
             results.append(Warning(f"The topic {topic} was not deleted: {error.message}"))
     return results

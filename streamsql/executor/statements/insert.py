@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from streamsql.errors import InternalError, UserError
-from streamsql.executor.encode import encode_key, encode_value
+from streamsql.executor.encode import can_encode, encode_key, encode_value
 from streamsql.executor.kafka import NewRecord
+from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.state import Context
 from streamsql.nodes import InsertValues
 from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
@@ -27,30 +28,37 @@ def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]
     planned = context.plan(statement)
     assert isinstance(planned, InsertValuesPlan)
     services = context.state.services
-    record = record_of(planned, lambda: services.spark.get().session)
+    schemas = Schemas(lambda: services.registry(context.session.properties))
+    record = record_of(planned, lambda: services.spark.get().session, schemas)
     services.kafka.get().produce(planned.source.topic.name, [record])
     return []
 
 
-def record_of(planned: InsertValuesPlan, spark: Callable[[], SparkSession]) -> NewRecord:
-    """The record to write; `spark` is asked for only where an expression needs it.
+def record_of(
+    planned: InsertValuesPlan,
+    spark: Callable[[], SparkSession],
+    schemas: Schemas | None = None,
+) -> NewRecord:
+    """The record to write; `spark` is asked for only where an expression or a format needs it.
 
     UserError where a value cannot be computed.
     """
     try:
-        return _record(planned, spark)
+        return _record(planned, spark, schemas or Schemas())
     except UserError as error:
         error.message = f"Failed to insert values into '{planned.source.name}'. {error.message}"
         raise
 
 
-def _record(planned: InsertValuesPlan, spark: Callable[[], SparkSession]) -> NewRecord:
+def _record(
+    planned: InsertValuesPlan, spark: Callable[[], SparkSession], schemas: Schemas
+) -> NewRecord:
     expressions = [*planned.expressions, *([planned.rowtime] if planned.rowtime else [])]
     values = [evaluate_constant(e) for e in expressions]
-    if any(value is NOT_CONSTANT for value in values):
+    if any(value is NOT_CONSTANT for value in values) or not can_encode(planned.source.topic):
         from streamsql.executor.spark.constants import evaluate_record
 
-        key, value, rowtime = evaluate_record(spark(), planned)
+        key, value, rowtime = evaluate_record(spark(), planned, schemas.writing)
     else:
         cells = dict(zip(planned.columns, values, strict=False))
         key, value = _encoded(planned, cells)

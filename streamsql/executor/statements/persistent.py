@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from streamsql.errors import UnsupportedError
 from streamsql.executor.restore import define
+from streamsql.executor.schema_registry.sides import register_written
 from streamsql.executor.state import Context
 from streamsql.executor.topics import create_topic
 from streamsql.nodes import CreateAsSelect, InsertInto
@@ -30,7 +31,8 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
     state = context.state
     topics = state.topics()
     with state.lock:
-        planned = context.plan(statement, topics)
+        schemas = state.schemas()
+        planned = context.plan(statement, topics, schemas)
         if isinstance(planned, NothingToDo):
             return [Warning(planned.warning)]
         assert isinstance(planned, QueryStatementPlan) and planned.sink is not None
@@ -48,10 +50,12 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
             definition = replace(definition, starting_offsets=offsets)
         if planned.create_topic:
             create_topic(state.services.kafka.get(), planned.sink)
+        register_written(schemas.registry, planned.sink)
         context.commit(
             statement,
             planned,
             topics=topics,
+            schemas=schemas,
             query_id=query_id,
             offsets=definition.starting_offsets,
         )
