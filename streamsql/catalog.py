@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from streamsql.errors import CatalogError, did_you_mean
+from streamsql.nodes import Query
 from streamsql.schema import Kind, Schema, TimestampColumn, Topic
 from streamsql.types import SQLType
 
@@ -35,6 +36,17 @@ class Source:
 
 
 @dataclass(frozen=True)
+class View:
+    """A query with a name; `statement` is the canonical SQL that made it, `reads` are the names of
+    the sources and views in it."""
+
+    name: str
+    query: Query
+    reads: frozenset[str]
+    statement: str = ""
+
+
+@dataclass(frozen=True)
 class QueryLinks:
     """What a persistent query reads and writes, by names of sources."""
 
@@ -50,17 +62,28 @@ class Catalog:
     sources: dict[str, Source] = field(default_factory=dict)
     types: dict[str, SQLType] = field(default_factory=dict)
     queries: dict[str, QueryLinks] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
     next_query: int = 0
     """Numbers query ids: CSAS_NAME_<n>."""
 
     def copy(self) -> Catalog:
         """A catalog that can be changed without touching this one (check, EXPLAIN)."""
-        return Catalog(dict(self.sources), dict(self.types), dict(self.queries), self.next_query)
+        return Catalog(
+            dict(self.sources),
+            dict(self.types),
+            dict(self.queries),
+            dict(self.views),
+            self.next_query,
+        )
 
     def get(self, name: str) -> Source:
         """The source of that name; CatalogError with a suggestion where there is none."""
         source = self.sources.get(name)
         if source is None:
+            if name in self.views:
+                raise CatalogError(
+                    f"{name} is a view.", hint="Views stand in FROM; SHOW VIEWS lists them."
+                )
             raise CatalogError(
                 f"{name} does not exist.",
                 hint=did_you_mean(name, self.sources)
@@ -76,6 +99,10 @@ class Catalog:
 
     def remove(self, name: str) -> None:
         del self.sources[name]
+
+    def viewers(self, name: str) -> list[str]:
+        """Names of the views that read the source or view."""
+        return [view.name for view in self.views.values() if name in view.reads]
 
     def readers(self, name: str) -> list[str]:
         """Ids of the queries that read the source."""

@@ -147,6 +147,8 @@ class Subquery:
     query: Query
     alias: str | None = None
     span: Span | None = field(default=None, compare=False)
+    view: str | None = field(default=None, compare=False)
+    """The view that the query is the text of: its nodes then stand in another text."""
 
 
 class JoinType(Enum):

@@ -7,25 +7,29 @@ functions, SELECT. What is written where is decided elsewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from streamsql.catalog import Catalog
-from streamsql.errors import PlanError
+from streamsql.errors import PlanError, StreamSQLError
 from streamsql.formats import format_named
-from streamsql.nodes import Emit, Expression, Query, SelectExpression, Window
+from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery, Window
 from streamsql.planner.aggregation import build_aggregation
 from streamsql.planner.bind import aggregates_in, bind, resolve_names, table_functions_in
 from streamsql.planner.from_clause import From, build_from
 from streamsql.planner.infer import require_boolean
-from streamsql.planner.logical import Filter, LogicalPlan, Project
+from streamsql.planner.logical import Derived, Distinct, Filter, LogicalPlan, Project
+from streamsql.planner.named_queries import expand
 from streamsql.planner.partitioning import build_partitioning
 from streamsql.planner.projection import check_stored, divide, project
 from streamsql.planner.scope import Scope
 from streamsql.planner.select_items import select_items
 from streamsql.planner.spans import span_of
+from streamsql.planner.subqueries import derived
 from streamsql.planner.table_functions import check_table_functions, flat_map
 from streamsql.planner.text import expression_text
+from streamsql.planner.unions import Branch, over, union_all
 from streamsql.planner.windows import complete_window, key_window
-from streamsql.schema import KeyWindow
+from streamsql.schema import KeyWindow, Kind, WindowType
 from streamsql.types import quote
 
 
@@ -42,27 +46,128 @@ class Built:
     """How long the windows of a windowed aggregation are to be kept; None: for ever."""
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a query stands: `sink` is what the whole statement stores (None: shows) its result in,
+    `inner` what a query in FROM is called."""
+
+    catalog: Catalog
+    sink: str | None
+    inner: str | None = None
+
+    @property
+    def named(self) -> str | None:
+        """What the result is called, if anything."""
+        return self.sink if self.inner is None else self.inner
+
+    def stored(self, kind: Kind) -> str | None:
+        """What the result is called if it must have its key: a stream in FROM may lack one."""
+        return None if self.inner is not None and kind is Kind.STREAM else self.named
+
+
 def build_query(query: Query, catalog: Catalog, sink: str | None) -> Built:
     """The plan of a query whose result is stored in `sink`, or shown (None)."""
-    source = build_from(query, catalog, sink)
+    return _build(expand(query, catalog.views), _Place(catalog, sink))
+
+
+def build_inner(query: Query, catalog: Catalog, name: str) -> Derived:
+    """The plan of a query as a source called `name`."""
+    place = _Place(catalog, None)
+    return _build_subquery(place, Subquery(expand(query, catalog.views), name, query.span))
+
+
+def _build(query: Query, place: _Place) -> Built:
+    if not query.union:
+        return _build_select(query, place)
+    if query.emit is Emit.FINAL:
+        raise PlanError(
+            "EMIT FINAL is only supported for windowed aggregations.",
+            hint="Use EMIT CHANGES with UNION ALL.",
+            span=query.span,
+        )
+    # A stream that is a part of the result may lack the key, as the whole then does.
+    inner = place if place.inner is not None else replace(place, inner=place.sink or "the result")
+    built = [_build_select(select, inner) for select in (replace(query, union=()), *query.union)]
+    branches = [
+        Branch(b.root, b.columns, b.window, select.span)
+        for b, select in zip(built, (query, *query.union), strict=True)
+    ]
+    root, window = union_all(branches)
+    if place.stored(root.kind) is not None and not root.value:
+        raise PlanError(
+            "The projection contains no value columns.",
+            hint="Select at least one column besides the key.",
+            span=query.span,
+        )
+    return Built(root, built[0].source, built[0].columns, window)
+
+
+def _build_subquery(place: _Place, subquery: Subquery) -> Derived:
+    alias = subquery.alias or "SUBQUERY"
+    try:
+        built = _build(subquery.query, replace(place, inner=alias))
+        return derived(built.root, built.source, built.window, alias, subquery.span)
+    except StreamSQLError as error:
+        if subquery.view is not None:
+            # Its place is one in the text of the view.
+            error.span = subquery.span
+        raise
+
+
+def _build_select(query: Query, place: _Place) -> Built:
+    if query.distinct:
+        return _build_distinct(query, place)
+    source = build_from(
+        query,
+        place.catalog,
+        place.named,
+        partial(_build_subquery, place),
+        persistent=place.sink is not None,
+    )
     scope = source.scope
     if _is_aggregation(query):
         _check_groupable(source, query)
+        _check_keyed(query, place)
         asked = query.window.retention if query.window else None
         window = _window(query)
         query = replace(query, window=window)
         rows = _where(query, source)
-        root, columns = build_aggregation(query, scope, rows, source.stars, sink)
+        root, columns = build_aggregation(query, scope, rows, source.stars, place.named)
         if window is None:
             return Built(root, source, columns, None)
         return Built(root, source, columns, key_window(window), asked.ms if asked else None)
     _check_no_aggregation(query)
+    stored = place.stored(source.kind)
     root, columns = (
-        build_partitioning(query, source, _where(query, source), sink)
+        build_partitioning(query, source, _where(query, source), place.named, stored)
         if query.partition_by
-        else _build_plain(query, source, _where(query, source), sink)
+        else _build_plain(query, source, _where(query, source), place.named, stored)
     )
     return Built(root, source, columns, source.window)
+
+
+def _build_distinct(query: Query, place: _Place) -> Built:
+    """Each row once; with a WINDOW, once in each."""
+    if query.window is not None and query.window.type is not WindowType.TUMBLING:
+        raise PlanError(
+            "SELECT DISTINCT takes TUMBLING windows only.",
+            hint="In each of them a row with the same values is shown once.",
+            span=query.window.span,
+        )
+    if _is_aggregation(query):
+        raise PlanError(
+            "SELECT DISTINCT cannot be used together with GROUP BY or aggregate functions.",
+            hint="GROUP BY gives each group once already.",
+            span=query.span,
+        )
+    built = _build_select(replace(query, distinct=False, window=None), place)
+    if built.root.kind is Kind.TABLE:
+        raise PlanError(
+            "SELECT DISTINCT is only supported on streams, and the source is a table.",
+            hint="The distinct values in a table are its groups: GROUP BY them, with COUNT(*).",
+            span=query.span,
+        )
+    return replace(built, root=over(Distinct(built.root, _window(query))))
 
 
 def _window(query: Query) -> Window | None:
@@ -73,6 +178,15 @@ def _is_aggregation(query: Query) -> bool:
     selected = [i.expression for i in query.items if isinstance(i, SelectExpression)]
     having = [query.having] if query.having is not None else []
     return bool(query.group_by) or any(aggregates_in(e) for e in [*selected, *having])
+
+
+def _check_keyed(query: Query, place: _Place) -> None:
+    if place.inner is not None and not query.group_by:
+        raise PlanError(
+            "A subquery with aggregate functions needs a GROUP BY clause.",
+            hint="Its result is a table, which the grouping expressions give the key.",
+            span=query.span,
+        )
 
 
 def _check_groupable(source: From, query: Query) -> None:
@@ -137,15 +251,15 @@ def bind_condition(expression: Expression, scope: Scope, clause: str) -> Express
 
 
 def _build_plain(
-    query: Query, source: From, rows: LogicalPlan, sink: str | None
+    query: Query, source: From, rows: LogicalPlan, named: str | None, stored: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """Rows that keep their key: projection, filter, table functions."""
-    items = select_items(query, source.scope, source.stars, persistent=sink is not None)
+    items = select_items(query, source.scope, source.stars, persistent=named is not None)
     check_table_functions(items, source.kind)
     keys = source.identity.keys(items)
     selected = divide(items, keys)
-    if sink is not None:
+    if stored is not None:
         source.identity.check(selected, query.span)
-        check_stored(selected, keys, sink, query.span)
+        check_stored(selected, keys, stored, query.span)
     flattened, selected = flat_map(rows, source.identity.over(selected))
     return project(flattened, selected), tuple(item.name for item in items)

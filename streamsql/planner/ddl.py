@@ -1,4 +1,4 @@
-"""DROP, ALTER and custom types; TERMINATE, PAUSE and RESUME."""
+"""ALTER and custom types; TERMINATE, PAUSE and RESUME."""
 
 from __future__ import annotations
 
@@ -12,52 +12,12 @@ from streamsql.nodes import (
     ColumnRole,
     ControlQuery,
     CreateType,
-    DropSource,
     DropType,
 )
 from streamsql.planner.custom_types import resolve_type
-from streamsql.planner.planned import AlterPlan, ControlPlan, DropPlan, NothingToDo, TypePlan
+from streamsql.planner.planned import AlterPlan, ControlPlan, NothingToDo, TypePlan
 from streamsql.schema import RESERVED_COLUMNS, Column, Schema
 from streamsql.types import PRIMITIVES, quote, to_sql
-
-
-def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo:
-    """DROP STREAM | TABLE."""
-    source = catalog.sources.get(statement.name)
-    kind = statement.kind.value
-    if source is None:
-        message = f"{kind.capitalize()} {statement.name} does not exist."
-        if statement.if_exists:
-            return NothingToDo(message)
-        raise CatalogError(
-            message, hint=did_you_mean(statement.name, catalog.sources), span=statement.span
-        )
-    if source.kind is not statement.kind:
-        raise CatalogError(
-            f"Incompatible data source type is {source.kind.value}, but statement was DROP {kind}",
-            hint=f"Write DROP {source.kind.value} {source.name}.",
-            span=statement.span,
-        )
-    if source.is_source and statement.delete_topic:
-        raise CatalogError(
-            f"Cannot delete topic for read-only source: {source.name}",
-            hint="Leave DELETE TOPIC out.",
-            span=statement.span,
-        )
-    own = source.created_by_query
-    readers = [q for q in catalog.readers(source.name) if q != own]
-    writers = [q for q in catalog.writers(source.name) if q != own]
-    if readers or writers:
-        raise CatalogError(
-            f"Cannot drop {source.name}. "
-            f"The following queries read from this source: [{', '.join(readers)}]. "
-            f"The following queries write into this source: [{', '.join(writers)}]. "
-            f"You need to terminate them before dropping {source.name}.",
-            hint=" ".join(f"TERMINATE {q};" for q in dict.fromkeys((*readers, *writers))),
-            span=statement.span,
-        )
-    running = (own,) if own is not None and own in catalog.queries else ()
-    return DropPlan(source, statement.delete_topic, running)
 
 
 def plan_alter(statement: AlterSource, catalog: Catalog) -> AlterPlan:

@@ -11,6 +11,8 @@ from streamsql.nodes import Duration, Emit, Window
 from streamsql.planner.join_text import join_text
 from streamsql.planner.logical import (
     Aggregate,
+    Derived,
+    Distinct,
     Filter,
     FlatMap,
     Join,
@@ -23,6 +25,7 @@ from streamsql.planner.logical import (
     Repartition,
     Scan,
     Sink,
+    Union,
 )
 from streamsql.planner.rules import optimize
 from streamsql.planner.state import state_stores
@@ -87,6 +90,21 @@ def operator_line(plan: LogicalPlan) -> str:
 def _scan(plan: Scan) -> str:
     alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
     return f"Scan {plan.kind.value} {quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
+
+
+@operator_line.register
+def _derived(plan: Derived) -> str:
+    return f"Derived {plan.kind.value} {quote(plan.alias)}"
+
+
+@operator_line.register
+def _union(plan: Union) -> str:
+    return "Union of all rows"
+
+
+@operator_line.register
+def _distinct(plan: Distinct) -> str:
+    return "Distinct" + (f" in each {window_text(plan.window)}" if plan.window else "")
 
 
 @operator_line.register

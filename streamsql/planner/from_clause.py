@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from streamsql import nodes
 from streamsql.catalog import Catalog
-from streamsql.errors import CatalogError, PlanError, UnsupportedError
+from streamsql.errors import CatalogError, PlanError
 from streamsql.nodes import Query, Relation, SourceRef, Subquery
 from streamsql.planner.join_keys import Identity, JoinKey, LeftKey, SourceKey
 from streamsql.planner.join_scope import JoinScope, joined_name
 from streamsql.planner.joins import build_joins, join_scope, viable_columns
-from streamsql.planner.logical import Join, JoinKind, LogicalPlan, Named, Scan
+from streamsql.planner.logical import Derived, Join, JoinKind, Leaf, LogicalPlan, Named, Scan
 from streamsql.planner.qualified import qualified_name
 from streamsql.planner.scope import Scope, column_node
 from streamsql.planner.select_items import Stars, column_items
@@ -24,7 +24,7 @@ class From:
     """What the clauses after FROM are planned with."""
 
     root: LogicalPlan
-    scans: tuple[Scan, ...]
+    scans: tuple[Leaf, ...]
     scope: Scope
     stars: Stars
     identity: Identity
@@ -36,7 +36,7 @@ class From:
         return self.root.kind
 
     @property
-    def origin(self) -> Scan:
+    def origin(self) -> Leaf:
         """The left-most source: results inherit its format, partitions and windows."""
         return self.scans[0]
 
@@ -46,31 +46,46 @@ class From:
         return self.origin.source.topic.window
 
 
-def build_from(query: Query, catalog: Catalog, sink: str | None) -> From:
-    """FROM of a query whose result is stored in `sink`, or shown (None)."""
+BuildSubquery = Callable[[Subquery], Derived]
+"""Plans a query in FROM."""
+
+
+def build_from(
+    query: Query,
+    catalog: Catalog,
+    named: str | None,
+    build_subquery: BuildSubquery,
+    *,
+    persistent: bool,
+) -> From:
+    """FROM of a query whose result is called `named`, or shown (None); `persistent` tells that the
+    result of the whole statement is stored."""
     refs, joins = _flat(query.relation)
-    scans = tuple(_scan(ref, catalog) for ref in refs)
-    if sink is not None:
+    scans = tuple(
+        build_subquery(ref) if isinstance(ref, Subquery) else _scan(ref, catalog) for ref in refs
+    )
+    if persistent:
         _check_no_windowed_tables(scans)
     windowed = query.window is not None
     single = Scope(scans[0].alias, scans[0].schema, windowed, catalog.types)
     if not joins:
-        return _from_source(scans[0], single, sink)
+        return _from_source(scans[0], single, named)
     return _from_joins(scans, joins, single)
 
 
 def check_relation(relation: Relation, catalog: Catalog) -> None:
     """CatalogError where a source does not exist."""
     for ref in _flat(relation)[0]:
-        _scan(ref, catalog)
+        if isinstance(ref, Subquery):
+            check_relation(ref.query.relation, catalog)
+        else:
+            _scan(ref, catalog)
 
 
-def _flat(relation: Relation) -> tuple[list[SourceRef], list[nodes.Join]]:
+def _flat(relation: Relation) -> tuple[list[SourceRef | Subquery], list[nodes.Join]]:
     """The sources from left to right, and the joins between them."""
-    if isinstance(relation, SourceRef):
+    if not isinstance(relation, nodes.Join):
         return [relation], []
-    if isinstance(relation, Subquery) or isinstance(relation.right, Subquery):
-        raise UnsupportedError("a subquery in FROM is not supported yet", span=relation.span)
     refs, joins = _flat(relation.left)
     return [*refs, relation.right], [*joins, relation]
 
@@ -84,16 +99,19 @@ def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
     return Scan(source, ref.alias or ref.name)
 
 
-def _check_no_windowed_tables(scans: Sequence[Scan]) -> None:
-    if any(scan.kind is Kind.TABLE and scan.source.is_windowed for scan in scans):
+def _check_no_windowed_tables(scans: Sequence[Leaf]) -> None:
+    if any(
+        isinstance(scan, Scan) and scan.kind is Kind.TABLE and scan.source.is_windowed
+        for scan in scans
+    ):
         raise PlanError(
             "KSQL does not support persistent queries on windowed tables.",
             hint="Select from the stream that the table is made of.",
         )
 
 
-def _from_source(scan: Scan, scope: Scope, sink: str | None) -> From:
-    bounds = scan.source.is_windowed and sink is None
+def _from_source(scan: Leaf, scope: Scope, named: str | None) -> From:
+    bounds = scan.source.is_windowed and named is None
     star = column_items(scope, [column.name for column in _star(scan, bounds=bounds)])
     key = SourceKey(tuple(column_node(c) for c in scan.source.schema.key), scan.alias)
     return From(
@@ -101,14 +119,14 @@ def _from_source(scan: Scan, scope: Scope, sink: str | None) -> From:
     )
 
 
-def _star(scan: Scan, *, bounds: bool) -> list[Column]:
+def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
     """The columns of `*`: keys, the window's bounds, the others."""
     schema = scan.source.schema
     rest = [c for c in schema if c not in schema.key]
     return [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]
 
 
-def _from_joins(scans: Sequence[Scan], joins: Sequence[nodes.Join], like: Scope) -> From:
+def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope) -> From:
     side = build_joins(scans, joins, like)
     plan = side.plan
     assert isinstance(plan, Join)
@@ -131,12 +149,12 @@ def _from_joins(scans: Sequence[Scan], joins: Sequence[nodes.Join], like: Scope)
     return From(plan, tuple(scans), scope, stars, identity, side.key_format)
 
 
-def _qualified_star(scan: Scan, scope: JoinScope) -> tuple[Named, ...]:
+def _qualified_star(scan: Leaf, scope: JoinScope) -> tuple[Named, ...]:
     """`source.*` of a joined source: its columns as <alias>_<column>."""
     return joined_items(scope, scan, _star(scan, bounds=scan.source.is_windowed))
 
 
-def joined_items(scope: Scope, scan: Scan, columns: Sequence[Column]) -> tuple[Named, ...]:
+def joined_items(scope: Scope, scan: Leaf, columns: Sequence[Column]) -> tuple[Named, ...]:
     """References to columns of a joined source under the names that `*` gives them."""
     names = [qualified_name(scan.alias, column.name) for column in columns]
     return tuple(

@@ -10,7 +10,7 @@ from streamsql.formats import format_named
 from streamsql.nodes import Expression, Join, JoinType
 from streamsql.planner.infer import coerce
 from streamsql.planner.join_conditions import Condition
-from streamsql.planner.logical import JoinKind, LogicalPlan, Scan
+from streamsql.planner.logical import JoinKind, Leaf, LogicalPlan, Scan
 from streamsql.schema import FormatSpec, KeyWindow, Kind, WindowType
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to
 
@@ -28,7 +28,7 @@ class Side:
     """One input of a join: a source, or what the joins before it give."""
 
     plan: LogicalPlan
-    scans: tuple[Scan, ...]
+    scans: tuple[Leaf, ...]
     key: Expression | None
     """The column that holds the key; None where there is none, or several."""
     equals: tuple[Expression, ...]
@@ -43,7 +43,7 @@ class Side:
     def window(self) -> KeyWindow | None:
         return self.scans[0].source.topic.window
 
-    def scan(self, alias: str) -> Scan:
+    def scan(self, alias: str) -> Leaf:
         """The source of that name."""
         return next(scan for scan in self.scans if scan.alias == alias)
 
@@ -201,7 +201,7 @@ def _check_formats(left: Side, right: Side, join: Join) -> None:
         )
 
 
-def _regroups(scan: Scan) -> bool:
+def _regroups(scan: Leaf) -> bool:
     return format_named(scan.source.topic.value_format.name).regroups
 
 
@@ -240,7 +240,8 @@ def _check_windows(left: Side, right: Side, condition: Condition) -> None:
 def check_partitions(left: Side, right: Side, condition: Condition) -> None:
     """PlanError where both counts are known and differ."""
     scans = left.scan(condition.left_alias), right.scan(condition.right_alias)
-    counts = [scan.source.topic.partitions for scan in scans]
+    # The rows of a subquery go to their keys' tasks wherever they come from.
+    counts = [s.source.topic.partitions if isinstance(s, Scan) else None for s in scans]
     if None in counts or counts[0] == counts[1]:
         return
     a, b = (quote(scan.alias) for scan in scans)
@@ -253,23 +254,10 @@ def check_partitions(left: Side, right: Side, condition: Condition) -> None:
     )
 
 
-def check_sources(scans: Sequence[Scan], joins: Sequence[Join]) -> None:
-    """No source twice, and no name twice."""
+def check_sources(scans: Sequence[Leaf], joins: Sequence[Join]) -> None:
+    """No name twice."""
     for index, (join, scan) in enumerate(zip(joins, scans[1:], strict=True), start=1):
         before = scans[:index]
-        name = scan.source.name
-        if any(s.source.name == name for s in before):
-            if len(scans) == 2:
-                raise UnsupportedError(
-                    f"Can not join '{name}' to '{name}': self joins are not yet supported.",
-                    hint="Copy it first: CREATE STREAM X AS SELECT * FROM ..",
-                    span=join.span,
-                )
-            raise UnsupportedError(
-                "N-way joins do not support multiple occurrences of the same source. "
-                f"Source: '{name}'",
-                span=join.span,
-            )
         if any(s.alias == scan.alias for s in before):
             raise PlanError(
                 f"two sources of the query are called {quote(scan.alias)}",

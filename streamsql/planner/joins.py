@@ -15,14 +15,14 @@ from streamsql.planner.join_conditions import Condition, analyse_condition
 from streamsql.planner.join_keys import synthetic_name
 from streamsql.planner.join_rules import Side, check_partitions, check_sources, join_kind, matched
 from streamsql.planner.join_scope import JoinScope, joined_name
-from streamsql.planner.logical import Join, JoinKind, JoinWindow, Qualify, Scan
+from streamsql.planner.logical import Join, JoinKind, JoinWindow, Leaf, Qualify
 from streamsql.planner.qualified import bare_name, mark_qualified, qualified_name, qualifier
 from streamsql.planner.scope import Scope, column_node
 from streamsql.schema import Column, FormatSpec, Namespace, Schema
 from streamsql.types import type_of
 
 
-def build_joins(scans: Sequence[Scan], joins: Sequence[nodes.Join], scope: Scope) -> Side:
+def build_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope) -> Side:
     """The sources joined from left to right; `scope` has the custom types.
 
     All conditions are looked at before the joins themselves, so that a name that is unknown is
@@ -42,7 +42,7 @@ def build_joins(scans: Sequence[Scan], joins: Sequence[nodes.Join], scope: Scope
 
 
 def join_scope(
-    scans: Sequence[Scan], like: Scope, schema: Schema | None = None, key: str | None = None
+    scans: Sequence[Leaf], like: Scope, schema: Schema | None = None, key: str | None = None
 ) -> JoinScope:
     """The scope of joined sources: over `schema`, or over just their columns."""
     if schema is None:
@@ -57,7 +57,7 @@ def viable_columns(side: Side) -> tuple[exp.Column, ...]:
     return tuple(e for e in side.equals if isinstance(e, exp.Column) and qualifier(e) is not None)
 
 
-def _leaf(scan: Scan) -> Side:
+def _leaf(scan: Leaf) -> Side:
     plan = Qualify(scan, scan.alias)
     keys = [
         mark_qualified(column_node(column), scan.alias)
@@ -109,7 +109,7 @@ def _key_format(left: Side, right: Side, left_on: Expression, right_on: Expressi
     return right.key_format if only_right_kept else left.key_format
 
 
-def _key_name(scans: Sequence[Scan]) -> str:
+def _key_name(scans: Sequence[Leaf]) -> str:
     """The name of the key column of the last join."""
     return synthetic_name([column.name for scan in scans for column in scan.schema])
 
@@ -128,7 +128,7 @@ def _check_key_type(
         raise
 
 
-def _check_names(scans: Sequence[Scan]) -> None:
+def _check_names(scans: Sequence[Leaf]) -> None:
     """Names of columns stay different when they are qualified, unless aliases hold dots."""
     names = [qualified_name(scan.alias, column.name) for scan in scans for column in scan.schema]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -76,6 +76,58 @@ class Scan(LogicalPlan):
 
 
 @dataclass(frozen=True)
+class Derived(LogicalPlan):
+    """The result of a query as one of the sources of another.
+
+    `source` says what it looks like from outside: its topic does not exist, but has the formats,
+    the window and the partitions that results inherit.
+    """
+
+    input: LogicalPlan
+    source: Source
+    alias: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        """As that of a Scan; where it stands in for a record, a row has that record's place."""
+        bounds = WINDOW_BOUNDS if self.source.is_windowed else ()
+        return Schema((*self.source.schema.columns, *PSEUDO_COLUMNS, *bounds))
+
+    @property
+    def kind(self) -> Kind:
+        return self.source.kind
+
+
+Leaf = Scan | Derived
+"""What stands in FROM."""
+
+
+@dataclass(frozen=True)
+class Union(LogicalPlan):
+    """The rows of two streams whose columns are the same."""
+
+    left: LogicalPlan
+    right: LogicalPlan
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+
+@dataclass(frozen=True)
+class Distinct(LogicalPlan):
+    """The first row of a stream with the same values in all columns; with a window, the first of
+    each window of event time."""
+
+    input: LogicalPlan
+    window: Window | None = None
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
 class Filter(LogicalPlan):
     """Rows for which the condition is true. On a TABLE the others become tombstones."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from streamsql.errors import ConfigError
 from streamsql.nodes import Emit
 from streamsql.planner.bind import aggregate_function
-from streamsql.planner.logical import Aggregate, LogicalPlan, Mode, ModeDecision
+from streamsql.planner.logical import Aggregate, LogicalPlan, Mode, ModeDecision, Scan
 from streamsql.properties import PROCESSING_MODE, get_text
 
 
@@ -37,6 +37,12 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
                 function = aggregate_function(call.expression)
                 if not function.real_time:
                     yield f"the aggregate function {function.name} needs micro-batches"
+
+
+def sources_read(root: LogicalPlan) -> tuple[str, ...]:
+    """The names of the sources, each once, from left to right."""
+    scans = (operator for operator in operators(root) if isinstance(operator, Scan))
+    return tuple(dict.fromkeys(scan.source.name for scan in scans))
 
 
 def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:

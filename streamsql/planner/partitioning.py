@@ -20,7 +20,7 @@ from streamsql.types import quote
 
 
 def build_partitioning(
-    query: Query, source: From, rows: LogicalPlan, sink: str | None
+    query: Query, source: From, rows: LogicalPlan, named: str | None, stored: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """The plan of a query with PARTITION BY, and its columns in the order of the SELECT."""
     _check_source(query, source)
@@ -33,12 +33,12 @@ def build_partitioning(
     stars = {**source.stars, None: star}
     if len(source.scans) == 1:
         stars[source.origin.alias] = star
-    items = select_items(query, scope, stars, persistent=sink is not None)
+    items = select_items(query, scope, stars, persistent=named is not None)
     check_table_functions(items, source.kind)
     keys = Keys(expressions, "partitioning expression", scope.alias)
     selected = divide(items, keys)
-    if sink is not None:
-        check_stored(selected, keys, sink, query.span)
+    if stored is not None:
+        check_stored(selected, keys, stored, query.span)
     selected = _over_new_keys(selected, by)
     flattened, selected = flat_map(repartitioned, selected)
     return project(flattened, selected), tuple(item.name for item in items)

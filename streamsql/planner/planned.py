@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamsql.catalog import Source
+from streamsql.catalog import Source, View
 from streamsql.formats.registered import SchemaText
 from streamsql.nodes import Expression, QueryAction, Statement
 from streamsql.planner.logical import QueryPlan
@@ -78,11 +78,23 @@ class InsertValuesPlan:
 
 @dataclass(frozen=True)
 class DropPlan:
-    """DROP STREAM | TABLE: `terminate` are the queries that end with it."""
+    """DROP STREAM | TABLE: `terminate` are the queries that end with it, `others` and `views` what
+    goes with CASCADE."""
 
     source: Source
     delete_topic: bool
     terminate: tuple[str, ...] = ()
+    others: tuple[Source, ...] = ()
+    views: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ViewPlan:
+    """CREATE VIEW, or DROP VIEW where `view` is None; `others` are views that go with it."""
+
+    name: str
+    view: View | None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +156,7 @@ Planned = (
     | NothingToDo
     | InsertValuesPlan
     | DropPlan
+    | ViewPlan
     | AlterPlan
     | TypePlan
     | PropertyPlan

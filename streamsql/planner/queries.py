@@ -13,7 +13,8 @@ from streamsql.planner.checks import CHECKS
 from streamsql.planner.from_clause import check_relation
 from streamsql.planner.infer import coerce
 from streamsql.planner.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
-from streamsql.planner.modes import decide_mode
+from streamsql.planner.modes import decide_mode, sources_read
+from streamsql.planner.named_queries import expand
 from streamsql.planner.planned import NothingToDo, QueryStatementPlan, SchemaLookup, TopicLookup
 from streamsql.planner.query_ids import insert_query_id, numbered_id
 from streamsql.planner.replacing import check_name_is_free, check_upgrade
@@ -99,7 +100,7 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
     """SELECT .. EMIT CHANGES | FINAL."""
     query = statement.query
     if query.emit is None:
-        check_relation(query.relation, planning.catalog)
+        check_relation(expand(query, planning.catalog.views).relation, planning.catalog)
         raise UnsupportedError(
             "pull queries (SELECT without EMIT) are not supported yet",
             hint="Add EMIT CHANGES if you intended to issue a push query.",
@@ -127,7 +128,7 @@ def _query_plan(
         check(root)
     optimized = optimize(root).root
     mode = decide_mode(optimized, emit, planning.session)
-    reads = tuple(scan.source.name for scan in built.source.scans)
+    reads = sources_read(root)
     return QueryPlan(optimized, mode, emit, reads, query_id, built.columns, root)
 
 
@@ -155,7 +156,7 @@ def _check_kind(built: Built, statement: CreateAsSelect) -> None:
 
 
 def _check_no_loop(built: Built, statement: CreateAsSelect) -> None:
-    if any(scan.source.name == statement.name for scan in built.source.scans):
+    if statement.name in sources_read(built.root):
         raise PlanError(
             f"Cannot make {quote(statement.name)} out of itself: the query would read what it "
             "writes.",

@@ -19,27 +19,19 @@ from streamsql.nodes import (
 )
 from streamsql.planner.spans import span_of
 
-_INNER_FIRST = "Create a stream or table of the inner query first."
-
 
 def refuse_unplanned(query: Query) -> None:
     """UnsupportedError for the first part of the query that is not planned."""
-    if query.common_tables:
-        raise _refused("WITH", _INNER_FIRST, query.common_tables[0].span)
-    if query.union:
-        hint = "Write both queries into one stream with INSERT INTO."
-        raise _refused("UNION ALL", hint, query.union[0].span)
-    if query.distinct:
-        hint = "Group by the columns, with COUNT(*) beside them."
-        raise _refused("SELECT DISTINCT", hint, query.span)
     for side in _sides(query.relation):
         if isinstance(side, Subquery):
-            raise _refused("a subquery in FROM", _INNER_FIRST, side.span)
-        if side.start is not None:
+            refuse_unplanned(side.query)
+        elif side.start is not None:
             hint = "SET 'auto.offset.reset' = 'earliest' or 'latest' before the query."
             raise _refused(f"FROM {side.start.start.value}", hint, side.start.span)
     for expression in _expressions(query):
         _refuse_in(expression)
+    for inner in (*query.union, *(table.query for table in query.common_tables)):
+        refuse_unplanned(inner)
 
 
 def _refuse_in(expression: Expression) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from streamsql.nodes import Window
 from streamsql.planner.logical import (
     Aggregate,
+    Derived,
+    Distinct,
     Filter,
     Join,
     JoinKind,
@@ -55,6 +57,8 @@ def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
             yield from _JOINS[node.join_kind](node)
         case Filter() if remembers_passed(node, root):
             yield from _table_filter(node)
+        case Distinct():
+            yield from _distinct(node)
 
 
 # -- joins ---------------------------------------------------------------------------------------
@@ -144,12 +148,24 @@ def _grows(name: str) -> bool:
     return name.startswith("COLLECT_") or name in ("COUNT_DISTINCT", "HISTOGRAM")
 
 
+def _distinct(plan: Distinct) -> Iterator[StateStore]:
+    columns = ", ".join(column.name for column in plan.schema)
+    if plan.window is None:
+        yield StateStore("rows seen", columns, "grows with the number of distinct rows")
+    else:
+        grace = plan.window.grace.ms if plan.window.grace else 0
+        kept = words(duration(grace)) if grace else "no time"
+        yield StateStore(
+            "rows seen", f"{columns} and window", f"a window goes {kept} after its end"
+        )
+
+
 # -- names ---------------------------------------------------------------------------------------
 
 
 def _sources(plan: LogicalPlan) -> str:
     """The sources below an operator, by name."""
-    if isinstance(plan, Scan):
+    if isinstance(plan, (Scan, Derived)):
         return quote(plan.source.name)
     return " joined with ".join(_sources(source) for source in plan.inputs)
 

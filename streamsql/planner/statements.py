@@ -16,9 +16,9 @@ from streamsql.planner.ddl import (
     plan_alter,
     plan_control,
     plan_create_type,
-    plan_drop,
     plan_drop_type,
 )
+from streamsql.planner.drops import plan_drop, plan_drop_view
 from streamsql.planner.explain import explain
 from streamsql.planner.inserts import plan_insert_values
 from streamsql.planner.planned import (
@@ -35,6 +35,7 @@ from streamsql.planner.planned import (
     SourcePlan,
     TopicLookup,
     TypePlan,
+    ViewPlan,
 )
 from streamsql.planner.queries import (
     Planning,
@@ -45,6 +46,7 @@ from streamsql.planner.queries import (
 from streamsql.planner.query_features import refuse_unplanned
 from streamsql.planner.query_ids import number_of
 from streamsql.planner.sources import plan_create_source
+from streamsql.planner.views import check_not_a_view, plan_create_view
 from streamsql.properties import resolve, validate
 
 
@@ -88,6 +90,7 @@ def _plan(statement: nodes.Statement, planning: Planning) -> Planned:
 
 @_plan.register
 def _(statement: nodes.CreateSource, planning: Planning) -> Planned:
+    check_not_a_view(statement.name, planning.catalog, statement.span)
     return plan_create_source(
         statement, planning.catalog, planning.session, planning.topics, planning.schemas
     )
@@ -95,6 +98,7 @@ def _(statement: nodes.CreateSource, planning: Planning) -> Planned:
 
 @_plan.register
 def _(statement: nodes.CreateAsSelect, planning: Planning) -> Planned:
+    check_not_a_view(statement.name, planning.catalog, statement.span)
     refuse_unplanned(statement.query)
     return plan_create_as(statement, planning)
 
@@ -118,11 +122,18 @@ def _(statement: nodes.InsertValues, planning: Planning) -> Planned:
 
 @_plan.register
 def _(statement: nodes.DropSource, planning: Planning) -> Planned:
-    if statement.cascade:
-        raise UnsupportedError(
-            "DROP .. CASCADE is not supported yet", hint="TERMINATE the queries in its way first."
-        )
     return plan_drop(statement, planning.catalog)
+
+
+@_plan.register
+def _(statement: nodes.CreateView, planning: Planning) -> Planned:
+    refuse_unplanned(statement.query)
+    return plan_create_view(statement, planning.catalog, planning.session)
+
+
+@_plan.register
+def _(statement: nodes.DropView, planning: Planning) -> Planned:
+    return plan_drop_view(statement, planning.catalog)
 
 
 @_plan.register
@@ -172,13 +183,12 @@ def _(statement: nodes.Explain, planning: Planning) -> Planned:
 
 @_plan.register
 def _(statement: nodes.Describe, planning: Planning) -> Planned:
-    planning.catalog.get(statement.name)
+    if statement.name not in planning.catalog.views:
+        planning.catalog.get(statement.name)
     return OtherPlan(statement)
 
 
 _LATER: dict[type[nodes.Statement], str] = {
-    nodes.CreateView: "CREATE VIEW",
-    nodes.DropView: "DROP VIEW",
     nodes.CreateFunction: "CREATE FUNCTION",
     nodes.DropFunction: "DROP FUNCTION",
     nodes.CreateConnector: "CREATE CONNECTOR",
@@ -229,7 +239,19 @@ def _(planned: QueryStatementPlan, catalog: Catalog) -> None:
 def _(planned: DropPlan, catalog: Catalog) -> None:
     for query_id in planned.terminate:
         catalog.queries.pop(query_id, None)
-    catalog.remove(planned.source.name)
+    for source in (planned.source, *planned.others):
+        catalog.remove(source.name)
+    for view in planned.views:
+        del catalog.views[view]
+
+
+@apply.register
+def _(planned: ViewPlan, catalog: Catalog) -> None:
+    if planned.view is not None:
+        catalog.views[planned.name] = planned.view
+        return
+    for name in (planned.name, *planned.others):
+        catalog.views.pop(name, None)
 
 
 @apply.register

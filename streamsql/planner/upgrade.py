@@ -10,7 +10,16 @@ from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.build import build_query
 from streamsql.planner.join_text import join_text
-from streamsql.planner.logical import Aggregate, Join, LogicalPlan, Named, Repartition, Scan
+from streamsql.planner.logical import (
+    Aggregate,
+    Distinct,
+    Join,
+    LogicalPlan,
+    Named,
+    Repartition,
+    Scan,
+    Union,
+)
 from streamsql.planner.modes import operators
 from streamsql.planner.text import expression_text
 from streamsql.planner.windows import text
@@ -52,6 +61,10 @@ def _fixed_parts(plan: LogicalPlan) -> Iterator[str]:
         match operator:
             case Scan():
                 yield f"reads {operator.source.name}"
+            case Union():
+                yield "UNION ALL"
+            case Distinct(window=window):
+                yield "DISTINCT" + (f" in windows of {text(window.size)}" if window else "")
             case Join():
                 yield f"{join_text(operator)} JOIN"
             case Repartition():

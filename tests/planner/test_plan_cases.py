@@ -19,6 +19,7 @@ from streamsql.planner.planned import (
     Planned,
     QueryStatementPlan,
     SourcePlan,
+    ViewPlan,
 )
 from streamsql.planner.rules import RULES
 from streamsql.planner.text import expression_text
@@ -94,7 +95,11 @@ def _planned(case: Case) -> str:
             return _source(planned.source)
         case DropPlan():
             topic = " and its topic" if planned.delete_topic else ""
-            return f"drop {planned.source.name}{topic}, terminate {list(planned.terminate)}"
+            others = ", ".join([*(s.name for s in planned.others), *planned.views])
+            also = f"; with it {others}" if others else ""
+            return f"drop {planned.source.name}{topic}, terminate {list(planned.terminate)}{also}"
+        case ViewPlan(view=None):
+            return f"drop {', '.join((planned.name, *planned.others))}"
         case InsertValuesPlan():
             return _inserted(planned)
     return repr(planned)

@@ -23,6 +23,7 @@ from streamsql.executor.statements import (
     session,
     show,
     types,
+    views,
 )
 from streamsql.results import Result
 
@@ -32,6 +33,8 @@ HANDLERS: dict[type[nodes.Statement], Handler] = {
     nodes.CreateSource: definitions.create,
     nodes.DropSource: definitions.drop,
     nodes.AlterSource: definitions.alter,
+    nodes.CreateView: views.create,
+    nodes.DropView: views.drop,
     nodes.CreateType: types.create,
     nodes.DropType: types.drop,
     nodes.CreateAsSelect: persistent.create_as_select,
@@ -56,12 +59,9 @@ HANDLERS: dict[type[nodes.Statement], Handler] = {
 _CONNECTORS = "Run Kafka Connect beside streamsql, and CREATE STREAM over its topics."
 _TEST_SCRIPTS = "It is a statement of test scripts."
 
-_VIEWS = "Create a stream or table of the query."
 _FUNCTIONS = "SHOW FUNCTIONS lists the functions that there are."
 
 NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
-    nodes.CreateView: ("CREATE VIEW", _VIEWS),
-    nodes.DropView: ("DROP VIEW", _VIEWS),
     nodes.CreateFunction: ("CREATE FUNCTION", _FUNCTIONS),
     nodes.DropFunction: ("DROP FUNCTION", _FUNCTIONS),
     nodes.CreateConnector: ("CREATE CONNECTOR", _CONNECTORS),

@@ -44,7 +44,8 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
             state.queries.terminate(query_id)
     topic = planned.source.topic.name
     results: list[Result] = [
-        Message(f"Source `{planned.source.name}` (topic: {topic}) was dropped.")
+        Message(f"Source `{planned.source.name}` (topic: {topic}) was dropped."),
+        *_also_gone(planned, statement.cascade),
     ]
     if planned.delete_topic:
         try:
@@ -53,6 +54,20 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
         except StreamSQLError as error:
             results.append(Warning(f"The topic {topic} was not deleted: {error.message}"))
     return results
+
+
+def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
+    """What CASCADE has taken with the source."""
+    if not cascade:
+        return []
+    return [
+        *(Message(f"Query {query_id} was terminated.") for query_id in planned.terminate),
+        *(
+            Message(f"Source `{source.name}` (topic: {source.topic.name}) was dropped.")
+            for source in planned.others
+        ),
+        *(Message(f"View `{view}` was dropped.") for view in planned.views),
+    ]
 
 
 def alter(statement: AlterSource, context: Context) -> Iterable[Result]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamsql.catalog import Source
+from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError
 from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.state import Context
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
+from streamsql.planner.build import build_inner
 from streamsql.planner.explain import explain as explain_plan
 from streamsql.planner.planned import ExplainPlan, ExplainQueryPlan
 from streamsql.results import Field, Result, Rows, Text
@@ -21,12 +22,27 @@ _TITLE_WIDTH = 22
 
 def describe(statement: Describe, context: Context) -> Iterable[Result]:
     """DESCRIBE name [EXTENDED]."""
+    catalog = context.state.catalog
+    if statement.name in catalog.views:
+        return _view(catalog, statement)
     try:
-        source = context.state.catalog.get(statement.name)
+        source = catalog.get(statement.name)
     except StreamSQLError as error:
         error.span = error.span or statement.span
         raise
     return description(source, context, extended=statement.extended)
+
+
+def _view(catalog: Catalog, statement: Describe) -> list[Result]:
+    view = catalog.views[statement.name]
+    source = build_inner(view.query, catalog, view.name).source
+    rows = [(c.name, _column_type(c, source)) for c in source.schema]
+    table = Rows((Field("Field"), Field("Type")), rows, f"Name : {view.name}")
+    details = Text(
+        f"{'Type':<{_TITLE_WIDTH}}: VIEW ({source.kind.value})\n"
+        f"{'Statement':<{_TITLE_WIDTH}}: {view.statement}"
+    )
+    return [table, details] if statement.extended else [table]
 
 
 def describe_all(statement: DescribeAll, context: Context) -> Iterable[Result]:

@@ -22,8 +22,6 @@ from streamsql.types import to_sql
 def show(statement: Show, context: Context) -> Iterable[Result]:
     """SHOW | LIST what [EXTENDED]."""
     lister = _LISTS.get(statement.what)
-    if statement.what is ShowWhat.VIEWS:
-        raise UnsupportedError("SHOW VIEWS is not supported yet", span=statement.span)
     if lister is None:
         raise UnsupportedError(
             f"SHOW {statement.what.value} is not supported",
@@ -124,6 +122,12 @@ def _types(context: Context, extended: bool) -> Iterable[Result]:
     return [Rows(_fields("Type Name", "Schema"), [(n, to_sql(t)) for n, t in found])]
 
 
+def _views(context: Context, extended: bool) -> Iterable[Result]:
+    found = sorted(context.state.catalog.views.values(), key=lambda view: view.name)
+    rows = [(v.name, ", ".join(sorted(v.reads)), v.statement) for v in found]
+    return [Rows(_fields("View Name", "Reads", "Statement"), rows)]
+
+
 def _properties(context: Context, extended: bool) -> Iterable[Result]:
     overrides = context.session.properties
     rows = [
@@ -147,6 +151,7 @@ _LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
     ShowWhat.QUERIES: _queries,
     ShowWhat.FUNCTIONS: _functions,
     ShowWhat.TYPES: _types,
+    ShowWhat.VIEWS: _views,
     ShowWhat.PROPERTIES: _properties,
     ShowWhat.VARIABLES: _variables,
 }

@@ -1,0 +1,133 @@
+"""Replaces the names of common table expressions and views by the queries that they stand for, so
+that planning meets subqueries only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from streamsql.catalog import View
+from streamsql.errors import PlanError, UnsupportedError
+from streamsql.nodes import (
+    Emit,
+    Expression,
+    Join,
+    Query,
+    Relation,
+    SelectExpression,
+    SourceRef,
+    Subquery,
+)
+from streamsql.types import quote
+
+Tables = Mapping[str, Query]
+"""Common table expressions that can be seen from a place, already expanded."""
+
+
+def expand(query: Query, views: Mapping[str, View]) -> Query:
+    """The query without WITH, and without names of views in FROM.
+
+    PlanError for a view that reads itself and for clauses that an inner query cannot have.
+    """
+    return _expand(query, views, {}, ())
+
+
+def _expand(
+    query: Query, views: Mapping[str, View], tables: Tables, within: tuple[str, ...]
+) -> Query:
+    known = dict(tables)
+    for table in query.common_tables:
+        known[table.name] = _inner(table.query, views, known, within)
+
+    def relation(node: Relation) -> Relation:
+        if isinstance(node, Join):
+            return replace(node, left=relation(node.left), right=side(node.right))
+        return side(node)
+
+    def side(node: SourceRef | Subquery) -> SourceRef | Subquery:
+        if isinstance(node, Subquery):
+            return replace(node, query=_inner(node.query, views, known, within))
+        if node.name not in known and node.name not in views:
+            return node
+        _check_start(node)
+        alias = node.alias or node.name
+        if node.name in known:
+            return Subquery(known[node.name], alias, node.span)
+        if node.name in within:
+            raise PlanError(f"the view {quote(node.name)} reads itself", span=node.span)
+        found = _inner(views[node.name].query, views, {}, (*within, node.name))
+        return Subquery(found, alias, node.span, view=node.name)
+
+    def condition(node: Expression) -> Expression:
+        field = "query" if isinstance(node, exp.In) else "this"
+        inner = node.args.get(field)
+        if isinstance(node, (exp.In, exp.Exists)) and isinstance(inner, Query):
+            node = node.copy()
+            node.set(field, _inner(inner, views, known, within))
+        return node
+
+    selects = [
+        replace(
+            select,
+            relation=relation(select.relation),
+            where=select.where and select.where.transform(condition),
+        )
+        for select in (query, *query.union)
+    ]
+    return replace(selects[0], union=tuple(selects[1:]), common_tables=())
+
+
+def _inner(
+    query: Query, views: Mapping[str, View], tables: Tables, within: tuple[str, ...]
+) -> Query:
+    """A query inside another one, which alone says how results come and how many."""
+    if query.emit is Emit.FINAL:
+        raise UnsupportedError(
+            "EMIT FINAL is not supported in a subquery",
+            hint="Make a table of the final results first, by CREATE TABLE .. AS SELECT .. EMIT "
+            "FINAL.",
+            span=query.span,
+        )
+    if query.limit is not None:
+        raise UnsupportedError(
+            "LIMIT is not supported in a subquery",
+            hint="The first rows of each group are those WHERE ROW_NUMBER() OVER (..) <= n.",
+            span=query.span,
+        )
+    return replace(_expand(query, views, tables, within), emit=None)
+
+
+def _check_start(ref: SourceRef) -> None:
+    if ref.start is not None:
+        raise PlanError(
+            f"{quote(ref.name)} is a query, which has no records to begin reading from",
+            hint="Write where to begin behind the sources of that query.",
+            span=ref.start.span,
+        )
+
+
+def names_in(query: Query) -> set[str]:
+    """The names of all streams, tables and views that a query reads."""
+    found: set[str] = set()
+    for select in (query, *query.union):
+        found |= _relation_names(select.relation)
+        for expression in _conditions(select):
+            for node in expression.find_all(exp.In, exp.Exists):
+                inner = node.args.get("query") or node.args.get("this")
+                if isinstance(inner, Query):
+                    found |= names_in(inner)
+    inner_names = [names_in(table.query) for table in query.common_tables]
+    return (found - {table.name for table in query.common_tables}).union(*inner_names)
+
+
+def _conditions(query: Query) -> list[Expression]:
+    items = [item.expression for item in query.items if isinstance(item, SelectExpression)]
+    return [*items, *([] if query.where is None else [query.where])]
+
+
+def _relation_names(relation: Relation) -> set[str]:
+    if isinstance(relation, Join):
+        return _relation_names(relation.left) | _relation_names(relation.right)
+    return names_in(relation.query) if isinstance(relation, Subquery) else {relation.name}
