@@ -40,6 +40,9 @@ class Call:
     """`fail(message, type)`: a null of that type; evaluating it makes the expression fail."""
     to_text: Callable[[SparkColumn, SQLType], SparkColumn]
     """`to_text(value, type)`: the value as CAST .. AS STRING writes it."""
+    java: Callable[..., SparkColumn]
+    """`java("Class.method", type, *arguments)`: a static method of streamsql's JVM part, for what
+    Spark has no expression for. A null argument gives null."""
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,17 @@
 """Functions on dates, times and timestamps. Patterns are those of java.time's DateTimeFormatter.
 
-A zone or pattern that a row brings along may be none, which must not end the query: it is tried
-first and then gives null. UTC where no zone is given.
+They are read in the JVM part, since Spark's own formatter knows a part of them only. A zone or
+pattern that a row brings along may be none: the call fails then. UTC where no zone is given.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from streamsql import types
 from streamsql.functions.base import Call, Overload, Safe, SparkColumn, overload, scalar
+from streamsql.types import SQLType
 
 _CATEGORY = "date and time"
 _DAY_MS = 86_400_000
@@ -21,41 +22,6 @@ _UNIT_MS = {
     "HOUR": 3_600_000,
     "DAY": _DAY_MS,
 }
-_SPARK_REFUSES = "[YWwukcenNpAB]"
-"""Letters of DateTimeFormatter that Spark's formatter ends the query for."""
-
-
-def _pattern(F: Any, call: Call, index: int, pattern: SparkColumn) -> SparkColumn:
-    """The pattern; null where it is none."""
-    if isinstance(call.constants[index], str):
-        return pattern
-    letters = F.regexp_replace(pattern, "'[^']*'", "")
-    known = F.try_reflect(F.lit("java.time.format.DateTimeFormatter"), F.lit("ofPattern"), pattern)
-    return F.when(known.isNotNull() & ~letters.rlike(_SPARK_REFUSES), pattern)
-
-
-def _zone(F: Any, call: Call, index: int, zone: SparkColumn) -> SparkColumn:
-    """The zone; null where there is none of that name."""
-    name = call.constants[index]
-    if isinstance(name, str) and _is_zone(name):
-        return zone
-    return F.try_reflect(F.lit("java.time.ZoneId"), F.lit("of"), zone)
-
-
-def _is_zone(name: str) -> bool:
-    try:
-        return bool(re.fullmatch(_OFFSET, name) or ZoneInfo(name))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-
-
-_OFFSET = r"Z|UTC|GMT|[+-]\d\d:\d\d"
-
-
-def _has_zone(call: Call, index: int) -> bool:
-    """Whether texts in a (literal) pattern name their zone themselves."""
-    letters = re.sub("'[^']*'", "", str(call.constants[index] or ""))
-    return any(letter in letters for letter in "VzOXxZ")
 
 
 def _millis(F: Any, moment: SparkColumn) -> SparkColumn:
@@ -68,33 +34,28 @@ def _now(F: Any) -> SparkColumn:
     return now.cast("bigint")
 
 
+def _java(method: str, result: SQLType) -> Any:
+    """A method of DateTimes that takes the arguments as they are."""
+
+    def impl(F: Any, call: Call, *arguments: SparkColumn) -> SparkColumn:
+        del F
+        return call.java(f"DateTimes.{method}", result, *arguments)
+
+    return impl
+
+
+_DATE_TO_TEXT = _java("formatDate", types.STRING)
+
+
 def _parse(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn, *zone: SparkColumn) -> Any:
-    """The moment that a text in a pattern means; null if it does not follow the pattern."""
-    moment = F.try_to_timestamp(text, _pattern(F, call, 1, pattern))
-    moment = F.date_trunc("millisecond", moment)
-    if zone and not _has_zone(call, 1):
-        moment = F.to_utc_timestamp(moment, _zone(F, call, 2, zone[0]))
-    return moment
+    """The moment that a text in a pattern means."""
+    given = zone[0] if zone else F.lit("UTC")
+    return call.java("DateTimes.parseTimestamp", types.TIMESTAMP, text, pattern, given)
 
 
 def _format(F: Any, call: Call, moment: SparkColumn, pattern: SparkColumn, *zone: Any) -> Any:
-    if zone:
-        moment = F.from_utc_timestamp(moment, _zone(F, call, 2, zone[0]))
-    return F.call_function("date_format", moment, _pattern(F, call, 1, pattern))
-
-
-def _parse_date(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn) -> SparkColumn:
-    moment = F.try_to_timestamp(text, _pattern(F, call, 1, pattern))
-    return F.when(F.date_trunc("day", moment) == moment, moment.cast("date"))
-
-
-def _parse_time(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn) -> SparkColumn:
-    millis = F.unix_millis(F.try_to_timestamp(text, _pattern(F, call, 1, pattern)))
-    return F.when(millis.between(0, _DAY_MS - 1), millis)
-
-
-def _format_time(F: Any, call: Call, time: SparkColumn, pattern: SparkColumn) -> SparkColumn:
-    return _format(F, call, F.timestamp_millis(time), pattern)
+    given = zone[0] if zone else F.lit("UTC")
+    return call.java("DateTimes.formatTimestamp", types.STRING, moment, pattern, given)
 
 
 def _shift(sign: int) -> Any:
@@ -130,17 +91,25 @@ def _shift_time(sign: int) -> Any:
     return impl
 
 
-def _convert_tz(
-    F: Any, call: Call, moment: SparkColumn, given: SparkColumn, wanted: SparkColumn
-) -> SparkColumn:
-    utc = F.to_utc_timestamp(moment, _zone(F, call, 1, given))
-    return F.from_utc_timestamp(utc, _zone(F, call, 2, wanted))
+_OF_DATES = frozenset({"yyyy", "yy", "uuuu", "MMMM", "MMM", "MM", "M", "dd", "d", "EEEE", "EEE"})
+_OF_TIMES = frozenset({"HH", "H", "hh", "h", "mm", "m", "ss", "s", "S", "SS", "SSS", "a"})
 
 
-def _is_known(call: Call) -> bool:
-    """Whether pattern and zone are literals, which makes formatting safe."""
-    pattern, *zone = call.constants[1:]
-    return isinstance(pattern, str) and all(isinstance(z, str) and _is_zone(z) for z in zone)
+def _can_format(letters: frozenset[str]) -> Safe:
+    """Whether the pattern is a literal of letters that always have a value, in a known zone."""
+
+    def safe(call: Call) -> bool:
+        pattern, *zone = call.constants[1:]
+        if not isinstance(pattern, str) or not all(z in ("UTC", "GMT") for z in zone):
+            return False
+        bare = re.sub("'[^']*'", "", pattern)
+        runs = {run.group() for run in re.finditer(r"([A-Za-z])\1*", bare)}
+        return runs <= letters and not set(bare) & set("'[]{}#")
+
+    return safe
+
+
+_SAFE_MOMENT = _can_format(_OF_DATES | _OF_TIMES)
 
 
 def _with_zone(text: str, result: str, impl: Any, safe: Safe | None = None) -> tuple[Overload, ...]:
@@ -156,7 +125,7 @@ def _of_millis(impl: Any) -> Any:
 
 
 _NOT_PARSED = "the text does not follow the pattern, or there is no such pattern or time zone"
-_NOT_FORMATTED = "no such pattern or time zone"
+_NOT_FORMATTED = "no such time zone or pattern, or it asks for more than the value has"
 
 DATETIMES = (
     scalar(
@@ -206,7 +175,7 @@ DATETIMES = (
         "FORMAT_TIMESTAMP",
         "The timestamp as text in a pattern.",
         _CATEGORY,
-        _with_zone("moment TIMESTAMP, pattern STRING", "STRING", _format, _is_known),
+        _with_zone("moment TIMESTAMP, pattern STRING", "STRING", _format, _SAFE_MOMENT),
         fallible=_NOT_FORMATTED,
         example=("FORMAT_TIMESTAMP(FROM_UNIXTIME(0), 'yyyy-MM-dd HH:mm')", "'1970-01-01 00:00'"),
     ),
@@ -214,7 +183,9 @@ DATETIMES = (
         "PARSE_DATE",
         "The date that a text in a pattern means.",
         _CATEGORY,
-        overload("text STRING, pattern STRING -> DATE", _parse_date, with_call=True),
+        overload(
+            "text STRING, pattern STRING -> DATE", _java("parseDate", types.DATE), with_call=True
+        ),
         fallible=_NOT_PARSED,
         example=("PARSE_DATE('31.12.2024', 'dd.MM.yyyy')", "2024-12-31"),
     ),
@@ -222,7 +193,12 @@ DATETIMES = (
         "FORMAT_DATE",
         "The date as text in a pattern.",
         _CATEGORY,
-        overload("date DATE, pattern STRING -> STRING", _format, with_call=True, safe=_is_known),
+        overload(
+            "date DATE, pattern STRING -> STRING",
+            _DATE_TO_TEXT,
+            with_call=True,
+            safe=_can_format(_OF_DATES),
+        ),
         fallible=_NOT_FORMATTED,
         example=("FORMAT_DATE('2024-12-31', 'dd/MM/yy')", "'31/12/24'"),
     ),
@@ -230,7 +206,9 @@ DATETIMES = (
         "PARSE_TIME",
         "The time of day that a text in a pattern means.",
         _CATEGORY,
-        overload("text STRING, pattern STRING -> TIME", _parse_time, with_call=True),
+        overload(
+            "text STRING, pattern STRING -> TIME", _java("parseTime", types.TIME), with_call=True
+        ),
         fallible=_NOT_PARSED,
         example=("PARSE_TIME('10.30', 'HH.mm')", "10:30:00.000"),
     ),
@@ -239,7 +217,10 @@ DATETIMES = (
         "The time of day as text in a pattern.",
         _CATEGORY,
         overload(
-            "time TIME, pattern STRING -> STRING", _format_time, with_call=True, safe=_is_known
+            "time TIME, pattern STRING -> STRING",
+            _java("formatTime", types.STRING),
+            with_call=True,
+            safe=_can_format(_OF_TIMES),
         ),
         fallible=_NOT_FORMATTED,
         example=("FORMAT_TIME('10:30', 'HH''h''mm')", "'10h30'"),
@@ -292,7 +273,7 @@ DATETIMES = (
         _CATEGORY,
         overload(
             "moment TIMESTAMP, given STRING, wanted STRING -> TIMESTAMP",
-            _convert_tz,
+            _java("convertZone", types.TIMESTAMP),
             with_call=True,
         ),
         fallible="no such time zone",
@@ -307,9 +288,9 @@ DATETIMES = (
         _CATEGORY,
         overload(
             "days INT, pattern STRING -> STRING",
-            lambda F, call, days, p: _format(F, call, F.date_from_unix_date(days), p),
+            lambda F, call, days, p: _DATE_TO_TEXT(F, call, F.date_from_unix_date(days), p),
             with_call=True,
-            safe=_is_known,
+            safe=_can_format(_OF_DATES),
         ),
         fallible=_NOT_FORMATTED,
         example=("DATETOSTRING(1, 'yyyy-MM-dd')", "'1970-01-02'"),
@@ -320,7 +301,7 @@ DATETIMES = (
         _CATEGORY,
         overload(
             "text STRING, pattern STRING -> INT",
-            lambda F, call, text, p: F.unix_date(_parse(F, call, text, p).cast("date")),
+            _java("parseWholeDate", types.INT),
             with_call=True,
         ),
         fallible=_NOT_PARSED,
@@ -342,7 +323,7 @@ DATETIMES = (
         "TIMESTAMPTOSTRING",
         "Milliseconds since the epoch as text in a pattern. FORMAT_TIMESTAMP is newer.",
         _CATEGORY,
-        _with_zone("millis BIGINT, pattern STRING", "STRING", _of_millis(_format), _is_known),
+        _with_zone("millis BIGINT, pattern STRING", "STRING", _of_millis(_format), _SAFE_MOMENT),
         fallible=_NOT_FORMATTED,
         example=("TIMESTAMPTOSTRING(0, 'yyyy-MM-dd HH:mm:ss')", "'1970-01-01 00:00:00'"),
     ),

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from streamsql import types
 from streamsql.functions.base import Call, SparkColumn, each, overload, scalar
-from streamsql.functions.collection import map_union
 from streamsql.types import SQLType
 
 _CATEGORY = "json"
 
-_STEP = re.compile(r"""\.([^.\[\]'"]+)|\[(\d+)\]|\[(?:"([^"]*)"|'([^']*)')\]""")
-
-
-def _spark_path(path: str) -> str | None:
-    """A path such as `$.a[0]["b"]` as Spark writes it; None if it is none."""
-    if not path.startswith("$"):
-        return None
-    steps, at = ["$"], 1
-    while at < len(path):
-        found = _STEP.match(path, at)
-        if found is None:
-            return None
-        field, index, double, single = found.groups()
-        name = field or double or single
-        steps.append(f"[{index}]" if index is not None else f"['{name}']")
-        at = found.end()
-    return "".join(steps)
-
 
 def _extract(F: Any, call: Call, text: SparkColumn, path: SparkColumn) -> SparkColumn:
-    given = call.constants[1]
-    if isinstance(given, str):
-        known = _spark_path(given)
-        if known is None:
-            return call.fail(f"invalid JSON path: {given}", types.STRING)
-        return F.get_json_object(text, known)
-    quoted = F.regexp_replace(path, r'\["([^"]*)"\]', "['$1']")
-    return F.call_function("get_json_object", text, quoted)
+    found = call.java("JsonTexts.extract", types.STRING, text, path)
+    known = call.java("JsonTexts.canExtract", types.BOOLEAN, text, path)
+    failed = call.fail("invalid JSON, or an invalid path", types.STRING)
+    return F.coalesce(found, F.when(~known, failed))
 
 
 def _items(F: Any, text: SparkColumn) -> SparkColumn:
@@ -47,23 +23,14 @@ def _items(F: Any, text: SparkColumn) -> SparkColumn:
     return F.try_parse_json(text).try_cast("array<variant>")
 
 
-def _fields(F: Any, text: SparkColumn) -> SparkColumn:
-    """The fields of a JSON object as variants; null if it is none."""
-    return F.try_parse_json(text).try_cast("map<string,variant>")
+def _texts(F: Any, call: Call, text: SparkColumn) -> SparkColumn:
+    del F
+    return call.java("JsonTexts.items", call.result, text)
 
 
-def _record(F: Any, value: SparkColumn) -> SparkColumn:
-    """A field's value as JSON, of a string its characters."""
-    text = F.when(F.schema_of_variant(value) == "STRING", value.try_cast("string"))
-    return F.coalesce(text, F.to_json(value))
-
-
-def _texts(F: Any, text: SparkColumn) -> SparkColumn:
-    return F.transform(_items(F, text), lambda item: F.to_json(item))
-
-
-def _records(F: Any, text: SparkColumn) -> SparkColumn:
-    return F.transform_values(_fields(F, text), lambda _, value: _record(F, value))
+def _records(F: Any, call: Call, text: SparkColumn) -> SparkColumn:
+    del F
+    return call.java("JsonTexts.records", call.result, text)
 
 
 def _contains(F: Any, call: Call, text: SparkColumn, value: SparkColumn) -> SparkColumn:
@@ -92,27 +59,8 @@ def _contains(F: Any, call: Call, text: SparkColumn, value: SparkColumn) -> Spar
     return F.coalesce(found, F.lit(False))
 
 
-def _concat(F: Any, *texts: SparkColumn) -> SparkColumn:
-    """Objects are merged; otherwise arrays are put one behind the other, other values as one
-    element each."""
-    parsed = [F.try_parse_json(text) for text in texts]
-    valid, objects = F.lit(True), F.lit(True)
-    for value in parsed:
-        valid = valid & value.isNotNull()
-        objects = objects & F.startswith(F.schema_of_variant(value), F.lit("OBJECT"))
-    maps = [value.try_cast("map<string,variant>") for value in parsed]
-    arrays = [
-        F.when(
-            F.startswith(F.schema_of_variant(value), F.lit("ARRAY")),
-            value.try_cast("array<variant>"),
-        ).otherwise(F.array(value))
-        for value in parsed
-    ]
-    merged = maps[0]
-    for later in maps[1:]:
-        merged = map_union(F, merged, later)
-    joined = F.when(objects, F.to_json(merged)).otherwise(F.to_json(F.concat(*arrays)))
-    return F.when(valid, joined)
+def _concat(F: Any, call: Call, *texts: SparkColumn) -> SparkColumn:
+    return call.java("JsonTexts.concat", types.STRING, F.array(*texts))
 
 
 # -- TO_JSON_STRING ------------------------------------------------------------------------------
@@ -221,14 +169,14 @@ JSONS = (
         "JSON_RECORDS",
         "The fields of a JSON object as a map of JSON texts; null of anything else.",
         _CATEGORY,
-        overload("object STRING -> MAP<STRING, STRING>", _records),
+        overload("object STRING -> MAP<STRING, STRING>", _records, with_call=True),
         example=("""JSON_RECORDS('{"a": "x", "b": 2}')""", """{'a': 'x', 'b': '2'}"""),
     ),
     scalar(
         "JSON_ITEMS",
         "The elements of a JSON array as JSON texts.",
         _CATEGORY,
-        overload("array STRING -> ARRAY<STRING>", _texts),
+        overload("array STRING -> ARRAY<STRING>", _texts, with_call=True),
         fallible="not a JSON array",
         example=("""JSON_ITEMS('[{"a": 1}, 2]')""", """['{"a":1}', '2']"""),
     ),
@@ -236,7 +184,7 @@ JSONS = (
         "JSON_CONCAT",
         "JSON objects merged, or arrays one behind the other.",
         _CATEGORY,
-        overload("first STRING, others STRING... -> STRING", _concat),
+        overload("first STRING, others STRING... -> STRING", _concat, with_call=True),
         fallible=_INVALID,
         example=("JSON_CONCAT('[1]', '[2]', '3')", "'[1,2,3]'"),
     ),

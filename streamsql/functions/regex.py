@@ -1,7 +1,7 @@
 """Functions with regular expressions, in Java's syntax.
 
-A pattern that a row brings along may be no pattern at all, which must not end the query: it is
-compiled on trial first. A group number must be known beforehand, so those patterns are literals.
+A pattern that is none does not end the query: the call fails. They run in the JVM part, because
+Spark's own end the query then, and take a group's number as a literal only.
 """
 
 from __future__ import annotations
@@ -9,66 +9,63 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from streamsql import types
 from streamsql.functions.base import Call, SparkColumn, overload, scalar
+from streamsql.types import SQLType
 
 _CATEGORY = "string"
+_TEXTS = types.array(types.STRING)
 
 
-def _pattern(F: Any, call: Call, index: int, pattern: SparkColumn) -> SparkColumn:
-    """The pattern; null if it is not one. `Pattern.toString` gives the text it was made of."""
-    if isinstance(call.constants[index], str):
-        return pattern
-    return F.try_reflect(F.lit("java.util.regex.Pattern"), F.lit("compile"), pattern)
+def _replace(F: Any, call: Call, *arguments: SparkColumn) -> SparkColumn:
+    del F
+    return call.java("Regex.replace", types.STRING, *arguments)
 
 
-def _is_literal(call: Call) -> bool:
-    return isinstance(call.constants[1], str)
+def _split(F: Any, call: Call, *arguments: SparkColumn) -> SparkColumn:
+    del F
+    return call.java("Regex.split", _TEXTS, *arguments)
 
 
-def _replace(
-    F: Any, call: Call, text: SparkColumn, pattern: SparkColumn, new: SparkColumn
-) -> SparkColumn:
-    return F.regexp_replace(text, _pattern(F, call, 1, pattern), new)
+def _find(method: str, result: SQLType) -> Any:
+    """No match is no failure; a pattern that is none is."""
+
+    def impl(
+        F: Any, call: Call, pattern: SparkColumn, text: SparkColumn, *group: SparkColumn
+    ) -> SparkColumn:
+        found = call.java(method, result, pattern, text, group[0] if group else F.lit(0))
+        if _is_plain(call.constants[0]):
+            return found
+        known = call.java("Regex.isPattern", types.BOOLEAN, pattern)
+        return F.coalesce(found, F.when(~known, call.fail("invalid pattern", result)))
+
+    return impl
 
 
-def _split(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn) -> SparkColumn:
-    return F.split(text, _pattern(F, call, 1, pattern), -1)
+def _splits_safely(call: Call) -> bool:
+    return _is_plain(call.constants[1])
 
 
-def _group(call: Call) -> int | None:
-    """The group asked for; None if the pattern has fewer."""
-    group = call.constants[2] if len(call.constants) > 2 else 0
-    if not isinstance(group, int) or group < 0:
-        return None
-    return group if group <= _groups(str(call.constants[0])) else None
+def _replaces_safely(call: Call) -> bool:
+    new = call.constants[2]
+    return _splits_safely(call) and isinstance(new, str) and not set(new) & set("$\\")
 
 
-def _groups(pattern: str) -> int:
-    """How many capturing groups a pattern has: its open parentheses that are neither escaped, nor
-    in brackets, nor of the form `(?:`, `(?=` ... (`(?<name>` does capture)."""
-    bare = re.sub(r"\\.", "", pattern)
-    bare = re.sub(r"\[[^\]]*\]", "", bare)
-    return len(re.findall(r"\((?!\?)|\(\?<(?![=!])", bare))
+def _is_plain(pattern: object) -> bool:
+    """Whether Java surely takes the (literal) pattern: what Python takes and is nothing special."""
+    if not isinstance(pattern, str) or not re.fullmatch(
+        r"[\w\s.*+?|^$()\[\]@:,;/%#=<>-]*", pattern
+    ):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return "(?" not in pattern and "&&" not in pattern
 
 
-def _extract(
-    F: Any, call: Call, pattern: SparkColumn, text: SparkColumn, *_: SparkColumn
-) -> SparkColumn:
-    group = _group(call)
-    if group is None:
-        return F.lit(None).cast("string")
-    found = F.regexp_extract(text, str(call.constants[0]), group)
-    return F.when(F.rlike(text, pattern), found)
-
-
-def _extract_all(
-    F: Any, call: Call, pattern: SparkColumn, text: SparkColumn, *_: SparkColumn
-) -> SparkColumn:
-    group = _group(call)
-    if group is None:
-        return F.lit(None).cast("array<string>")
-    return F.regexp_extract_all(text, pattern, F.lit(group))
-
+_EXTRACT = _find("Regex.extract", types.STRING)
+_EXTRACT_ALL = _find("Regex.extractAll", _TEXTS)
 
 REGEXES = (
     scalar(
@@ -79,9 +76,9 @@ REGEXES = (
             "text STRING, pattern STRING, replacement STRING -> STRING",
             _replace,
             with_call=True,
-            safe=_is_literal,
+            safe=_replaces_safely,
         ),
-        fallible="invalid pattern",
+        fallible="invalid pattern, or a group that it lacks",
         example=("REGEXP_REPLACE('a1b22', '[0-9]+', '#')", "'a#b#'"),
     ),
     scalar(
@@ -92,7 +89,7 @@ REGEXES = (
             "text STRING, pattern STRING -> ARRAY<STRING>",
             _split,
             with_call=True,
-            safe=_is_literal,
+            safe=_splits_safely,
         ),
         fallible="invalid pattern",
         example=("REGEXP_SPLIT_TO_ARRAY('a1b2', '[0-9]')", "['a', 'b', '']"),
@@ -101,24 +98,18 @@ REGEXES = (
         "REGEXP_EXTRACT",
         "The first match of a pattern, or a group of it; null if there is none.",
         _CATEGORY,
-        overload("const pattern STRING, text STRING -> STRING", _extract, with_call=True),
-        overload(
-            "const pattern STRING, text STRING, const group INT -> STRING",
-            _extract,
-            with_call=True,
-        ),
+        overload("pattern STRING, text STRING -> STRING", _EXTRACT, with_call=True),
+        overload("pattern STRING, text STRING, group INT -> STRING", _EXTRACT, with_call=True),
         example=("REGEXP_EXTRACT('(.*)@(.*)', 'ann@home', 2)", "'home'"),
     ),
     scalar(
         "REGEXP_EXTRACT_ALL",
         "All matches of a pattern, or a group of each.",
         _CATEGORY,
+        overload("pattern STRING, text STRING -> ARRAY<STRING>", _EXTRACT_ALL, with_call=True),
         overload(
-            "const pattern STRING, text STRING -> ARRAY<STRING>", _extract_all, with_call=True
-        ),
-        overload(
-            "const pattern STRING, text STRING, const group INT -> ARRAY<STRING>",
-            _extract_all,
+            "pattern STRING, text STRING, group INT -> ARRAY<STRING>",
+            _EXTRACT_ALL,
             with_call=True,
         ),
         example=("REGEXP_EXTRACT_ALL('[0-9]+', 'a1b22')", "['1', '22']"),

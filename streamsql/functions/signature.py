@@ -98,8 +98,9 @@ class Signature:
 
     @property
     def generics(self) -> int:
-        """How many type variables it has: of two that fit, the one with fewer is taken."""
-        return len({v for p in self.parameters for v in p.pattern.variables()})
+        """How many type variables it has: of two that fit, the one with fewer is taken. `D` is
+        none: it stands for the one type DECIMAL."""
+        return len({v for p in self.parameters for v in p.pattern.variables()} - {"D"})
 
     def parameter(self, index: int) -> Parameter:
         """The parameter that the argument at `index` belongs to."""

@@ -12,7 +12,7 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.errors import InternalError
 from streamsql.executor.spark.cast import to_text
-from streamsql.executor.spark.jvm import BoundedKind, Jvm
+from streamsql.executor.spark.jvm import BoundedKind, Jvm, invoke
 from streamsql.executor.spark.lowering import Lowering
 from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY
@@ -84,7 +84,12 @@ def _facts(node: Expression, lowering: Lowering) -> Call:
         spark_type=spark_type,
         fail=_failure(lowering),
         to_text=to_text,
+        java=_java,
     )
+
+
+def _java(method: str, kind: SQLType, *arguments: Column) -> Column:
+    return invoke(method, spark_type(kind), *arguments)
 
 
 def _failure(lowering: Lowering) -> Callable[[str, SQLType], Column]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
@@ -185,6 +186,15 @@ class Jvm:
         for name, value in values.items():
             java.put(name, value)
         return java
+
+
+def invoke(method: str, data_type: DataType, *arguments: Column) -> Column:
+    """A static, pure method of io.streamsql, named `Class.method`: a null argument gives null."""
+    context = cast(Any, SparkContext)._active_spark_context
+    inputs = context._jvm.java.util.ArrayList()
+    for argument in arguments:
+        inputs.add(_java(argument))
+    return _column(context._jvm.io.streamsql.Expressions.invoke(method, data_type.json(), inputs))
 
 
 def producer_settings(

@@ -5,12 +5,14 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -55,6 +57,35 @@ public final class Expressions {
   /** The largest of the times (BIGINT) that the task has seen up to the row: {@link StreamTime}. */
   public static Column streamTime(Column time) {
     return call(new StreamTime(), "observe", DataTypes.LongType, List.of(time), false);
+  }
+
+  /**
+   * A static method of one of our classes, named `Class.method`, giving a value of the type
+   * (Spark's JSON). It must be a pure function; an argument that is null gives null unasked.
+   */
+  public static Column invoke(String method, String type, List<Column> arguments) {
+    int dot = method.indexOf('.');
+    List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
+    List<AbstractDataType> anyTypes = List.of();
+    return ExpressionUtils.column(
+        new StaticInvoke(
+            ourClass(method.substring(0, dot)),
+            DataType.fromJson(type),
+            method.substring(dot + 1),
+            CollectionConverters.asScala(inputs).toSeq(),
+            CollectionConverters.asScala(anyTypes).toSeq(),
+            true,
+            true,
+            true,
+            Option.empty()));
+  }
+
+  private static Class<?> ourClass(String name) {
+    try {
+      return Class.forName(Expressions.class.getPackageName() + "." + name);
+    } catch (ClassNotFoundException e) {
+      throw new IllegalArgumentException(e);
+    }
   }
 
   static Column call(
