@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
@@ -79,6 +80,8 @@ class LoweringContext:
     """Settings of Kafka's consumer, without the prefix `kafka.`."""
     producer_settings: Mapping[str, str] = field(default_factory=dict)
     include_rows_in_log: bool = False
+    schemas: Schemas = field(default_factory=Schemas)
+    """Of formats whose schemas are in a registry."""
 
     @property
     def checkpoints(self) -> Path:
