@@ -58,18 +58,23 @@ class Bed:
         """A prefix for the topics and queries of one test."""
         return f"{self.prefix}{next(self._numbers)}-"
 
-    def context(self, prefix: str, log_topic: str | None = None) -> LoweringContext:
+    def context(self, prefix: str) -> LoweringContext:
         """Where the queries of one test run, their checkpoints in a folder of their own."""
         return LoweringContext(
             self.spark,
             self.kafka.bootstrap,
             self.checkpoints(prefix),
-            log_topic or self.log_topic,
+            self.log_topic,
             shuffle_partitions=self.shuffle_partitions,
         )
 
     def checkpoints(self, prefix: str) -> Path:
         return self.folder / prefix.rstrip("-")
+
+
+def runtime_for_tests(folder: Path) -> SparkRuntime:
+    """Spark with the settings that suit tests, not yet started."""
+    return SparkRuntime(folder, master=MASTER, heap=HEAP, settings=SETTINGS, tuning=TUNING)
 
 
 @contextmanager
@@ -80,9 +85,7 @@ def open_bed(bootstrap_servers: str | None = None) -> Iterator[Bed]:
     """
     folder = Path(tempfile.mkdtemp(prefix="streamsql-test-", dir=_memory()))
     broker = None if bootstrap_servers else EmbeddedBroker(DataDir.at(folder / "kafka"))
-    runtime = SparkRuntime(
-        folder / "spark", master=MASTER, heap=HEAP, settings=SETTINGS, tuning=TUNING
-    )
+    runtime = runtime_for_tests(folder / "spark")
     try:
         bed = _start(folder, broker, runtime, bootstrap_servers)
         try:

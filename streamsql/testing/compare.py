@@ -25,11 +25,12 @@ class Comparison(Enum):
 
 @dataclass(frozen=True)
 class Sink:
-    """A topic that is compared. `writers` is how many queries write to it."""
+    """What is known of a topic that is compared. `writers` is how many queries write to it."""
 
-    topic: str
     kind: Kind
     writers: int = 1
+    table_times: bool = False
+    """Whether FINAL compares the times of a table's records too."""
 
 
 @dataclass
@@ -58,7 +59,7 @@ def differences(
         return _in_order("", expected, found)
     groups = _grouped(expected, found)
     if sink.kind is Kind.TABLE:
-        return [line for group in groups for line in _last_differs(group)]
+        return [line for group in groups for line in _last_differs(group, sink.table_times)]
     if sink.writers > 1:
         return [line for group in groups for line in _in_any_order(group)]
     return [d for g in groups for d in _in_order(f"{g.label}: ", g.expected, g.found)]
@@ -114,7 +115,7 @@ def _same(expected: JSONObject, found: JSONObject) -> bool:
     )
 
 
-def _last_differs(group: _Group) -> list[str]:
+def _last_differs(group: _Group, times: bool) -> list[str]:
     if not group.expected:
         return [f"{group.label}: not expected, found {_show(group.found[-1])}"]
     wanted = group.expected[-1]
@@ -123,7 +124,8 @@ def _last_differs(group: _Group) -> list[str]:
             return []
         return [f"{group.label}: expected {_show(wanted)}, found nothing"]
     actual = group.found[-1]
-    if agree(wanted.get("value"), actual.get("value")) and _same_headers(wanted, actual):
+    same = agree(wanted.get("value"), actual.get("value")) and _same_headers(wanted, actual)
+    if same and (not times or _same_time(wanted, actual)):
         return []
     return [f"{group.label}: expected {_show(wanted)}, found {_show(actual)}"]
 

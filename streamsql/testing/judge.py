@@ -115,7 +115,7 @@ def _record_differences(
         writers = len(run.script.catalog.writers(source.name))
         expected = [_expected(r, run.case) for r in run.case.outputs if r["topic"] == topic]
         found = [record for record in actual if record["topic"] == topic]
-        sink = Sink(topic, source.kind, writers)
+        sink = Sink(source.kind, writers)
         lines += [f"{topic}: {d}" for d in differences(sink, expected, found, comparison)]
     return lines
 

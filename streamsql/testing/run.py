@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from streamsql.catalog import Source
-from streamsql.errors import ExternalError
+from streamsql.errors import ExternalError, UnsupportedError
 from streamsql.executor.catch_up import in_order
 from streamsql.executor.kafka_records import NewRecord
-from streamsql.executor.spark.context import StreamingQuerySpec
+from streamsql.executor.spark.context import LoweringContext, StreamingQuerySpec
 from streamsql.executor.spark.driven import DrivenQuery, process_once
 from streamsql.executor.spark.lower import lower
 from streamsql.testing.bed import Bed
@@ -38,13 +38,23 @@ class CaseRun:
     def __init__(self, case: Case, bed: Bed) -> None:
         self.case = case
         self.script = Script(case, lambda: bed.spark)
-        self._bed = bed
+        self.bed = bed
         self._prefix = bed.next_prefix()
         self._topics: list[str] = []
+
+    @property
+    def context(self) -> LoweringContext:
+        """Where the queries run."""
+        return self.bed.context(self._prefix)
 
     def plan(self) -> None:
         """Plan the statements; the StreamSQLError of the first that is rejected."""
         self.script.run()
+        if self.script.pushes:
+            raise UnsupportedError(
+                "a test cannot read the rows of SELECT .. EMIT CHANGES",
+                hint="Write CREATE STREAM .. AS SELECT, and expect the records of its topic.",
+            )
 
     def process(self, *, each: bool = False) -> None:
         """Make the topics, write the inputs and let the queries process them; `each` record on its
@@ -62,8 +72,8 @@ class CaseRun:
 
     def close(self) -> None:
         """Leave no topics and files behind."""
-        self._bed.kafka.delete_topics(self._topics)
-        shutil.rmtree(self._bed.checkpoints(self._prefix), ignore_errors=True)
+        self.bed.kafka.delete_topics(self._topics)
+        shutil.rmtree(self.bed.checkpoints(self._prefix), ignore_errors=True)
 
     # -- topics ----------------------------------------------------------------------------------
 
@@ -72,7 +82,7 @@ class CaseRun:
         names = {*self.script.sources, *self.case.output_topics, *others}
         self._topics = sorted(map(self.renamed, names))
         if self._topics:
-            self._bed.kafka.create_topics(self._topics)
+            self.bed.kafka.create_topics(self._topics)
 
     def renamed(self, name: str) -> str:
         return self._prefix + name
@@ -93,7 +103,7 @@ class CaseRun:
 
     def write(self, inputs: Iterable[Input]) -> None:
         """Write records; they are there when this returns."""
-        self._bed.records.write((self.renamed(i.topic), i.record) for i in inputs)
+        self.bed.records.write((self.renamed(i.topic), i.record) for i in inputs)
 
     def read(self, topic: str) -> list[JSONObject]:
         """All records of a topic, in the form of the test files; ExternalError for one that no
@@ -101,14 +111,14 @@ class CaseRun:
         source = self.script.sink_of(topic)
         if source is None:
             raise ExternalError(f"no stream or table has the topic {topic}")
-        found = self._bed.records.read(self.renamed(topic))
+        found = self.bed.records.read(self.renamed(topic))
         return [decode(record, source, topic) for record in found]
 
     # -- queries ---------------------------------------------------------------------------------
 
     def specs(self) -> list[StreamingQuerySpec]:
         """The queries, lowered, each after those whose output it reads."""
-        context = self._bed.context(self._prefix)
+        context = self.context
         levels = in_order(self.script.catalog)
         ids = [query_id for level in levels for query_id in level]
         queries = [self.script.queries[i] for i in ids if i in self.script.queries]

@@ -12,7 +12,6 @@ from streamsql.schema import Schema
 from streamsql.testing.case import JSONObject
 from streamsql.types import to_sql
 
-
 _KEYS = (ColumnRole.KEY, ColumnRole.PRIMARY_KEY)
 
 

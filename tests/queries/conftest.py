@@ -7,32 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from queries.runner import Environment
 from queries.runs import Runs
 
-from streamsql.executor.broker import EmbeddedBroker
 from streamsql.executor.kafka import KafkaClient
-from streamsql.executor.spark.session import SparkRuntime
+from streamsql.testing.bed import Bed, runtime_for_tests
 
 AT_A_TIME = int(os.environ.get("STREAMSQL_TEST_JOBS", "4"))
 
-SETTINGS = {
-    # Many small queries: what pays for a long one is a loss here.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.streaming.minBatchesToRetain": "2",
-}
-
 
 @pytest.fixture(scope="package")
-def environment(
-    tmp_path_factory: pytest.TempPathFactory, broker: EmbeddedBroker, kafka: KafkaClient
-) -> Iterator[Environment]:
-    runtime = SparkRuntime(
-        tmp_path_factory.mktemp("spark"), master="local[8]", heap="1g", settings=SETTINGS
-    )
+def bed(tmp_path_factory: pytest.TempPathFactory, kafka: KafkaClient) -> Iterator[Bed]:
+    runtime = runtime_for_tests(tmp_path_factory.mktemp("spark"))
     try:
-        folder = tmp_path_factory.mktemp("cases")
-        yield Environment(runtime.start(), kafka, broker.bootstrap, folder)
+        yield Bed(runtime.start(), kafka, tmp_path_factory.mktemp("cases"), "queries-")
     finally:
         runtime.stop()
 

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 from queries.compare import problems
-from queries.runner import CaseRun, Environment, Mode, Outcome
+from queries.runner import Mode, Outcome, QueryRun
+
+from streamsql.testing.bed import Bed
 
 
 class Runs:
@@ -18,10 +20,10 @@ class Runs:
         self._futures: dict[str, Future[Outcome]] = {}
         self._pool = ThreadPoolExecutor(at_a_time)
 
-    def outcome(self, name: str, environment: Environment) -> Outcome:
+    def outcome(self, name: str, bed: Bed) -> Outcome:
         if not self._futures:
             for other, (case, mode) in self._selected.items():
-                run = CaseRun(case, environment)
+                run = QueryRun(case, bed)
                 done = partial(_is_right, case)
                 self._futures[other] = self._pool.submit(run.run, mode, done)
         return self._futures[name].result()

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from queries.compare import problems
-from queries.runner import Environment, Mode
+from queries.runner import Mode
 from queries.runs import Runs
+
+from streamsql.testing.bed import Bed
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -31,9 +33,9 @@ def cases() -> Iterator[Any]:
 def test_case(
     case: dict[str, Any],
     mode: Mode,
-    environment: Environment,
+    bed: Bed,
     runs: Runs,
     request: pytest.FixtureRequest,
 ) -> None:
-    found = problems(case, runs.outcome(request.node.nodeid, environment))
+    found = problems(case, runs.outcome(request.node.nodeid, bed))
     assert not found, "\n" + "\n".join(found)

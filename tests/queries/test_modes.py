@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from awaiting import await_until
-from queries.runner import CaseRun, Environment
+from queries.runner import QueryRun
 
 from streamsql.executor.spark.start import Trigger, checkpointed_shuffle_partitions
+from streamsql.testing.bed import Bed
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -32,7 +33,7 @@ def _inputs(number: int) -> list[dict[str, Any]]:
     ]
 
 
-def _run(run: CaseRun, trigger: Trigger, number: int, select: Any) -> None:
+def _run(run: QueryRun, trigger: Trigger, number: int, select: Any) -> None:
     """Until every record given so far is in the output."""
     wanted = (number + 1) * PER_MODE
     run.produce(_inputs(number))
@@ -46,17 +47,17 @@ def _run(run: CaseRun, trigger: Trigger, number: int, select: Any) -> None:
     assert select() == wanted
 
 
-def test_a_projection_loses_nothing(environment: Environment) -> None:
-    run = CaseRun({"statements": [STREAM, "CREATE STREAM OUT AS SELECT * FROM S;"]}, environment)
+def test_a_projection_loses_nothing(bed: Bed) -> None:
+    run = QueryRun({"statements": [STREAM, "CREATE STREAM OUT AS SELECT * FROM S;"]}, bed)
     run.prepare()
     for number, trigger in enumerate(MODES):
-        _run(run, trigger, number, lambda: len({r.value["A"] for r in run.found("OUT")}))
+        _run(run, trigger, number, lambda: len({r["value"]["A"] for r in run.read("OUT")}))
 
 
 @pytest.mark.parametrize("window", ["", "WINDOW TUMBLING (SIZE 1 HOUR) "])
-def test_counts_stay_exact(environment: Environment, window: str) -> None:
+def test_counts_stay_exact(bed: Bed, window: str) -> None:
     query = f"CREATE TABLE OUT AS SELECT ID, COUNT(*) AS N FROM S {window}GROUP BY ID;"
-    run = CaseRun({"statements": [STREAM, query]}, environment, shuffle_partitions=2)
+    run = QueryRun({"statements": [STREAM, query]}, bed, shuffle_partitions=2)
     run.prepare()
     for number, trigger in enumerate(MODES):
         _run(run, trigger, number, lambda: _total(run))
@@ -65,5 +66,5 @@ def test_counts_stay_exact(environment: Environment, window: str) -> None:
         assert checkpointed_shuffle_partitions(run.checkpoint) == 2
 
 
-def _total(run: CaseRun) -> int:
-    return sum({r.key: r.value["N"] for r in run.found("OUT")}.values())
+def _total(run: QueryRun) -> int:
+    return sum({r["key"]: r["value"]["N"] for r in run.read("OUT")}.values())
