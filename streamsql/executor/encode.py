@@ -116,13 +116,11 @@ def _delimited(
 def _delimited_text(value: Any, t: SQLType, delimiter: str, *, first: bool) -> str:
     if value is None:
         return ""
-    if t == DOUBLE:
-        return java_double(float(value))
-    plain = _plain(value)
+    plain = java_double(float(value)) if t == DOUBLE else _plain(value)
     if isinstance(plain, bool):
-        return "true" if plain else "false"
+        plain = "true" if plain else "false"
     if isinstance(plain, Decimal):
-        return f"{plain:f}"
+        plain = f"{plain:f}"
     return _quoted(plain, delimiter, first)
 
 
@@ -131,6 +129,7 @@ def _quoted(text: str, delimiter: str, first: bool) -> str:
     if not text:
         return '""' if first else ""
     special = any(c in text for c in (delimiter, '"', "\n", "\r"))
+    special = special or (first and not (text[0].isascii() and text[0].isalnum()))
     if special or text[0] <= "#" or text[-1] <= " ":
         return '"' + text.replace('"', '""') + '"'
     return text

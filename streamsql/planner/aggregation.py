@@ -22,6 +22,7 @@ from streamsql.planner.bind import (
     typed,
 )
 from streamsql.planner.infer import require_boolean
+from streamsql.planner.infer_scope import text_of
 from streamsql.planner.logical import Aggregate, Filter, LogicalPlan, Named, Project
 from streamsql.planner.names import NameGenerator
 from streamsql.planner.projection import Keys, Selected, check_stored, divide, project
@@ -269,13 +270,13 @@ def _check_non_aggregate(
     if wrong:
         raise PlanError(
             "Non-aggregate SELECT expression(s) not part of GROUP BY: "
-            + ", ".join(expression_text(e) for e in wrong),
+            + ", ".join(text_of(e) for e in wrong),
             hint="Either add the column(s) to the GROUP BY or remove them from the SELECT.",
             span=span_of(wrong[0]),
         )
     if having is not None and _loose_columns(having, groups, query):
         raise PlanError(
-            "Non-aggregate HAVING expression not part of GROUP BY: " + expression_text(having),
+            "Non-aggregate HAVING expression not part of GROUP BY: " + text_of(having),
             hint="Use WHERE for conditions on single rows.",
             span=span_of(having),
         )

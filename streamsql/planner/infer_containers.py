@@ -69,8 +69,10 @@ def cast(node: exp.Cast, scope: Scope) -> Expression:
     value, target = scope.infer(node.this), node.to
     source = type_of(value)
     if not types.can_cast(source, target):
+        # In a condition, the clause is named by `infer`.
+        place = "Invalid Select: " if scope.clause == "SELECT" else ""
         raise TypeMismatchError(
-            f"Cast of {types.to_sql(source)} to {types.to_sql(target)} is not supported",
+            f"{place}Cast of {types.to_sql(source)} to {types.to_sql(target)} is not supported",
             span=span_of(node),
         )
     return typed(node, target, this=value, to=target.copy())

@@ -234,8 +234,8 @@ def _check_combinations(properties: WithProperties) -> None:
         if properties.text("FORMAT") and properties.text(name):
             raise ConfigError(
                 f"Cannot supply both '{name}' and 'FORMAT' properties, as 'FORMAT' sets both key "
-                "and value formats.",
-                hint="Either use just 'FORMAT', or use 'KEY_FORMAT' and 'VALUE_FORMAT'.",
+                "and value formats. Either use just 'FORMAT', or use 'KEY_FORMAT' and "
+                "'VALUE_FORMAT'.",
                 span=properties.span("FORMAT"),
             )
     if properties.text("VALUE_SCHEMA_FULL_NAME") and properties.text(_LEGACY_NAME):

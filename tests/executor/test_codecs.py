@@ -381,6 +381,9 @@ DELIMITED_WRITES: list[tuple[str, list[str], str]] = [
     ("A STRING, B STRING", ["' x'", "'x '"], '" x","x "'),
     ("A DECIMAL(10,2), B DOUBLE", ["CAST(1e3 AS DECIMAL(10,2))", "1e20D"], "1000.00,1.0E20"),
     ("A DATE, B TIMESTAMP", ["DATE'1970-01-03'", "timestamp_millis(1500)"], "2,1500"),
+    ("A INT, B INT", ["-7", "-7"], '"-7",-7'),
+    ("A STRING, B STRING", ["'_x'", "'_x'"], '"_x",_x'),
+    ("A STRING, B STRING", ["'ß'", "'ß'"], '"ß",ß'),
     ("A BINARY, B BOOLEAN", ["X'0001FF'", "false"], "AAH/,false"),
 ]
 

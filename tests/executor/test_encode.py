@@ -48,6 +48,18 @@ CASES = {
         "DELIMITED",
         "'a,b', '', ' x', 'say \"hi\"', NULL",
     ),
+    "delimited first": (
+        "k INT KEY, a DOUBLE, b DOUBLE",
+        "DELIMITED",
+        "DELIMITED",
+        "-7, -1e0, -1e0",
+    ),
+    "delimited decimal": (
+        "k STRING KEY, a DECIMAL(4, 1), b DECIMAL(4, 1)",
+        "DELIMITED",
+        "DELIMITED",
+        "'_x', -7.5, -7.5",
+    ),
     "kafka int": ("k INT KEY, v INT", "KAFKA", "KAFKA", "-7, 7"),
     "kafka bigint": ("k BIGINT KEY, v BIGINT", "KAFKA", "KAFKA", "-7, 7000000000"),
     "kafka double": ("k DOUBLE KEY, v DOUBLE", "KAFKA", "KAFKA", "1.5, -0.25"),

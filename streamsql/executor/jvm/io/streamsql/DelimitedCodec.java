@@ -168,21 +168,23 @@ final class DelimitedCodec implements Codec {
   }
 
   private void append(StringBuilder line, InternalRow row, int i) {
+    quote(line, text(row, i), i == 0);
+  }
+
+  private String text(InternalRow row, int i) {
     DataType type = columns[i].dataType();
     if (type instanceof StringType) {
-      quote(line, row.getUTF8String(i).toString(), i == 0);
+      return row.getUTF8String(i).toString();
     } else if (type instanceof DecimalType decimal) {
-      line.append(
-          row.getDecimal(i, decimal.precision(), decimal.scale())
-              .toJavaBigDecimal()
-              .toPlainString());
+      return row.getDecimal(i, decimal.precision(), decimal.scale())
+          .toJavaBigDecimal()
+          .toPlainString();
     } else if (type instanceof TimestampType) {
-      line.append(Math.floorDiv(row.getLong(i), 1000L));
+      return Long.toString(Math.floorDiv(row.getLong(i), 1000L));
     } else if (type instanceof BinaryType) {
-      quote(line, Base64.getEncoder().encodeToString(row.getBinary(i)), i == 0);
-    } else {
-      line.append(row.get(i, type));
+      return Base64.getEncoder().encodeToString(row.getBinary(i));
     }
+    return String.valueOf(row.get(i, type));
   }
 
   private void quote(StringBuilder line, String text, boolean first) {
@@ -197,6 +199,10 @@ final class DelimitedCodec implements Codec {
     if (text.isEmpty()) {
       return first; // else a record of one empty field would be an empty record
     }
+    // As commons-csv has it, the first text of a line begins with a letter or digit, or a quote.
+    if (first && !isLetterOrDigit(text.charAt(0))) {
+      return true;
+    }
     // A reader could trim or take for a comment what begins or ends with one of these.
     if (text.charAt(0) <= '#' || text.charAt(text.length() - 1) <= ' ') {
       return true;
@@ -205,5 +211,9 @@ final class DelimitedCodec implements Codec {
         || text.indexOf('"') >= 0
         || text.indexOf('\n') >= 0
         || text.indexOf('\r') >= 0;
+  }
+
+  private static boolean isLetterOrDigit(char c) {
+    return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z';
   }
 }
