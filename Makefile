@@ -5,11 +5,13 @@ INSTALLED := .venv/.installed
 SOURCES := streamsql cli grammar tests benchmarks examples scripts hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint fmt soak wheel clean
+.PHONY: help setup demo test conformance lint fmt soak wheel clean
 
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
 	@echo "make test   lint and all tests but the long ones"
+	@echo "make conformance"
+	@echo "            all tests of the conformance suite, if it is there"
 	@echo "make lint   ruff, mypy, import contracts"
 	@echo "make fmt    format the sources"
 	@echo "make soak   the long tests"
@@ -28,6 +30,15 @@ demo: setup
 test: lint setup
 	$(BIN)/python -m pytest -q -m "not spark and not kafka and not slow"
 	$(BIN)/python -m pytest -q -m "(spark or kafka) and not slow"
+
+SUITE ?= ../shared/conformance/qtt
+
+# Failures are written to the report; whether they are the known ones is judged afterwards.
+conformance: setup
+	@if [ ! -d "$(SUITE)" ]; then echo "skipped: there is no conformance suite in $(SUITE)"; \
+	else mkdir -p build; \
+	  $(BIN)/streamsql test "$(SUITE)" --report build/conformance.jsonl > build/conformance.txt; \
+	  $(BIN)/python -m tests.conformance build/conformance.jsonl; fi
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(wildcard $(SOURCES))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamsql.planner.logical import Aggregate, Filter, Join, LogicalPlan, QueryPlan, Scan
-from streamsql.schema import Kind
+from streamsql.planner.logical import QueryPlan
+from streamsql.planner.state import state_stores
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,4 @@ def _follows(before: Arrival, after: Arrival) -> bool:
 
 def order_matters(queries: Sequence[QueryPlan]) -> bool:
     """Whether what a query makes of a record depends on the records that came before it."""
-    return any(_has_memory(query.root) for query in queries)
-
-
-def _has_memory(plan: LogicalPlan) -> bool:
-    if isinstance(plan, (Aggregate, Join)):
-        return True
-    if isinstance(plan, Filter) and plan.kind is Kind.TABLE:
-        return True
-    return any(_has_memory(child) for child in plan.inputs)
-
-
-def scans(plan: LogicalPlan) -> list[Scan]:
-    """The sources that a plan reads, left to right."""
-    if isinstance(plan, Scan):
-        return [plan]
-    return [scan for child in plan.inputs for scan in scans(child)]
+    return any(state_stores(query.root) for query in queries)
