@@ -12,11 +12,13 @@ import struct
 from collections.abc import Callable, Sequence
 
 from streamsql.catalog import Source
-from streamsql.errors import ConfigError, UnsupportedError
+from streamsql.errors import ConfigError
 from streamsql.executor.kafka_records import Headers, NewRecord, Record
+from streamsql.formats import Side
 from streamsql.schema import Column, FormatSpec, KeyWindow, WindowType
 from streamsql.testing.case import JSON, JSONObject
 from streamsql.testing.json_text import from_text, to_text
+from streamsql.testing.registries import CaseRegistry
 from streamsql.types import BIGINT, BYTES, DOUBLE, INT, SQLType
 
 _LAYOUTS: tuple[tuple[SQLType, str], ...] = ((INT, ">i"), (BIGINT, ">q"), (DOUBLE, ">d"))
@@ -25,7 +27,7 @@ _LAYOUTS: tuple[tuple[SQLType, str], ...] = ((INT, ">i"), (BIGINT, ">q"), (DOUBL
 # -- to bytes ------------------------------------------------------------------------------------
 
 
-def encode(record: JSONObject, source: Source | None) -> NewRecord:
+def encode(record: JSONObject, source: Source | None, registry: CaseRegistry) -> NewRecord:
     """The bytes of an input record, written as `source` says; without a source, as JSON.
 
     ConfigError where the record does not fit the source.
@@ -34,9 +36,8 @@ def encode(record: JSONObject, source: Source | None) -> NewRecord:
         if source is None:
             key, value = _encode_text(record.get("key")), _encode_json(record.get("value"))
         else:
-            topic, schema = source.topic, source.schema
-            key = _encode(topic.key_format, schema.key, record.get("key"))
-            value = _encode(topic.value_format, schema.value, record.get("value"))
+            key = _encode(source, Side.KEY, record.get("key"), registry)
+            value = _encode(source, Side.VALUE, record.get("value"), registry)
         return NewRecord(
             _with_window(key, record.get("window")),
             value,
@@ -49,15 +50,23 @@ def encode(record: JSONObject, source: Source | None) -> NewRecord:
         ) from error
 
 
-def _encode(spec: FormatSpec, columns: Sequence[Column], value: JSON) -> bytes | None:
+def _encode(source: Source, side: Side, value: JSON, registry: CaseRegistry) -> bytes | None:
+    spec, columns = _side(source, side)
     if value is None:
         return None
     if isinstance(value, dict) and set(value) == {"$raw"}:
         return str(value["$raw"]).encode()
     encoder = _ENCODERS.get(spec.name)
-    if encoder is None:
-        raise UnsupportedError(f"a test cannot write {spec.name} records yet")
-    return encoder(columns, value)
+    if encoder is not None:
+        return encoder(columns, value)
+    return registry.encode(source, side, value) if columns else _encode_text(value)
+
+
+def _side(source: Source, side: Side) -> tuple[FormatSpec, Sequence[Column]]:
+    topic, schema = source.topic, source.schema
+    if side is Side.KEY:
+        return topic.key_format, schema.key
+    return topic.value_format, schema.value
 
 
 def _encode_json(value: JSON) -> bytes | None:
@@ -103,15 +112,15 @@ def _encode_headers(headers: Sequence[JSONObject]) -> Headers:
 # -- from bytes ----------------------------------------------------------------------------------
 
 
-def decode(record: Record, source: Source, topic: str) -> JSONObject:
+def decode(record: Record, source: Source, topic: str, registry: CaseRegistry) -> JSONObject:
     """A record of the topic `topic` as tests write it; bytes that cannot be read are a text."""
     key, window = record.key, None
     if key is not None and source.topic.window is not None:
         key, window = _split_window(key, source.topic.window)
     return {
         "topic": topic,
-        "key": _decode(source.topic.key_format, source.schema.key, key),
-        "value": _decode(source.topic.value_format, source.schema.value, record.value),
+        "key": _decode(source, Side.KEY, key, registry),
+        "value": _decode(source, Side.VALUE, record.value, registry),
         "timestamp": record.timestamp,
         "window": window,
         "headers": [
@@ -129,14 +138,13 @@ def _split_window(key: bytes, window: KeyWindow) -> tuple[bytes, JSONObject]:
     return key[:-8], {"start": start, "end": start + (window.size_ms or 0), "type": "time"}
 
 
-def _decode(spec: FormatSpec, columns: Sequence[Column], data: bytes | None) -> JSON:
+def _decode(source: Source, side: Side, data: bytes | None, registry: CaseRegistry) -> JSON:
     if data is None:
         return None
+    spec, columns = _side(source, side)
     decoder = _DECODERS.get(spec.name)
-    if decoder is None:
-        raise UnsupportedError(f"a test cannot read {spec.name} records yet")
     try:
-        return decoder(columns, data)
+        return decoder(columns, data) if decoder else registry.decode(source, side, data)
     except (ValueError, struct.error):
         return _decode_text(data)
 

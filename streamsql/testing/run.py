@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamsql.catalog import Source
 from streamsql.errors import ExternalError, UnsupportedError
@@ -45,7 +45,7 @@ class CaseRun:
     @property
     def context(self) -> LoweringContext:
         """Where the queries run."""
-        return self.bed.context(self._prefix)
+        return replace(self.bed.context(self._prefix), schemas=self.script.registry.schemas)
 
     def plan(self) -> None:
         """Plan the statements; the StreamSQLError of the first that is rejected."""
@@ -91,7 +91,7 @@ class CaseRun:
         """An input of the test as bytes; ConfigError where it does not fit its source."""
         topic = str(record["topic"])
         source = self.script.source_of(topic)
-        written = encode(record, source)
+        written = encode(record, source, self.script.registry)
         return Input(topic, written, Arrival(topic, _event_time(source, written)))
 
     def _inserted(self) -> list[Input]:
@@ -112,7 +112,7 @@ class CaseRun:
         if source is None:
             raise ExternalError(f"no stream or table has the topic {topic}")
         found = self.bed.records.read(self.renamed(topic))
-        return [decode(record, source, topic) for record in found]
+        return [decode(record, source, topic, self.script.registry) for record in found]
 
     # -- queries ---------------------------------------------------------------------------------
 

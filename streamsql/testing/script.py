@@ -28,6 +28,7 @@ from streamsql.planner.planned import (
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import AUTO_OFFSET_RESET, validate
 from streamsql.testing.case import Case, JSONObject
+from streamsql.testing.registries import CaseRegistry
 
 DECLARED_PARTITIONS = 4
 """How many partitions a declared topic is said to have. It really has one, as all have."""
@@ -61,6 +62,7 @@ class Script:
         self.inserts: list[tuple[Source, NewRecord]] = []
         self.sources: dict[str, list[Source]] = {}
         """By topic: the sources that were ever declared over it, the latest last."""
+        self.registry = CaseRegistry(case.topics)
         self._case = case
         self._spark = spark
         self._variables: dict[str, str] = {}
@@ -70,6 +72,7 @@ class Script:
         """Plan all statements. Raises the StreamSQLError of the first that is rejected."""
         for text in self._case.statements:
             for statement in parse_each(text, self._variables):
+                self.registry.before(text)
                 if isinstance(statement, StreamSQLError):
                     raise statement
                 try:
@@ -107,28 +110,32 @@ class Script:
         the planner is told nothing."""
         topics = Topics(self._case.topics)
         try:
-            planned = plan(statement, self.catalog, self._properties, topics)
+            planned = plan(
+                statement, self.catalog, self._properties, topics, schemas=self.registry.lookup
+            )
         except StreamSQLError:
             if not topics.asked_in_vain:
                 raise
         else:
             if not topics.asked_in_vain:
                 return planned
-        return plan(statement, self.catalog, self._properties)
+        return plan(statement, self.catalog, self._properties, schemas=self.registry.lookup)
 
     def _keep(self, planned: Planned) -> None:
         match planned:
             case SourcePlan(source=source):
+                self.registry.declared(source)
                 self._declare(source)
             case QueryStatementPlan(query=query, sink=None):
                 self.pushes.append(query)
             case QueryStatementPlan(query=query, sink=sink):
                 assert sink is not None and query.query_id is not None
+                self.registry.written(sink)
                 if planned.creates_sink:
                     self._declare(sink)
                 self.queries[query.query_id] = query
             case InsertValuesPlan(source=source):
-                record = record_of(planned, self._spark)
+                record = record_of(planned, self._spark, self.registry.schemas)
                 self.inserts.append((source, record))
             case DropPlan(terminate=ended):
                 self._end(ended)

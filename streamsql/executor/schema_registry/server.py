@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamsql.errors import ExternalError
-from streamsql.executor.schema_registry.store import Store
 
 if TYPE_CHECKING:
     from streamsql.executor.kafka import KafkaClient
@@ -18,22 +17,24 @@ START_SECONDS = 15.0
 STOP_SECONDS = 5.0
 
 
-class EmbeddedRegistry:
-    """A registry on a free port of this machine; its schemas lie in Kafka, if there is a client."""
+class HttpServer:
+    """An ASGI application on a port of this machine, a free one if 0."""
 
-    def __init__(self, client: KafkaClient | None = None, port: int = 0) -> None:
+    def __init__(self, application: Any, port: int = 0) -> None:
         import uvicorn
 
-        from streamsql.executor.schema_registry.app import app
-
-        self.store = _store(client)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind((HOST, port))
         self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
-            app(self.store), log_config=None, access_log=False, lifespan="off", ws="none"
+            application,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            interface="asgi3",
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="schema registry", daemon=True)
@@ -60,12 +61,15 @@ class EmbeddedRegistry:
         self._socket.close()
 
 
-def _store(client: KafkaClient | None) -> Store:
-    if client is None:
-        return Store()
-    from streamsql.executor.schema_registry.journal import Journal
+class EmbeddedRegistry(HttpServer):
+    """A registry whose schemas lie in Kafka."""
 
-    journal = Journal(client)
-    store = Store(journal.write)
-    store.load(journal.read())
-    return store
+    def __init__(self, client: KafkaClient, port: int = 0) -> None:
+        from streamsql.executor.schema_registry.app import app
+        from streamsql.executor.schema_registry.journal import Journal
+        from streamsql.executor.schema_registry.store import Store
+
+        journal = Journal(client)
+        store = Store(journal.write)
+        store.load(journal.read())
+        super().__init__(app(store), port)
