@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamsql import types
-from streamsql.functions.base import Call, SparkColumn, each, overload, scalar
+from streamsql.functions.base import Call, SparkColumn, overload, scalar
 from streamsql.types import SQLType
 
 _CATEGORY = "json"
@@ -34,29 +34,27 @@ def _records(F: Any, call: Call, text: SparkColumn) -> SparkColumn:
 
 
 def _contains(F: Any, call: Call, text: SparkColumn, value: SparkColumn) -> SparkColumn:
-    """An element that is of the value's kind and equal to it."""
+    """An element that is of the value's kind and equal to it; NULL is JSON's null."""
     kind = call.arguments[1]
 
     def same(item: SparkColumn) -> SparkColumn:
         json_kind = F.schema_of_variant(item)
-        if types.is_null(kind):
-            return json_kind == "VOID"
-        spark = call.spark_type(kind)
-        equal = item.try_cast(spark) == value
-        if kind == types.STRING:
-            return (json_kind == "STRING") & equal
-        if kind == types.BOOLEAN:
-            return (json_kind == "BOOLEAN") & equal
-        whole = json_kind == "BIGINT"
-        return (
-            (whole if kind in (types.INT, types.BIGINT) else ~whole)
-            & (json_kind != "STRING")
-            & (json_kind != "BOOLEAN")
-            & equal
+        return F.when(value.isNull(), json_kind == "VOID").otherwise(
+            _is_of_kind(json_kind, kind) & (item.try_cast(call.spark_type(kind)) == value)
         )
 
+    if not (kind in (types.BOOLEAN, types.STRING) or types.is_numeric(kind)):
+        return F.lit(False)
     found = F.exists(_items(F, text), lambda item: F.coalesce(same(item), F.lit(False)))
     return F.coalesce(found, F.lit(False))
+
+
+def _is_of_kind(json_kind: SparkColumn, kind: SQLType) -> SparkColumn:
+    if kind in (types.INT, types.BIGINT):
+        return json_kind == "BIGINT"
+    if kind in (types.STRING, types.BOOLEAN):
+        return json_kind == ("STRING" if kind == types.STRING else "BOOLEAN")
+    return ~json_kind.isin("BIGINT", "STRING", "BOOLEAN")
 
 
 def _concat(F: Any, call: Call, *texts: SparkColumn) -> SparkColumn:
@@ -143,12 +141,7 @@ JSONS = (
         "JSON_ARRAY_CONTAINS",
         "Whether a JSON array has an element of that kind and value.",
         _CATEGORY,
-        each(
-            "array STRING, value {} -> BOOLEAN",
-            "BOOLEAN INT BIGINT DOUBLE STRING",
-            _contains,
-            with_call=True,
-        ),
+        overload("array STRING, value T -> BOOLEAN", _contains, with_call=True),
         example=("JSON_ARRAY_CONTAINS('[1, 2, 3]', 2)", "TRUE"),
     ),
     scalar(

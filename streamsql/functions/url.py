@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsql.functions.base import ScalarFunction, SparkColumn, overload, scalar
+from streamsql import types
+from streamsql.functions.base import Call, ScalarFunction, SparkColumn, overload, scalar
+from streamsql.types import SQLType
 
 _CATEGORY = "url"
 
 
-def _part(F: Any, url: SparkColumn, part: str) -> SparkColumn:
-    return F.try_parse_url(url, F.lit(part))
+def _part(method: str, result: SQLType) -> Any:
+    """A part of a URL. A URL may lack it; a text that is no URL is the failure."""
+
+    def impl(F: Any, call: Call, url: SparkColumn, *name: SparkColumn) -> SparkColumn:
+        part = call.java(f"Urls.{method}", result, url, *name)
+        is_url = call.java("Urls.isUrl", types.BOOLEAN, url)
+        return F.coalesce(part, F.when(~is_url, call.fail("not a URL", result)))
+
+    return impl
 
 
-def _port(F: Any, url: SparkColumn) -> SparkColumn:
-    authority = _part(F, url, "AUTHORITY")
-    return F.nullif(F.regexp_extract(authority, r":(\d+)$", 1), F.lit("")).cast("int")
-
-
-def _parameter(F: Any, url: SparkColumn, name: SparkColumn) -> SparkColumn:
-    """A name without `=` has an empty value. Values stay encoded."""
-    pairs = F.split(_part(F, url, "QUERY"), "&", -1)
-    values = F.filter(
-        pairs, lambda pair: (pair == name) | F.startswith(pair, F.concat(name, F.lit("=")))
-    )
-    first = F.get(values, F.lit(0))
-    return F.substr(first, F.length(name) + 2, F.length(first))
-
-
-def _extract(name: str, what: str, part: str, example: str) -> ScalarFunction:
+def _extract(name: str, what: str, example: str) -> ScalarFunction:
+    impl = _part(name.lower(), types.STRING)
     return scalar(
         f"URL_EXTRACT_{name}",
-        f"The {what} of a URL; null if it has none.",
+        f"The {what} of a URL, decoded; null if it has none.",
         _CATEGORY,
-        overload("url STRING -> STRING", lambda F, url: _part(F, url, part)),
+        overload("url STRING -> STRING", impl, with_call=True),
         example=(f"URL_EXTRACT_{name}('https://user@docs.org:80/a/b?k=v&l=w#top')", example),
     )
 
@@ -54,23 +49,25 @@ URLS = (
         fallible="not an encoded text",
         example=("URL_DECODE_PARAM('a+b%26c')", "'a b&c'"),
     ),
-    _extract("FRAGMENT", "fragment", "REF", "'top'"),
-    _extract("HOST", "host", "HOST", "'docs.org'"),
-    _extract("PATH", "path", "PATH", "'/a/b'"),
-    _extract("PROTOCOL", "protocol", "PROTOCOL", "'https'"),
-    _extract("QUERY", "query", "QUERY", "'k=v&l=w'"),
+    _extract("FRAGMENT", "fragment", "'top'"),
+    _extract("HOST", "host", "'docs.org'"),
+    _extract("PATH", "path", "'/a/b'"),
+    _extract("PROTOCOL", "protocol", "'https'"),
+    _extract("QUERY", "query", "'k=v&l=w'"),
     scalar(
         "URL_EXTRACT_PORT",
         "The port of a URL; null if it has none.",
         _CATEGORY,
-        overload("url STRING -> INT", _port),
+        overload("url STRING -> INT", _part("port", types.INT), with_call=True),
         example=("URL_EXTRACT_PORT('https://docs.org:8080/a')", "8080"),
     ),
     scalar(
         "URL_EXTRACT_PARAMETER",
         "The value of a parameter of a URL; null if it has none of that name.",
         _CATEGORY,
-        overload("url STRING, name STRING -> STRING", _parameter),
+        overload(
+            "url STRING, name STRING -> STRING", _part("parameter", types.STRING), with_call=True
+        ),
         example=("URL_EXTRACT_PARAMETER('https://docs.org?k=v&l=w', 'l')", "'w'"),
     ),
 )
