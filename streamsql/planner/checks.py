@@ -7,7 +7,7 @@ from collections.abc import Callable
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
 from streamsql.planner.invariants import expressions_of
-from streamsql.planner.logical import Aggregate, LogicalPlan, Sink
+from streamsql.planner.logical import Aggregate, Distinct, LogicalPlan, Sink
 from streamsql.planner.modes import operators
 from streamsql.planner.spans import span_of
 from streamsql.planner.text import expression_text
@@ -45,6 +45,19 @@ def groups_are_comparable(root: LogicalPlan) -> None:
                     )
 
 
+def distinct_rows_are_comparable(root: LogicalPlan) -> None:
+    """The same of the columns of SELECT DISTINCT."""
+    for operator in operators(root):
+        if isinstance(operator, Distinct):
+            for column in operator.schema:
+                if contains_map(column.type):
+                    raise PlanError(
+                        f"SELECT DISTINCT cannot compare column {quote(column.name)} of type "
+                        f"{to_sql(column.type)}.",
+                        hint="Leave it out, or select a text form of the map.",
+                    )
+
+
 def decimals_are_not_too_wide(root: LogicalPlan) -> None:
     """Spark's DECIMAL has 38 digits."""
     for operator in operators(root):
@@ -72,6 +85,7 @@ def shown_maps_have_text_keys(root: LogicalPlan) -> None:
 
 CHECKS: tuple[Check, ...] = (
     groups_are_comparable,
+    distinct_rows_are_comparable,
     decimals_are_not_too_wide,
     shown_maps_have_text_keys,
 )

@@ -25,7 +25,7 @@ from streamsql.executor.spark.guard import expression_context, is_reference
 from streamsql.executor.spark.keyed import keyed_rows, packed_columns, struct_type
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.logical import Join, JoinKind, LogicalPlan, Scan
+from streamsql.planner.logical import Derived, Join, JoinKind, LogicalPlan, Scan
 from streamsql.schema import ROWTIME, Kind, WindowType
 from streamsql.types import type_of
 
@@ -93,7 +93,7 @@ def window_bounds(node: Join) -> tuple[str, ...]:
 
 
 def _has_sessions(plan: LogicalPlan) -> bool:
-    if isinstance(plan, Scan):
+    if isinstance(plan, (Derived, Scan)):
         window = plan.source.topic.window
         return window is not None and window.type is WindowType.SESSION
     return any(_has_sessions(child) for child in plan.inputs)

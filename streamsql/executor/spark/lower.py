@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame
 from streamsql.errors import InternalError, UnsupportedError
 from streamsql.executor.spark import (
     aggregate,
+    derived,
+    distinct,
     filter,
     flat_map,
     join,
@@ -22,12 +24,15 @@ from streamsql.executor.spark import (
     repartition,
     scan,
     sink,
+    union,
 )
 from streamsql.executor.spark.context import LoweringContext, Scope, StreamingQuerySpec
 from streamsql.planner.bind import columns_in
 from streamsql.planner.invariants import expressions_of
 from streamsql.planner.logical import (
     Aggregate,
+    Derived,
+    Distinct,
     Filter,
     FlatMap,
     Join,
@@ -40,6 +45,7 @@ from streamsql.planner.logical import (
     Repartition,
     Scan,
     Sink,
+    Union,
 )
 
 
@@ -55,6 +61,9 @@ def _lower_limit(node: Limit, inputs: tuple[DataFrame, ...], scope: Scope) -> Da
 
 
 lower_operator.register(Scan, scan.lower)
+lower_operator.register(Derived, derived.lower)
+lower_operator.register(Union, union.lower)
+lower_operator.register(Distinct, distinct.lower)
 lower_operator.register(Filter, filter.lower)
 lower_operator.register(Project, project.lower)
 lower_operator.register(FlatMap, flat_map.lower)
