@@ -19,6 +19,7 @@ def arithmetic(node: exp.Binary, scope: Scope) -> Expression:
         return new
     if types.is_null(a) or types.is_null(b):
         raise TypeMismatchError(
+            f"Error processing expression: {text_of(new)}. "
             f"Arithmetic on types {_name(a)} and {_name(b)} are not supported.",
             span=span_of(node),
         )
@@ -125,7 +126,7 @@ def concatenation(node: exp.DPipe, scope: Scope) -> Expression:
 
 
 def _name(t: SQLType) -> str:
-    return "NULL" if types.is_null(t) else types.to_sql(t)
+    return "null" if types.is_null(t) else types.to_sql(t)
 
 
 def _base_name(t: SQLType) -> str:

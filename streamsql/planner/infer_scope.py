@@ -108,4 +108,6 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 
 
 def _lower_case(node: Expression) -> Expression:
+    if isinstance(node, exp.Null):
+        return exp.Var(this="null")
     return exp.Var(this=str(node.this).lower()) if isinstance(node, exp.Boolean) else node
