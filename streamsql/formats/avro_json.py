@@ -209,9 +209,10 @@ class _Writer(_Walk):
             self._long(kinds.index("null"))
             return
         mark = len(self._out)
-        for index, branch in enumerate(branches):
-            if kinds[index] == "null" or not _may_be(kinds[index], value):
-                continue
+        real = [i for i, kind in enumerate(kinds) if kind != "null"]
+        alike = [i for i in real if _may_be(kinds[i], value)]
+        for index in alike or real:
+            branch = branches[index]
             try:
                 self._long(index)
                 self.value(branch, namespace, value)

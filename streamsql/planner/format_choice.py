@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from streamsql.errors import ConfigError, PlanError, StreamSQLError
 from streamsql.formats import Format, Side, format_named
 from streamsql.formats.avro_schema import NAMESPACE
-from streamsql.formats.options import FULL_NAME, REPORTED_NAMES
+from streamsql.formats.options import FULL_NAME, REPORTED_NAMES, SCHEMA_ID
 from streamsql.planner.with_properties import WithProperties
 from streamsql.properties import (
     DEFAULT_KEY_FORMAT,
@@ -114,20 +114,35 @@ def _options(
     """All that the clause says about one side's format; ConfigError for what it does not take."""
     options = _delimiter(properties, side, spec_format, inherited)
     given = properties.schema_options(side)
-    refused = [REPORTED_NAMES[option] for option in given if option not in spec_format.takes]
+    refused = [option for option in given if option not in spec_format.takes]
     if refused:
-        (first, *_) = (option for option in given if option not in spec_format.takes)
-        raise ConfigError(
-            f"{spec_format.name} does not support the following configs: [{', '.join(refused)}]",
-            hint=f"Leave {properties.schema_property(side, first)} out.",
-            span=properties.span(properties.schema_property(side, first)),
-        )
+        raise _refused(properties, side, spec_format, refused)
     if given.get(FULL_NAME) == "":
         raise ConfigError(
             "fullSchemaName cannot be empty. Format configuration: {fullSchemaName=}",
             span=properties.span(properties.schema_property(side, FULL_NAME)),
         )
     return {**options, **given}
+
+
+def _refused(
+    properties: WithProperties, side: str, spec_format: Format, options: Sequence[str]
+) -> ConfigError:
+    name = properties.schema_property(side, options[0])
+    span, hint = properties.span(name), f"Leave {name} out."
+    if options[0] == SCHEMA_ID:
+        return ConfigError(
+            f"{side}_FORMAT should support schema inference when {name} is provided. "
+            f"Current format is {spec_format.name}.",
+            hint=hint,
+            span=span,
+        )
+    shown = ", ".join(REPORTED_NAMES[option] for option in options)
+    return ConfigError(
+        f"{spec_format.name} does not support the following configs: [{shown}]",
+        hint=hint,
+        span=span,
+    )
 
 
 def key_record_name(source: str) -> str:

@@ -46,27 +46,18 @@ def inferred_columns(
         if name is None:
             continue
         side_format = format_named(name)
-        _check_id(properties, side, side_format, is_listed)
+        _check_id(properties, side, is_listed)
         if not is_listed and side_format.schema_type is not None:
             found += _columns(properties, namespace, side_format, schemas)
     return found
 
 
-def _check_id(properties: WithProperties, side: str, side_format: Format, is_listed: bool) -> None:
-    if properties.schema_id(side) is None:
-        return
-    span = properties.span(f"{side}_SCHEMA_ID")
-    if side_format.schema_type is None:
-        raise PlanError(
-            f"{side}_FORMAT should support schema inference when {side}_SCHEMA_ID is provided. "
-            f"Current format is {side_format.name}.",
-            span=span,
-        )
-    if is_listed:
+def _check_id(properties: WithProperties, side: str, is_listed: bool) -> None:
+    if is_listed and properties.schema_id(side) is not None:
         raise PlanError(
             f"Table elements and {side}_SCHEMA_ID cannot both exist for create statement.",
             hint="Leave the columns out: they are those of the schema.",
-            span=span,
+            span=properties.span(f"{side}_SCHEMA_ID"),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamsql.errors import ConfigError, PlanError, UnsupportedError
-from streamsql.formats import FORMATS, PLANNED_FORMATS, Side, format_named
+from streamsql.formats import FORMATS, Side, format_named
 from streamsql.schema import Column
 from streamsql.types import (
     BIGINT,
@@ -91,12 +91,6 @@ def test_wrapping_of_single_values(name: str, wrap: bool, allowed: bool) -> None
 
 def test_names_are_found_in_any_case() -> None:
     assert format_named("json") is FORMATS["JSON"]
-
-
-@pytest.mark.parametrize("name", PLANNED_FORMATS)
-def test_formats_to_come_say_so(name: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"format {name} is not supported yet"):
-        format_named(name)
 
 
 def test_an_unknown_format_suggests_another() -> None:

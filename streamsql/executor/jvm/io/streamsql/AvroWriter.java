@@ -4,7 +4,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.math.RoundingMode;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -50,7 +49,7 @@ interface AvroWriter {
           "the Avro schema has " + schema.getType().getName() + " for " + column.name()
               + ", which cannot hold " + column.dataType().sql());
     }
-    return schema.getType() == Schema.Type.UNION ? writer : notNull(writer, column.name());
+    return schema.isNullable() ? writer : notNull(writer, column.name());
   }
 
   /** The schema itself, or the one of its branches, that is of the type. */
@@ -283,12 +282,26 @@ interface AvroWriter {
       writers = new AvroWriter[columns.length];
       constants = new byte[columns.length][];
       for (int f = 0; f < columns.length; f++) {
+        Schema.Field field = fields.get(f);
         if (columns[f] >= 0) {
-          writers[f] = of(fields.get(f).schema(), struct.fields()[columns[f]]);
+          AvroWriter writer = of(field.schema(), struct.fields()[columns[f]]);
+          boolean replaced = field.hasDefaultValue() && !field.schema().isNullable();
+          writers[f] = replaced ? orDefault(writer, absent(field)) : writer;
         } else {
-          constants[f] = absent(fields.get(f));
+          constants[f] = absent(field);
         }
       }
+    }
+
+    /** Null becomes the field's default, where its type does not allow null. */
+    private static AvroWriter orDefault(AvroWriter writer, byte[] constant) {
+      return (from, i, out) -> {
+        if (from.isNullAt(i)) {
+          out.writeFixed(constant);
+        } else {
+          writer.write(from, i, out);
+        }
+      };
     }
 
     /** What is written for a field that the query has no column for. */
@@ -318,7 +331,7 @@ interface AvroWriter {
         if (columns[f] >= 0) {
           writers[f].write(row, columns[f], out);
         } else {
-          out.writeFixed(ByteBuffer.wrap(constants[f]));
+          out.writeFixed(constants[f]);
         }
       }
     }

@@ -17,6 +17,7 @@ import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -53,10 +54,15 @@ final class JsonCodec implements Codec {
   private final JsonWriter singleWriter;
 
   JsonCodec(StructType schema, boolean wrapped) {
+    this(schema, wrapped, List.of());
+  }
+
+  /** Writes the fields {@code absent} too, always as null, if wrapped. */
+  JsonCodec(StructType schema, boolean wrapped, List<String> absent) {
     this.columns = schema.fields();
     this.wrapped = wrapped;
     this.struct = wrapped ? new JsonReader.Struct(schema) : null;
-    this.structWriter = wrapped ? new JsonWriter.Struct(schema) : null;
+    this.structWriter = wrapped ? new JsonWriter.Struct(schema, absent) : null;
     this.single = wrapped ? null : JsonReader.of(columns[0]);
     this.singleWriter = wrapped ? null : JsonWriter.of(columns[0].dataType());
   }

@@ -1,7 +1,12 @@
 package io.streamsql;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
@@ -12,9 +17,25 @@ final class JsonSchemaCodec implements Codec {
   private final byte[] frame;
 
   JsonSchemaCodec(StructType columns, boolean wrapped, Map<String, String> properties) {
-    json = new JsonCodec(columns, wrapped);
+    json = new JsonCodec(columns, wrapped, absent(columns, properties.get("schema")));
     String id = properties.get("schema.id");
     frame = id == null ? null : Framing.frame(Integer.parseInt(id));
+  }
+
+  /** The schema's properties that no column stands for. */
+  private static List<String> absent(StructType columns, String schema) {
+    List<String> names = new ArrayList<>();
+    try {
+      JsonNode root = JsonCodec.TREES.readTree(schema == null ? "{}" : schema);
+      root.path("properties").fieldNames().forEachRemaining(names::add);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("the schema is no JSON", e);
+    }
+    int[] positions = Names.positions(columns, names);
+    return IntStream.range(0, positions.length)
+        .filter(i -> positions[i] < 0)
+        .mapToObj(names::get)
+        .toList();
   }
 
   @Override

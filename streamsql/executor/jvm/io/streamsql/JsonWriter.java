@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.io.SerializedString;
 import java.io.IOException;
 import java.io.Serializable;
 import java.util.Base64;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -89,8 +90,15 @@ interface JsonWriter extends Serializable {
     private static final long serialVersionUID = 1L;
     private final SerializedString[] names;
     private final JsonWriter[] writers;
+    private final SerializedString[] absent;
 
     Struct(StructType type) {
+      this(type, List.of());
+    }
+
+    /** With further fields that are always null. */
+    Struct(StructType type, List<String> absent) {
+      this.absent = absent.stream().map(SerializedString::new).toArray(SerializedString[]::new);
       int count = type.length();
       names = new SerializedString[count];
       writers = new JsonWriter[count];
@@ -110,6 +118,10 @@ interface JsonWriter extends Serializable {
       for (int i = 0; i < names.length; i++) {
         out.writeFieldName(names[i]);
         writers[i].write(out, row, i);
+      }
+      for (SerializedString name : absent) {
+        out.writeFieldName(name);
+        out.writeNull();
       }
       out.writeEndObject();
     }
