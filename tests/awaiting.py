@@ -6,10 +6,15 @@ import time
 from collections.abc import Callable
 
 
-def await_until(condition: Callable[[], bool], what: str, timeout: float = 30.0) -> None:
-    """Return as soon as `condition` holds; fail, saying `what` did not, after `timeout` seconds."""
+def await_until(
+    condition: Callable[[], bool], what: str, timeout: float = 30.0, *, every: float = 0.02
+) -> None:
+    """Return as soon as `condition` holds; fail, saying `what` did not, after `timeout` seconds.
+
+    Looks `every` so many seconds.
+    """
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(0.02)
+        time.sleep(every)

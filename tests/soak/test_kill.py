@@ -7,20 +7,16 @@ started anew. In the end the table must hold exactly what a count of the topic's
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import defaultdict
 from pathlib import Path
 
-import psutil
 import pytest
 from awaiting import await_until
 from confluent_kafka import KafkaError, Message, Producer
+from soak.engine_process import START_SECONDS, EngineProcess
 
 from streamsql.executor.kafka import KafkaClient
 
@@ -28,7 +24,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 RECORDS = 100_000
 KEYS = 1_000
-START_SECONDS = 240.0
 FINISH_SECONDS = 300.0
 
 SQL = """
@@ -38,86 +33,6 @@ CREATE STREAM events (k STRING KEY, v BIGINT)
 CREATE TABLE totals AS SELECT k, COUNT(*) AS n, SUM(v) AS total, MAX(v) AS top
   FROM events GROUP BY k;
 """
-
-
-class EngineProcess:
-    """The engine in a process of its own; `start` may be called again after `kill`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._process: subprocess.Popen[str] | None = None
-        self.bootstrap = ""
-        self.ready = threading.Event()
-
-    def start(self) -> None:
-        self.ready = ready = threading.Event()
-        tests = Path(__file__).parents[1]
-        with (self._folder / "stderr.txt").open("a") as errors:
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "soak.engine_child", str(self._folder), SQL],
-                cwd=tests,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)])},
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-                text=True,
-            )
-
-        def listen() -> None:
-            assert process.stdout is not None
-            with process.stdout as lines:
-                for line in lines:
-                    if line.startswith("ready "):
-                        self.bootstrap = line.split()[1]
-                        ready.set()
-
-        self._listener = threading.Thread(target=listen, daemon=True)
-        self._listener.start()
-
-    def await_ready(self) -> None:
-        def alive_and_ready() -> bool:
-            assert self._process is not None
-            code = self._process.poll()
-            errors = self._folder / "stderr.txt"
-            assert code is None, f"the engine ended with {code}: {errors.read_text()[-2000:]}"
-            return self.ready.is_set()
-
-        await_until(alive_and_ready, "the engine to be ready", START_SECONDS)
-
-    def kill(self) -> int:
-        """SIGKILL to the process and all it has started; how many that were."""
-        assert self._process is not None
-        try:
-            main = psutil.Process(self._process.pid)
-            processes = [main, *main.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            processes = []
-        for process in processes:
-            try:
-                process.send_signal(signal.SIGKILL)
-            except psutil.NoSuchProcess:
-                continue
-        self._process.wait()
-        psutil.wait_procs(processes, timeout=30)
-        self._listener.join(10)
-        return len(processes)
-
-    def kill_part(self, dice: random.Random) -> None:
-        """SIGKILL to the broker or to Spark alone; the engine has to mend that itself."""
-        assert self._process is not None
-        parts = psutil.Process(self._process.pid).children()
-        assert parts
-        dice.choice(sorted(parts, key=lambda p: p.pid)).kill()
-
-    def stop(self) -> int:
-        """End it as a user would; its exit code."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            return self._process.wait(120)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise
 
 
 class Loader:
@@ -209,7 +124,7 @@ class TableReader:
 def run(folder: Path, kills: int, seed: int, *, parts: bool = False) -> None:
     """`parts`: kill the broker or Spark only."""
     dice = random.Random(seed)
-    engine = EngineProcess(folder)
+    engine = EngineProcess(folder, SQL)
     engine.start()
     loader = None
     try:
