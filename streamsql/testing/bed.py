@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -90,6 +91,11 @@ def open_bed(bootstrap_servers: str | None = None) -> Iterator[Bed]:
         bed = _start(folder, broker, runtime, bootstrap_servers)
         try:
             yield bed
+        except KeyboardInterrupt:
+            # Tests that are under way end with the JVM, at once; what py4j logs of that is no news.
+            logging.disable(logging.CRITICAL)
+            runtime.abort()
+            raise
         finally:
             bed.kafka.delete_topics([bed.log_topic])
             bed.kafka.close()

@@ -1,0 +1,142 @@
+"""`streamsql test` as a process: what it prints and writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from streamsql.executor.kafka import KafkaClient
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+SECONDS = 300.0
+ROOT = Path(__file__).parents[2]
+
+STREAM = "CREATE STREAM S (K STRING KEY, N INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
+DOUBLED = "CREATE STREAM D AS SELECT K, N * 2 AS N FROM S;"
+ONE = [{"topic": "in", "key": "a", "value": {"N": 1}, "timestamp": 0}]
+
+
+def case(name: str, *statements: str, **more: object) -> dict[str, object]:
+    return {"name": name, "statements": [STREAM, *statements], **more}
+
+
+def doubled(value: object) -> list[dict[str, object]]:
+    return [{"topic": "D", "key": "a", "value": value, "timestamp": 0}]
+
+
+TESTS = [
+    case("right", DOUBLED, inputs=ONE, outputs=doubled({"N": 2})),
+    case("wrong", DOUBLED, inputs=ONE, outputs=doubled({"N": 3})),
+    case("rejected", "SELECT X FROM S EMIT CHANGES;", expectedException={"message": "'X'"}),
+    case("not rejected", DOUBLED, expectedException={"message": "no"}),
+    case("elsewhere", needs=["something"]),
+    case(
+        "in order across topics",
+        "CREATE TABLE T (K STRING PRIMARY KEY, M INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');",
+        "CREATE STREAM J AS SELECT S.K, N, M FROM S LEFT JOIN T ON S.K = T.K;",
+        inputs=[
+            *ONE,
+            {"topic": "t", "key": "a", "value": {"M": 5}},
+            *ONE,
+            {"topic": "t", "key": "a", "value": None},
+            *ONE,
+        ],
+        outputs=[
+            {"topic": "J", "key": "a", "value": {"N": 1, "M": m}, "timestamp": 0}
+            for m in (None, 5, None)
+        ],
+    ),
+]
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cli.main", "test", *map(str, arguments)]
+    environment = {**os.environ, "NO_COLOR": "1"}
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=ROOT,
+        env=environment,
+        check=False,
+    )
+
+
+def test_results_reports_and_exit_code(tmp_path: Path, kafka: KafkaClient) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps({"tests": TESTS}))
+    report, junit = tmp_path / "report.jsonl", tmp_path / "junit.xml"
+    before = set(kafka.topics())
+    servers = ["--bootstrap-servers", kafka.bootstrap]
+    done = run(file, "--report", report, "--junit", junit, *servers)
+    assert done.returncode == 1, done.stderr
+    results = {r["name"]: r for r in map(json.loads, report.read_text().splitlines())}
+    assert {name: r["status"] for name, r in results.items()} == {
+        "right": "passed",
+        "wrong": "failed",
+        "rejected": "passed",
+        "not rejected": "failed",
+        "elsewhere": "skipped",
+        "in order across topics": "passed",
+    }
+    assert 'D: key "a": expected {"N": 3} at 0, found {"N": 2} at 0' in done.stdout
+    assert "3 passed, 2 failed, 1 skipped" in done.stdout
+    assert "right" not in done.stdout
+    actual = {"topic": "D", "key": "a", "value": {"N": 2}, "timestamp": 0}
+    assert results["right"]["actual"] == [{**actual, "window": None, "headers": []}]
+    assert results["rejected"]["message_matches"] is True
+    assert "'X'" in results["rejected"]["error"]
+    assert results["not rejected"]["message_matches"] is False
+    assert ElementTree.parse(junit).getroot().get("failures") == "2"
+    deadline = time.monotonic() + 30
+    while set(kafka.topics()) - before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert set(kafka.topics()) <= before
+
+
+def test_the_examples_pass() -> None:
+    done = run("examples", "-v", "--compare", "final")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASSED wordcount" in done.stdout and "3 passed" in done.stdout
+
+
+def test_ctrl_c_ends_it(tmp_path: Path, kafka: KafkaClient) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps({"tests": [{**TESTS[0], "name": str(n)} for n in range(500)]}))
+    report = tmp_path / "report.jsonl"
+    command = [sys.executable, "-m", "cli.main", "test", str(file), "--report", str(report)]
+    servers = ["--bootstrap-servers", kafka.bootstrap]
+    with subprocess.Popen(
+        [*command, *servers], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
+        deadline = time.monotonic() + SECONDS
+        while not (report.exists() and report.read_text().count("\n") > 2):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "not run" in out and "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.json"], "there is no nowhere.json"),
+        (["examples", "-k", "no such test"], "there are no such tests"),
+    ],
+)
+def test_nothing_to_run(arguments: list[str], message: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
