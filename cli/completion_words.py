@@ -22,10 +22,18 @@ WITH_PROPERTIES: dict[str, str] = {
     "WRAP_SINGLE_VALUE": "whether a lone value column is written in a record",
     "WINDOW_TYPE": "the topic's keys are windowed",
     "WINDOW_SIZE": "the size of the keys' window",
+    "VALUE_SCHEMA_ID": "the registered schema of the values",
+    "KEY_SCHEMA_ID": "the registered schema of the keys",
+    "VALUE_SCHEMA_FULL_NAME": "the name of the values' record or message",
+    "KEY_SCHEMA_FULL_NAME": "the name of the keys' record or message",
+    "VALUE_AVRO_SCHEMA_FULL_NAME": "an older VALUE_SCHEMA_FULL_NAME",
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "how values tell null from zero",
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": "how keys tell null from zero",
 }
 """Names of WITH (..), the usual first, and what they say."""
 
 _WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "SESSION": ""}
+_NULLABLE = {"OPTIONAL": "", "WRAPPER": ""}
 _DELIMITERS = {"TAB": "", "SPACE": "", "|": ""}
 
 SHELL_WORDS = {name: c.meaning for name, c in COMMANDS.items()}
@@ -35,6 +43,8 @@ TABLE_FUNCTION_HINT = "(one row each)"
 
 def with_values(name: str) -> Mapping[str, str]:
     """The values that a property of WITH can have, where they are few."""
+    if name.endswith("NULLABLE_REPRESENTATION"):
+        return _NULLABLE
     if name.endswith("DELIMITER"):
         return _DELIMITERS
     if name == "WINDOW_TYPE":

@@ -60,6 +60,11 @@ def _common(parser: argparse.ArgumentParser, *, top: bool = False) -> None:
         metavar="HOST:PORT,..",
         help="a Kafka cluster (default: an embedded broker)",
     )
+    add(
+        "--schema-registry",
+        metavar="URL",
+        help="of AVRO, PROTOBUF and JSON_SR (default: an embedded one)",
+    )
     add("--master", metavar="URL", help="Spark's master (default: local)")
     add(
         "-d",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
-from streamsql.errors import CatalogError, did_you_mean
+from streamsql.errors import CatalogError, StreamSQLError, did_you_mean
 from streamsql.executor.kafka import KafkaClient, Record
+from streamsql.executor.schema_registry.framed import framed_to_json
+from streamsql.formats import FORMATS
+from streamsql.formats.registered import SchemaText
 from streamsql.nodes import Print
 from streamsql.results import LineStream
 
@@ -32,7 +37,11 @@ class Cancellation:
         return self._event.is_set()
 
 
-def print_records(client: KafkaClient, statement: Print) -> LineStream:
+SchemaOf = Callable[[int], SchemaText | None]
+"""The registered schema of an id."""
+
+
+def print_records(client: KafkaClient, statement: Print, schema_of: SchemaOf) -> LineStream:
     """The lines of PRINT as records come; CatalogError for a topic that does not exist."""
     topic = statement.topic
     if client.partitions(topic) is None:
@@ -51,11 +60,13 @@ def print_records(client: KafkaClient, statement: Print) -> LineStream:
         from_beginning=statement.from_beginning,
         stop=lambda: cancellation.cancelled,
     )
-    stream.lines = _lines(records, statement, stream)
+    stream.lines = _lines(records, statement, stream, schema_of)
     return stream
 
 
-def _lines(records: Iterator[Record], statement: Print, stream: LineStream) -> Iterator[str]:
+def _lines(
+    records: Iterator[Record], statement: Print, stream: LineStream, schema_of: SchemaOf
+) -> Iterator[str]:
     formats: Formats | None = None
     shown = 0
     if statement.limit == 0:
@@ -64,7 +75,7 @@ def _lines(records: Iterator[Record], statement: Print, stream: LineStream) -> I
         if number % (statement.interval or 1) != 0:
             continue
         if formats is None:
-            formats = Formats.guess(record)
+            formats = Formats.guess(record, schema_of)
             yield f"Key format: {formats.key.name}"
             yield f"Value format: {formats.value.name}"
         yield formats.line(record)
@@ -88,35 +99,62 @@ class Formats:
 
     key: Shown
     value: Shown
+    guesses: Sequence[Shown]
 
     @classmethod
-    def guess(cls, record: Record) -> Formats:
-        return cls(_guess(record.key), _guess(record.value))
+    def guess(cls, record: Record, schema_of: SchemaOf = lambda id: None) -> Formats:
+        guesses = (*_framed(schema_of), *_GUESSES)
+        return cls(_guess(record.key, guesses), _guess(record.value, guesses), guesses)
 
     def line(self, record: Record) -> str:
         """One record as ksqlDB prints it."""
-        key, self.key = _show(record.key, self.key)
-        value, self.value = _show(record.value, self.value)
+        key, self.key = _show(record.key, self.key, self.guesses)
+        value, self.value = _show(record.value, self.value, self.guesses)
         return (
             f"rowtime: {_time(record.timestamp)}, key: {key}, value: {value}, "
             f"partition: {record.partition}"
         )
 
 
-def _show(data: bytes | None, known: Shown) -> tuple[str, Shown]:
+def _show(data: bytes | None, known: Shown, guesses: Sequence[Shown]) -> tuple[str, Shown]:
     if data is None:
         return NULL, known
     text = known.text(data)
     if text is not None and known is not _NO_DATA:
         return text, known
-    found = _guess(data)
+    found = _guess(data, guesses)
     return found.text(data) or "", found
 
 
-def _guess(data: bytes | None) -> Shown:
+def _guess(data: bytes | None, guesses: Sequence[Shown]) -> Shown:
     if data is None:
         return _NO_DATA
-    return next(shown for shown in _GUESSES if shown.text(data) is not None)
+    return next(shown for shown in guesses if shown.text(data) is not None)
+
+
+def _framed(schema_of: SchemaOf) -> Sequence[Shown]:
+    """The formats whose records begin with the id of a registered schema."""
+
+    @functools.lru_cache(maxsize=64)
+    def schema(id: int) -> SchemaText | None:
+        try:
+            return schema_of(id) if id > 0 else None
+        except StreamSQLError:
+            return None
+
+    def text(data: bytes, schema_type: str) -> str | None:
+        def of_type(id: int) -> SchemaText | None:
+            found = schema(id)
+            return found if found is not None and found.type == schema_type else None
+
+        try:
+            value = framed_to_json(data, of_type)
+        except (ValueError, StreamSQLError):
+            return None
+        return json.dumps(value, ensure_ascii=False, default=float)
+
+    named = ((f.name, f.schema_type) for f in FORMATS.values() if f.schema_type is not None)
+    return [Shown(name, partial(text, schema_type=kind)) for name, kind in named]
 
 
 def _json(data: bytes) -> str | None:

@@ -37,4 +37,6 @@ def print_topic(statement: Print, context: Context) -> Iterable[Result]:
     """PRINT: the records of any topic, in formats that are guessed."""
     context.plan(statement)
     client = context.state.services.kafka.get()
-    return [print_records(client, statement)]
+    registry = context.state.services.registry
+    properties = context.session.properties
+    return [print_records(client, statement, lambda id: registry(properties).by_id(id))]
