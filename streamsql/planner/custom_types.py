@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamsql.errors import BindError, Span, did_you_mean
+from streamsql.errors import BindError, Span, UnsupportedError, did_you_mean
 from streamsql.types import (
+    MAX_PRECISION,
     PRIMITIVES,
     SQLType,
     array,
@@ -14,16 +15,20 @@ from streamsql.types import (
     fields,
     is_array,
     is_custom,
+    is_decimal,
     is_map,
     is_struct,
     key_type,
     map_,
+    precision_scale,
     struct,
+    to_sql,
 )
 
 
 def resolve_type(t: SQLType, types: Mapping[str, SQLType], span: Span | None = None) -> SQLType:
-    """The type with every custom name inside replaced; BindError for one that is unknown."""
+    """The type with every custom name inside replaced; BindError for one that is unknown,
+    UnsupportedError for a DECIMAL that is too wide for Spark."""
     if is_custom(t):
         name = custom_name(t)
         if name not in types:
@@ -41,4 +46,10 @@ def resolve_type(t: SQLType, types: Mapping[str, SQLType], span: Span | None = N
         )
     if is_struct(t):
         return struct([(name, resolve_type(kind, types, span)) for name, kind in fields(t)])
+    if is_decimal(t) and precision_scale(t)[0] > MAX_PRECISION:
+        raise UnsupportedError(
+            f"{to_sql(t)}: more than {MAX_PRECISION} digits are not supported",
+            hint=f"Use DECIMAL({MAX_PRECISION}, s), DOUBLE or STRING.",
+            span=span,
+        )
     return t
