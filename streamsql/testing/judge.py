@@ -41,29 +41,32 @@ def _judge(case: Case, bed: Bed, comparison: Comparison) -> Result:
         rejection = _rejection(run, each=comparison is Comparison.EXACT)
         if isinstance(rejection, Result):
             return rejection
-        sources = describe(run.script.catalog) if case.expected_sources else None
         if case.expected_messages is not None:
-            return replace(_rejected(case, case.expected_messages, rejection), sources=sources)
-        actual = _actual(run) if rejection is None else []
+            result = _rejected(case, case.expected_messages, rejection)
+        elif rejection is not None:
+            reason = _one_line(rejection.text)
+            result = Result(case, Status.FAILED, reason, error=rejection.text)
+        else:
+            result = _compared(run, comparison)
     finally:
         run.close()
-    if rejection is not None:
-        reason = _one_line(rejection.text)
-        return Result(
-            case, Status.FAILED, reason, actual=actual, error=rejection.text, sources=sources
-        )
+    if case.expected_sources:
+        return replace(result, sources=describe(run.script.catalog))
+    return result
+
+
+def _compared(run: CaseRun, comparison: Comparison) -> Result:
+    """The result of a test whose statements were run."""
+    actual = [record for topic in run.case.output_topics for record in run.read(topic)]
     found = [
-        *source_differences(case.expected_sources, run.script.catalog),
+        *source_differences(run.case.expected_sources, run.script.catalog),
         *_record_differences(run, actual, comparison),
     ]
-    return Result(
-        case,
-        Status.FAILED if found else Status.PASSED,
-        _one_line(found[0]) if found else None,
-        actual=actual,
-        sources=sources,
-        differences=found,
-    )
+    if not found:
+        return Result(run.case, Status.PASSED, actual=actual)
+    reason = _one_line(found[0])
+    found += [f"processing log: {line}" for line in run.complaints()]
+    return Result(run.case, Status.FAILED, reason, actual=actual, differences=found)
 
 
 def _rejection(run: CaseRun, *, each: bool) -> _Rejection | Result | None:
@@ -99,10 +102,6 @@ def _rejected(case: Case, messages: Sequence[str], rejection: _Rejection | None)
         reason = _one_line(rejection.text)
         return Result(case, Status.FAILED, reason, error=rejection.text, message_matches=matches)
     return Result(case, Status.PASSED, error=rejection.text, message_matches=matches)
-
-
-def _actual(run: CaseRun) -> list[JSONObject]:
-    return [record for topic in run.case.output_topics for record in run.read(topic)]
 
 
 def _record_differences(

@@ -17,6 +17,7 @@ from streamsql.executor.spark.driven import DrivenQuery, process_once
 from streamsql.executor.spark.lower import lower
 from streamsql.testing.bed import Bed
 from streamsql.testing.case import Case, JSONObject
+from streamsql.testing.json_text import from_text
 from streamsql.testing.moved import moved
 from streamsql.testing.records import decode, encode
 from streamsql.testing.script import Script
@@ -114,6 +115,12 @@ class CaseRun:
         found = self.bed.records.read(self.renamed(topic))
         return [decode(record, source, topic, self.script.registry) for record in found]
 
+    def complaints(self) -> list[str]:
+        """What the queries had to say of records that they could not process, a line each."""
+        entries = [from_text(r.value or b"{}") for r in self.bed.records.read(self.bed.log_topic)]
+        own = [e for e in entries if str(e.get("queryId")).startswith(self._prefix)]
+        return [_complaint(entry).replace(self._prefix, "") for entry in own]
+
     # -- queries ---------------------------------------------------------------------------------
 
     def specs(self) -> list[StreamingQuerySpec]:
@@ -144,3 +151,9 @@ def _event_time(source: Source | None, record: NewRecord) -> int | None:
     if source is not None and source.timestamp is not None:
         return None
     return record.timestamp
+
+
+def _complaint(entry: JSONObject) -> str:
+    details = next((v for v in entry["message"].values() if isinstance(v, dict)), {})
+    place = f"{entry['queryId']} at {entry['topic']}, offset {entry['offset']}"
+    return f"{place}: {details.get('errorMessage')}"

@@ -38,6 +38,12 @@ TESTS = [
     case("wrong", DOUBLED, inputs=ONE, outputs=doubled({"N": 3})),
     case("rejected", "SELECT X FROM S EMIT CHANGES;", expectedException={"message": "'X'"}),
     case("not rejected", DOUBLED, expectedException={"message": "no"}),
+    case(
+        "unreadable",
+        "CREATE STREAM C AS SELECT * FROM S;",
+        inputs=[{"topic": "in", "value": {"N": "x"}}],
+        outputs=[{"topic": "C", "value": {"N": 1}}],
+    ),
     case("elsewhere", needs=["something"]),
     case(
         "in order across topics",
@@ -86,18 +92,20 @@ def test_results_reports_and_exit_code(tmp_path: Path, kafka: KafkaClient) -> No
         "wrong": "failed",
         "rejected": "passed",
         "not rejected": "failed",
+        "unreadable": "failed",
         "elsewhere": "skipped",
         "in order across topics": "passed",
     }
     assert 'D: key "a": expected {"N": 3} at 0, found {"N": 2} at 0' in done.stdout
-    assert "3 passed, 2 failed, 1 skipped" in done.stdout
+    assert "processing log: CSAS_C_0 at in, offset 0: " in done.stdout
+    assert "3 passed, 3 failed, 1 skipped" in done.stdout
     assert "right" not in done.stdout
     actual = {"topic": "D", "key": "a", "value": {"N": 2}, "timestamp": 0}
     assert results["right"]["actual"] == [{**actual, "window": None, "headers": []}]
     assert results["rejected"]["message_matches"] is True
     assert "'X'" in results["rejected"]["error"]
     assert results["not rejected"]["message_matches"] is False
-    assert ElementTree.parse(junit).getroot().get("failures") == "2"
+    assert ElementTree.parse(junit).getroot().get("failures") == "3"
     deadline = time.monotonic() + 30
     while set(kafka.topics()) - before and time.monotonic() < deadline:
         time.sleep(0.1)
