@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamsql.errors import ConfigError, PlanError, UnsupportedError
+from streamsql.errors import ConfigError, PlanError
 from streamsql.formats import FORMATS, Side, format_named
 from streamsql.schema import Column
 from streamsql.types import (

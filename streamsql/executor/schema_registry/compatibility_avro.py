@@ -30,9 +30,10 @@ def avro_problems(
 
 
 class _Check:
-    def __init__(self) -> None:
+    def __init__(self, seen: frozenset[tuple[int, int]] = frozenset()) -> None:
+        """`seen` are pairs that are being compared already: a record may contain itself."""
         self.found: list[str] = []
-        self._seen: set[tuple[int, int]] = set()
+        self._seen = set(seen)
 
     def compare(self, reader: AvroType, writer: AvroType, path: str) -> None:
         if (id(reader), id(writer)) in self._seen:
@@ -42,7 +43,7 @@ class _Check:
             for branch in writer.members:
                 self.compare(reader, branch, path)
         elif reader.kind == "union":
-            if not any(_can_read(branch, writer) for branch in reader.members):
+            if not any(self._can_read(branch, writer) for branch in reader.members):
                 self._add("MISSING_UNION_BRANCH", path, f"the union lacks {_describe(writer)}")
         elif reader.kind != writer.kind:
             if (writer.kind, reader.kind) not in _PROMOTIONS:
@@ -88,18 +89,17 @@ class _Check:
                     f"the field {field.name} has no default and was not written",
                 )
 
+    def _can_read(self, reader: AvroType, writer: AvroType) -> bool:
+        check = _Check(frozenset(self._seen))
+        check.compare(reader, writer, "")
+        return not check.found
+
     def _add(self, kind: str, path: str, message: str) -> None:
         self.found.append(f"{kind} at {path or '/'}: {message}")
 
 
 def _written(field: AvroField, written: dict[str, AvroField]) -> AvroField | None:
     return next((written[n] for n in (field.name, *field.aliases) if n in written), None)
-
-
-def _can_read(reader: AvroType, writer: AvroType) -> bool:
-    check = _Check()
-    check.compare(reader, writer, "")
-    return not check.found
 
 
 def _short(t: AvroType) -> str:

@@ -18,10 +18,13 @@ def json_problems(reader: Any, writer: Any) -> list[str]:
 
 
 class _Check:
-    def __init__(self, reader: Any, writer: Any) -> None:
+    def __init__(
+        self, reader: Any, writer: Any, seen: frozenset[tuple[int, int]] = frozenset()
+    ) -> None:
+        """`seen` are pairs that are being compared already: a schema may refer to itself."""
         self.found: list[str] = []
         self._roots = reader, writer
-        self._seen: set[tuple[int, int]] = set()
+        self._seen = set(seen)
 
     def compare(self, reader: Any, writer: Any, path: str) -> None:
         reader, writer = _resolve(reader, self._roots[0]), _resolve(writer, self._roots[1])
@@ -99,7 +102,7 @@ class _Check:
                 self._add("COMBINED_TYPE_SUBSCHEMAS_CHANGED", f"{path}/{number}")
 
     def _allows(self, reader: Any, writer: Any) -> bool:
-        check = _Check(*self._roots)
+        check = _Check(*self._roots, frozenset(self._seen))
         check.compare(reader, writer, "")
         return not check.found
 
