@@ -94,7 +94,7 @@ def test_tables_give_a_result_for_each_change(
     assert OperatorRun(spark, tmp_path, joined).run(batches) == expected
 
 
-def _foreign_key_join(outer: bool) -> object:
+def _foreign_key_join(outer: bool) -> Lower:
     pair = StructType([StructField("foreign_key", BinaryType()), StructField("row", BinaryType())])
 
     def joined(jvm: Jvm, rows: DataFrame) -> DataFrame:
