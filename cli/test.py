@@ -43,6 +43,7 @@ def command(args: argparse.Namespace) -> int:
         shown = stack.enter_context(_progress(len(cases)))
         printer = _Printer(shown, args.verbose)
         bed = stack.enter_context(open_bed(args.bootstrap_servers))
+        printer.describe("tests")
         try:
             for result in run_cases(cases, bed, Comparison(args.compare), args.jobs):
                 results.append(result)
@@ -88,13 +89,16 @@ class _Printer:
         self._style = Style.of(sys.stdout)
         self._bad = 0
 
+    def describe(self, text: str, done: int = 0) -> None:
+        """Say what is being done, and that so many tests more are."""
+        self._progress.update(self._progress.tasks[0].id, description=text, advance=done)
+
     def show(self, result: Result) -> None:
         failed = result.status.value in ("failed", "error")
         self._bad += failed
+        self.describe(f"tests, {self._bad} failed" if self._bad else "tests", 1)
         if failed or self._verbose:
             self._write(self._lines(result))
-        failures = f", {self._bad} failed" if self._bad else ""
-        self._progress.update(self._progress.tasks[0].id, description=f"tests{failures}", advance=1)
 
     def _lines(self, result: Result) -> Iterator[str]:
         status = result.status.value
