@@ -29,7 +29,6 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.cache.maxEntries": "5000",
     "spark.sql.streaming.minBatchesToRetain": "2",
-    "spark.sql.streaming.pollingDelay": "10ms",
 }
 TUNING = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Measured on 60 tests: two thirds of the CPU time that the optimising compiler would take."""
