@@ -9,14 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 from streamsql import types
-from streamsql.functions.base import AggregateCall, SparkColumn, aggregate, each, overload
+from streamsql.functions.base import (
+    UNLIMITED,
+    AggregateCall,
+    SparkColumn,
+    aggregate,
+    each,
+    overload,
+)
 from streamsql.types import SQLType
 
 _NUMERIC = "INT BIGINT DOUBLE DECIMAL"
 _ORDERED = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
 _TOP = "INT BIGINT DOUBLE STRING"
 _ORDERED_D = _ORDERED.replace("DECIMAL", "D")
-_UNBOUNDED = 2**31 - 1
 _HISTOGRAM_KEYS = 1000
 
 
@@ -76,17 +82,17 @@ def _n_by_offset(kind: str) -> Any:
 
 def _constant(call: AggregateCall, index: int) -> int:
     value = call.constants[index]
-    return value if isinstance(value, int) else _UNBOUNDED
+    return value if isinstance(value, int) else UNLIMITED
 
 
 def _collect_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     if call.sign is None:
-        return call.bounded("COLLECT_LIST", value, _UNBOUNDED, False)
-    return call.bounded("SIGNED_LIST", _with_sign(F, call, value), _UNBOUNDED, False)
+        return call.bounded("COLLECT_LIST", value, call.limit, False)
+    return call.bounded("SIGNED_LIST", _with_sign(F, call, value), call.limit, False)
 
 
 def _collect_set(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    return call.bounded("COLLECT_SET", value, _UNBOUNDED, False)
+    return call.bounded("COLLECT_SET", value, call.limit, False)
 
 
 def _with_sign(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
@@ -101,7 +107,7 @@ def _histogram(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 
 def _the_only_one(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     # Of a stream two values are enough to know that there is not only one.
-    limit = 2 if call.sign is None else _UNBOUNDED
+    limit = 2 if call.sign is None else UNLIMITED
     found = call.bounded("COUNTED", _with_sign(F, call, value), limit, False)
     return F.when(F.size(found) == 1, F.try_element_at(found, F.lit(1))["value"])
 

@@ -14,6 +14,9 @@ from typing import Any, ClassVar
 from streamsql.functions.signature import Signature, parse_signature
 from streamsql.types import SQLType
 
+UNLIMITED = 2**31 - 1
+"""As many elements as an array can have."""
+
 SparkColumn = Any
 """A pyspark Column."""
 SparkFunctions = Any
@@ -55,6 +58,8 @@ class AggregateCall(Call):
     by an aggregate of streamsql's JVM part (BoundedAggregate.Kind says what the kinds are)."""
     sign: SparkColumn | None = None
     """Of a table's rows an INT Column, 1 for one that comes and -1 for one that is taken back."""
+    limit: int = UNLIMITED
+    """The most elements that an array of all values may have; later ones are left out."""
 
 
 Safe = Callable[[Call], bool]

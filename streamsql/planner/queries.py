@@ -12,6 +12,7 @@ from streamsql.planner.build import Built, build_query
 from streamsql.planner.checks import CHECKS
 from streamsql.planner.from_clause import check_relation
 from streamsql.planner.infer import coerce
+from streamsql.planner.limits import note_limits
 from streamsql.planner.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
 from streamsql.planner.modes import decide_mode, sources_read
 from streamsql.planner.named_queries import expand
@@ -127,6 +128,7 @@ def _query_plan(
     for check in CHECKS:
         check(root)
     optimized = optimize(root).root
+    note_limits(optimized, planning.session)
     mode = decide_mode(optimized, emit, planning.session)
     reads = sources_read(root)
     return QueryPlan(optimized, mode, emit, reads, query_id, built.columns, root)

@@ -16,10 +16,18 @@ from streamsql.executor.spark.jvm import BoundedKind, Jvm, invoke
 from streamsql.executor.spark.lowering import Lowering
 from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY
-from streamsql.functions.base import AggregateCall, Call, Function, Overload, ScalarFunction
+from streamsql.functions.base import (
+    UNLIMITED,
+    AggregateCall,
+    Call,
+    Function,
+    Overload,
+    ScalarFunction,
+)
 from streamsql.nodes import Expression
 from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.planner.infer_scope import is_literal
+from streamsql.planner.limits import LIMIT
 from streamsql.types import SQLType, type_of
 
 
@@ -54,7 +62,8 @@ def aggregate(
     expressions = [e for e in node.expressions if not isinstance(e, exp.Star)]
     arguments = [_argument(a, lowering) for a in expressions]
     facts = _facts(node, lowering)
-    call = AggregateCall(**vars(facts), order=order, bounded=_bounded(jvm), sign=sign)
+    limit = node.meta.get(LIMIT, UNLIMITED)
+    call = AggregateCall(**vars(facts), order=order, bounded=_bounded(jvm), sign=sign, limit=limit)
     result: Column = overload.impl(F, call, *arguments)
     return result
 
