@@ -64,7 +64,7 @@ interface AvroReader {
     } else if (type instanceof MapType map) {
       return map(schema, map, declared);
     }
-    AvroReader found = simple(schema, type);
+    AvroReader found = simple(schema, type, SqlTime.isTime(declared));
     return found != null ? found : mismatch(schema, type, declared);
   }
 
@@ -210,7 +210,7 @@ interface AvroReader {
   }
 
   /** The reader of a value that is no container; null if the type is not to be had from it. */
-  private static AvroReader simple(Schema schema, DataType type) {
+  private static AvroReader simple(Schema schema, DataType type, boolean isTime) {
     Schema.Type written = schema.getType();
     boolean isInt = written == Schema.Type.INT;
     boolean isLong = written == Schema.Type.LONG;
@@ -222,7 +222,7 @@ interface AvroReader {
     } else if ((type instanceof IntegerType || type instanceof DateType) && isInt) {
       return BinaryDecoder::readInt;
     } else if (type instanceof LongType && (isInt || isLong)) {
-      long divisor = isMicros(schema, "time-micros") ? 1000L : 1L;
+      long divisor = isTime && isMicros(schema, "time-micros") ? 1000L : 1L;
       return isInt ? in -> (long) in.readInt() : in -> in.readLong() / divisor;
     } else if (type instanceof TimestampType && isLong) {
       return isMicros(schema, "timestamp-micros")

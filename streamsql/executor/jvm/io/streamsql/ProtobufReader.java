@@ -62,7 +62,7 @@ final class ProtobufReader {
     Object[] found = new Object[width];
     for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
       Field field = fields.get(WireFormat.getTagFieldNumber(tag));
-      if (field == null) {
+      if (field == null || !field.accepts(WireFormat.getTagWireType(tag))) {
         in.skipField(tag);
         continue;
       }
@@ -168,6 +168,11 @@ final class ProtobufReader {
       return in -> {
         throw problem;
       };
+    }
+
+    /** Whether such bytes may be of this field; lists of numbers come packed, too. */
+    boolean accepts(int found) {
+      return found == wireType || repeated && found == WireFormat.WIRETYPE_LENGTH_DELIMITED;
     }
 
     /** The field's value after one more occurrence; lists as {@code List<Object>}. */
