@@ -49,9 +49,9 @@ class _Server:
     async def _answer(
         self, scope: Scope, receive: Callable[..., Awaitable[Any]], send: Callable[..., Any]
     ) -> None:
-        name, _, rest = str(scope["path"]).lstrip("/").partition("/")
-        inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()}
-        await self._applications[name](inner, receive, send)
+        name, _, rest = scope["raw_path"].lstrip(b"/").partition(b"/")
+        inner = {**scope, "raw_path": b"/" + rest}
+        await self._applications[name.decode()](inner, receive, send)
 
 
 @functools.cache

@@ -35,10 +35,12 @@ DECLARED_PARTITIONS = 4
 
 
 class Topics:
-    """The topics a test declares, as the planner asks for them."""
+    """The topics a test declares, as the planner asks for them. One that is declared without a
+    number of partitions has as many as the statement says."""
 
-    def __init__(self, declared: Sequence[JSONObject]) -> None:
+    def __init__(self, declared: Sequence[JSONObject], statement: nodes.Statement) -> None:
         self._declared = {str(t["name"]): t for t in declared}
+        self._partitions = _partitions_of(statement)
         self.asked_in_vain = False
 
     def topic(self, name: str) -> TopicInfo | None:
@@ -47,7 +49,7 @@ class Topics:
             self.asked_in_vain = True
             return None
         return TopicInfo(
-            int(declared.get("partitions", DECLARED_PARTITIONS)), int(declared.get("replicas", 1))
+            int(declared.get("partitions", self._partitions)), int(declared.get("replicas", 1))
         )
 
 
@@ -108,7 +110,7 @@ class Script:
     def _plan(self, statement: nodes.Statement) -> Planned:
         """A topic that is not declared is there as soon as a statement names it: of such a one
         the planner is told nothing."""
-        topics = Topics(self._case.topics)
+        topics = Topics(self._case.topics, statement)
         try:
             planned = plan(
                 statement, self.catalog, self._properties, topics, schemas=self.registry.lookup
@@ -154,6 +156,11 @@ class Script:
     def _end(self, query_ids: Sequence[str]) -> None:
         for query_id in query_ids:
             self.queries.pop(query_id, None)
+
+
+def _partitions_of(statement: nodes.Statement) -> int:
+    given = [p.value for p in getattr(statement, "properties", ()) if p.name == "PARTITIONS"]
+    return int(given[0]) if given else DECLARED_PARTITIONS
 
 
 def _known(properties: Mapping[str, str]) -> dict[str, str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from streamsql.executor.schema_registry.canonical import serialized
 from streamsql.executor.schema_registry.records import (
@@ -37,7 +40,12 @@ class Call:
         self._body = body
 
     def path(self, name: str) -> str:
-        return str(self._request.path_params[name])
+        return _with_slashes(str(self._request.path_params[name]))
+
+    def given(self, name: str) -> str | None:
+        """A part of the path that only some of the handler's paths have."""
+        found = self._request.path_params.get(name)
+        return None if found is None else _with_slashes(str(found))
 
     def flag(self, name: str) -> bool:
         return self._request.query_params.get(name, "false").lower() == "true"
@@ -76,13 +84,28 @@ class Call:
         return answer
 
 
-def app(store: Store) -> Starlette:
+_SLASH = "\0"
+"""Stands for a slash inside of a subject's name while the path is taken apart."""
+
+
+def _with_slashes(part: str) -> str:
+    return part.replace(_SLASH, "/")
+
+
+def app(store: Store) -> ASGIApp:
     """The application over one store."""
     routes = []
     for path, handlers in _ROUTES.items():
         for method, handler in handlers.items():
             routes.append(Route(path, _endpoint(store, handler), methods=[method]))
-    return Starlette(routes=routes)
+    routed = Starlette(routes=routes)
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        raw = scope["raw_path"].decode("latin-1")
+        path = unquote(re.sub("%2f", "%00", raw, flags=re.IGNORECASE))
+        await routed({**scope, "path": path}, receive, send)
+
+    return application
 
 
 def _endpoint(store: Store, handler: Handler) -> Any:
@@ -197,7 +220,7 @@ def _versions_of_id(call: Call) -> Any:
 
 
 def _compatible(call: Call) -> Any:
-    version = call._request.path_params.get("version")
+    version = call.given("version")
     found = call.store.compatible(call.path("subject"), call.schema(), version)
     answer: dict[str, Any] = {"is_compatible": not found}
     if call.flag("verbose"):
@@ -205,12 +228,8 @@ def _compatible(call: Call) -> Any:
     return answer
 
 
-def _subject(call: Call) -> str | None:
-    return call._request.path_params.get("subject")
-
-
 def _level(call: Call) -> Any:
-    subject = _subject(call)
+    subject = call.given("subject")
     if subject is None or call.flag("defaultToGlobal"):
         return {"compatibilityLevel": call.store.level(subject)}
     own = call.store.own_level(subject)
@@ -227,18 +246,18 @@ def _set_level(call: Call) -> Any:
         raise RegistryError(
             42203, f"Invalid compatibility level. Valid values are {', '.join(LEVELS)}"
         )
-    call.store.set_level(_subject(call), level)
+    call.store.set_level(call.given("subject"), level)
     return {"compatibility": level}
 
 
 def _delete_level(call: Call) -> Any:
-    before = call.store.level(_subject(call))
-    call.store.set_level(_subject(call), None)
+    before = call.store.level(call.given("subject"))
+    call.store.set_level(call.given("subject"), None)
     return {"compatibilityLevel": before}
 
 
 def _mode(call: Call) -> Any:
-    subject = _subject(call)
+    subject = call.given("subject")
     if subject is None or call.flag("defaultToGlobal"):
         return {"mode": call.store.mode(subject)}
     own = call.store.own_mode(subject)
@@ -253,13 +272,13 @@ def _set_mode(call: Call) -> Any:
     mode = str(call.body().get("mode")).upper()
     if mode not in MODES:
         raise RegistryError(42204, f"Invalid mode. Valid values are {', '.join(MODES)}")
-    call.store.set_mode(_subject(call), mode)
+    call.store.set_mode(call.given("subject"), mode)
     return {"mode": mode}
 
 
 def _delete_mode(call: Call) -> Any:
-    before = call.store.mode(_subject(call))
-    call.store.set_mode(_subject(call), None)
+    before = call.store.mode(call.given("subject"))
+    call.store.set_mode(call.given("subject"), None)
     return {"mode": before}
 
 
