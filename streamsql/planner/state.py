@@ -113,7 +113,11 @@ def _equality(plan: Join) -> str:
 
 
 def _table_filter(plan: Filter) -> Iterator[StateStore]:
-    yield StateStore(f"keys that passed {plan.clause}", _keys(plan), "grows with their number")
+    holds = f"keys that passed {plan.clause}"
+    if isinstance(plan.input, Aggregate) and plan.input.window is not None:
+        yield StateStore(holds, f"{_keys(plan)} and window", "goes with the window")
+    else:
+        yield StateStore(holds, _keys(plan), "grows with their number")
 
 
 def _aggregate(plan: Aggregate) -> Iterator[StateStore]:

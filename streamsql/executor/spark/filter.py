@@ -19,11 +19,12 @@ from streamsql.executor.spark.context import (
 from streamsql.executor.spark.guard import expression_context
 from streamsql.executor.spark.keyed import operate, struct_type, unpacked
 from streamsql.nodes import Emit
-from streamsql.planner.logical import Filter
+from streamsql.planner.logical import Aggregate, Filter
 from streamsql.planner.retraction import remembers_passed
-from streamsql.schema import Kind
+from streamsql.schema import Kind, WindowType
 
 _PASSES = "$passes"
+_EXPIRES = "$expires"
 
 
 def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
@@ -48,8 +49,10 @@ def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) ->
         quoted(START_COLUMN),
         quoted(END_COLUMN),
     )
-    # PassedRows finds in the first column whether a row passes.
-    judged = rows.select(passes.alias(_PASSES), *map(quoted, rows.columns))
+    closes = _closes(node)
+    # PassedRows finds in the first columns whether a row passes, and how long that matters.
+    expires = F.lit(None).cast("bigint") if closes is None else closes
+    judged = rows.select(passes.alias(_PASSES), expires.alias(_EXPIRES), *map(quoted, rows.columns))
     keyed = judged.select(
         scope.jvm.pack(key, struct_type(judged, key)).alias("key"),
         F.lit(0).alias("side"),
@@ -59,7 +62,17 @@ def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) ->
         F.lit(None).cast("binary").alias("headers"),
         scope.jvm.pack(F.struct(*map(quoted, judged.columns)), judged.schema).alias("row"),
     )
-    passed = operate([keyed], "PassedRows", len(judged.columns), scope=scope)
+    passed = operate([keyed], "PassedRows", len(judged.columns), closes is not None, scope=scope)
     row = passed.select(unpacked("after", judged.schema, scope).alias("$row"))
     fields = row.select(*(quoted("$row").getField(name).alias(name) for name in judged.columns))
     return fields.withColumn(NULL_COLUMN, ~quoted(_PASSES)).select(*map(quoted, rows.columns))
+
+
+def _closes(node: Filter) -> Column | None:
+    """When the row's window changes no more, in event time; None: there is none."""
+    if not isinstance(node.input, Aggregate) or node.input.window is None:
+        return None
+    window = node.input.window
+    assert window.grace is not None, "the planner fills in the default"
+    gap = window.size.ms if window.type is WindowType.SESSION else 0
+    return quoted(END_COLUMN) + F.lit(gap + window.grace.ms + 1)

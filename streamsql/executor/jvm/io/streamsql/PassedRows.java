@@ -1,32 +1,45 @@
 package io.streamsql;
 
+import java.util.Collections;
 import java.util.List;
 import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A table's rows behind a filter: those that pass, and of those that do not the ones whose key has
- * passed before and is deleted by them. A row's first column says whether it passes.
+ * passed before and is deleted by them. A row's first column says whether it passes, its second when
+ * the key has had its time (event time, ms; null: never).
  *
- * <p>State: the keys that have passed.
+ * <p>State: the keys that have passed and have not had their time.
  */
 public final class PassedRows extends KeyedOperator<ChangedRow> {
   private static final long serialVersionUID = 1L;
   private static final byte[] YES = {1};
   private final int columns;
+  private final boolean expire;
   private transient ValueState<byte[]> passed;
 
   /**
    * @param columns how many columns a row has
+   * @param expire whether there are keys that have their time
    */
-  public PassedRows(int columns) {
+  public PassedRows(int columns, boolean expire) {
     this.columns = columns;
+    this.expire = expire;
+  }
+
+  @Override
+  protected boolean timed() {
+    return expire;
   }
 
   @Override
@@ -47,11 +60,21 @@ public final class PassedRows extends KeyedOperator<ChangedRow> {
     boolean before = passed.exists();
     if (passes && !before) {
       passed.update(YES);
+      if (!values.isNullAt(1)) {
+        getHandle().registerTimer(values.getLong(1));
+      }
     } else if (!passes && before) {
       passed.clear();
     }
     if (passes || before) {
       out.add(new ChangedRow(key, row, null, row.getRow()));
     }
+  }
+
+  @Override
+  public Iterator<ChangedRow> handleExpiredTimer(
+      byte[] key, TimerValues times, ExpiredTimerInfo expired) {
+    passed.clear();
+    return CollectionConverters.asScala(Collections.emptyIterator());
   }
 }
