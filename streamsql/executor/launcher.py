@@ -22,7 +22,9 @@ from streamsql.executor.persistent_query import Definition
 from streamsql.executor.run import Run, SparkRun
 from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.services import Services
+from streamsql.executor.starting import offsets_of
 from streamsql.executor.statement_log import Offsets
+from streamsql.nodes import Start, StartPosition
 from streamsql.planner.logical import Mode, QueryPlan
 from streamsql.properties import (
     AUTO_OFFSET_RESET,
@@ -102,16 +104,24 @@ class SparkLauncher:
         return positions
 
     def starting_offsets(
-        self, topics: tuple[str, ...], properties: Mapping[str, str]
+        self,
+        topics: tuple[str, ...],
+        starts: Mapping[str, StartPosition],
+        properties: Mapping[str, str],
     ) -> Offsets | None:
-        """Where a new query is to begin, made explicit if that is the topics' present end."""
-        if get_text(properties, AUTO_OFFSET_RESET) != "latest":
-            return None
-        client = self._services.kafka.get()
-        return {
-            topic: {str(p): offset for p, offset in client.end_offsets(topic).items()}
-            for topic in topics
-        }
+        """Where a new query is to begin, made explicit where that is not the topics' beginning.
+
+        `starts` are what the query itself says; ConfigError for an offset that is not there.
+        """
+        latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
+        default = StartPosition(Start.LATEST if latest else Start.BEGINNING)
+        found = {}
+        for topic in topics:
+            start = starts.get(topic, default)
+            if start.start is not Start.BEGINNING:
+                offsets = offsets_of(start, topic, self._services.kafka.get())
+                found[topic] = {str(p): offset for p, offset in offsets.items()}
+        return found or None
 
     # -- runs ------------------------------------------------------------------------------------
 

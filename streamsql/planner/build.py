@@ -15,12 +15,13 @@ from streamsql.formats import format_named
 from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery, Window
 from streamsql.planner.aggregation import build_aggregation
 from streamsql.planner.bind import aggregates_in, bind, resolve_names, table_functions_in
-from streamsql.planner.from_clause import From, build_from
+from streamsql.planner.from_clause import BuildSubquery, From, build_from
 from streamsql.planner.infer import require_boolean
 from streamsql.planner.logical import Derived, Distinct, Filter, LogicalPlan, Project
 from streamsql.planner.named_queries import expand
 from streamsql.planner.partitioning import build_partitioning
 from streamsql.planner.projection import check_stored, divide, project
+from streamsql.planner.ranking import Ranking, build_ranking, find_ranking
 from streamsql.planner.scope import Scope
 from streamsql.planner.select_items import select_items
 from streamsql.planner.spans import span_of
@@ -117,13 +118,7 @@ def _build_subquery(place: _Place, subquery: Subquery) -> Derived:
 def _build_select(query: Query, place: _Place) -> Built:
     if query.distinct:
         return _build_distinct(query, place)
-    source = build_from(
-        query,
-        place.catalog,
-        place.named,
-        partial(_build_subquery, place),
-        persistent=place.sink is not None,
-    )
+    query, source = _source(query, place)
     scope = source.scope
     if _is_aggregation(query):
         _check_groupable(source, query)
@@ -144,6 +139,25 @@ def _build_select(query: Query, place: _Place) -> Built:
         else _build_plain(query, source, _where(query, source), place.named, stored)
     )
     return Built(root, source, columns, source.window)
+
+
+def _source(query: Query, place: _Place) -> tuple[Query, From]:
+    """FROM, and the query without the condition that makes it a Top-N."""
+    build: BuildSubquery = partial(_build_subquery, place)
+    ranking = find_ranking(query)
+    if ranking is not None:
+        query = replace(query, where=ranking.rest)
+        build = partial(_build_ranking, place, ranking)
+    persistent = place.sink is not None
+    return query, build_from(query, place.catalog, place.named, build, persistent=persistent)
+
+
+def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery) -> Derived:
+    """The subquery that a Top-N stands in."""
+    name = subquery.alias or "SUBQUERY"
+    inner, source = _source(subquery.query, replace(place, inner=name))
+    root = build_ranking(ranking, source, _where(inner, source), name)
+    return derived(root, source, None, name, subquery.span)
 
 
 def _build_distinct(query: Query, place: _Place) -> Built:

@@ -25,9 +25,11 @@ from streamsql.planner.logical import (
     Repartition,
     Scan,
     Sink,
+    TopN,
     Union,
 )
 from streamsql.planner.rules import optimize
+from streamsql.planner.starts import start_text
 from streamsql.planner.state import state_stores
 from streamsql.planner.text import expression_text
 from streamsql.planner.windows import words as duration_text
@@ -89,7 +91,9 @@ def operator_line(plan: LogicalPlan) -> str:
 @operator_line.register
 def _scan(plan: Scan) -> str:
     alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
-    return f"Scan {plan.kind.value} {quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
+    start = f", from {start_text(plan.start)}" if plan.start else ""
+    source = f"{quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
+    return f"Scan {plan.kind.value} {source}{start}"
 
 
 @operator_line.register
@@ -144,6 +148,15 @@ def _aggregate(plan: Aggregate) -> str:
     keys = _named_list(plan.keys) if plan.keys else "all rows"
     final = ", final results only" if plan.emit is Emit.FINAL else ""
     return f"Aggregate{window} by {keys}: {_named_list(plan.aggregates)}{final}"
+
+
+@operator_line.register
+def _top(plan: TopN) -> str:
+    order = ", ".join(
+        expression_text(o.expression) + (" DESC" if o.descending else "") for o in plan.order
+    )
+    keys = f" of each {_named_list(plan.keys)}" if plan.keys else ""
+    return f"TopN {plan.count}{keys} by {order}: rank {quote(plan.number)}"
 
 
 @operator_line.register

@@ -96,7 +96,7 @@ def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
     except CatalogError as error:
         error.span = ref.span
         raise
-    return Scan(source, ref.alias or ref.name)
+    return Scan(source, ref.alias or ref.name, ref.start)
 
 
 def _check_no_windowed_tables(scans: Sequence[Leaf]) -> None:

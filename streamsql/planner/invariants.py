@@ -15,6 +15,7 @@ from streamsql.planner.logical import (
     LogicalPlan,
     Project,
     Repartition,
+    TopN,
 )
 
 
@@ -64,6 +65,9 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
             return tuple(named.expression for named in plan.functions)
         case Repartition():
             return tuple(named.expression for named in plan.keys)
+        case TopN():
+            groups = tuple(named.expression for named in plan.keys)
+            return (*groups, *(order.expression for order in plan.order))
         case Aggregate():
             return tuple(named.expression for named in (*plan.keys, *plan.aggregates))
     return ()

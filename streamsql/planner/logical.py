@@ -10,12 +10,13 @@ value is null (a tombstone of a table) and, where one record causes one row, the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
 
 from streamsql.catalog import Source
-from streamsql.nodes import Duration, Emit, Expression, JoinType, Window
+from streamsql.nodes import Duration, Emit, Expression, JoinType, StartPosition, Window
 from streamsql.schema import (
     PSEUDO_COLUMNS,
     ROWTIME,
@@ -26,7 +27,7 @@ from streamsql.schema import (
     Schema,
     TimestampColumn,
 )
-from streamsql.types import type_of
+from streamsql.types import BIGINT, type_of
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Scan(LogicalPlan):
 
     source: Source
     alias: str
+    start: StartPosition | None = None
+    """Where reading begins, instead of where auto.offset.reset says."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -303,6 +306,37 @@ class Aggregate(LogicalPlan):
 
 
 @dataclass(frozen=True)
+class Ordering:
+    """An expression of ORDER BY; nulls come last either way."""
+
+    expression: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class TopN(LogicalPlan):
+    """The first `count` rows of each group, in their order, each keyed by its group and its rank,
+    the column `number`; rows of a stream that are equal in the order rank as they came."""
+
+    input: LogicalPlan
+    keys: tuple[Named, ...]
+    order: tuple[Ordering, ...]
+    count: int
+    number: str
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The key, then the input's columns as value columns."""
+        values = (Column(c.name, c.type, Namespace.VALUE) for c in self.input.schema)
+        number = Column(self.number, BIGINT, Namespace.KEY)
+        return Schema((*_columns(self.keys, Namespace.KEY), number, *values))
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.TABLE
+
+
+@dataclass(frozen=True)
 class Limit(LogicalPlan):
     """The first rows of a push query, in order of arrival."""
 
@@ -354,6 +388,8 @@ class QueryPlan:
     query_id: str | None = None
     columns: tuple[str, ...] = ()
     """The names of the result's columns in the order of the SELECT (a schema has keys first)."""
+    starts: Mapping[str, StartPosition] = field(default_factory=dict)
+    """Where reading begins, by topics, of those for which the query says so."""
     unoptimized: LogicalPlan | None = None
     """The plan before the rules, for EXPLAIN VERBOSE."""
 

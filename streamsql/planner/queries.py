@@ -22,6 +22,7 @@ from streamsql.planner.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.rules import optimize
 from streamsql.planner.sinks import new_sink
 from streamsql.planner.sources import already_exists, check_source_name
+from streamsql.planner.starts import starts_of
 from streamsql.planner.upgrade import check_query_upgrade
 from streamsql.planner.with_properties import Place, read_properties
 from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, get_bool
@@ -131,7 +132,8 @@ def _query_plan(
     note_limits(optimized, planning.session)
     mode = decide_mode(optimized, emit, planning.session)
     reads = sources_read(root)
-    return QueryPlan(optimized, mode, emit, reads, query_id, built.columns, root)
+    starts = starts_of(root)
+    return QueryPlan(optimized, mode, emit, reads, query_id, built.columns, starts, root)
 
 
 # -- CREATE .. AS SELECT -------------------------------------------------------------------------

@@ -7,7 +7,7 @@ what was never there, because the reader remembers by itself, the filter need no
 from __future__ import annotations
 
 from streamsql.nodes import Emit
-from streamsql.planner.logical import Aggregate, Filter, Join, LogicalPlan, Sink
+from streamsql.planner.logical import Aggregate, Filter, Join, LogicalPlan, Sink, TopN
 from streamsql.schema import Kind
 
 
@@ -17,7 +17,7 @@ def remembers_passed(node: Filter, root: LogicalPlan) -> bool:
         return False  # a final result is written once: one that fails was never there
     reader = _reader(node, root)
     while reader is not None:
-        if isinstance(reader, Aggregate | Join | Filter):
+        if isinstance(reader, Aggregate | Join | Filter | TopN):
             return False
         if isinstance(reader, Sink):
             return True

@@ -16,6 +16,7 @@ from streamsql.planner.logical import (
     JoinWindow,
     LogicalPlan,
     Scan,
+    TopN,
 )
 from streamsql.planner.retraction import remembers_passed
 from streamsql.planner.text import expression_text
@@ -57,6 +58,8 @@ def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
             yield from _JOINS[node.join_kind](node)
         case Filter() if remembers_passed(node, root):
             yield from _table_filter(node)
+        case TopN():
+            yield from _top(node)
         case Distinct():
             yield from _distinct(node)
 
@@ -150,6 +153,18 @@ def _windows(window: Window, keys: str, rows: str) -> StateStore:
 def _grows(name: str) -> bool:
     """Whether an aggregate keeps the values of its rows and not only a result of fixed size."""
     return name.startswith("COLLECT_") or name in ("COUNT_DISTINCT", "HISTOGRAM")
+
+
+def _top(plan: TopN) -> Iterator[StateStore]:
+    groups = ", ".join(expression_text(key.expression) for key in plan.keys)
+    if plan.input.kind is Kind.TABLE:
+        table = _sources(plan.input)
+        growth = f"grows with the keys of {table}"
+        yield StateStore(f"rows of {table}", _keys(plan.input), growth)
+        yield StateStore(f"rows of {table} in their order", groups, growth)
+        return
+    growth = "grows with the number of distinct groups" if groups else "does not grow"
+    yield StateStore(f"the first {plan.count} rows", groups, growth)
 
 
 def _distinct(plan: Distinct) -> Iterator[StateStore]:

@@ -18,6 +18,7 @@ from streamsql.planner.logical import (
     Named,
     Repartition,
     Scan,
+    TopN,
     Union,
 )
 from streamsql.planner.modes import operators
@@ -61,6 +62,9 @@ def _fixed_parts(plan: LogicalPlan) -> Iterator[str]:
         match operator:
             case Scan():
                 yield f"reads {operator.source.name}"
+            case TopN():
+                order = (f"{expression_text(o.expression)} {o.descending}" for o in operator.order)
+                yield f"TOP {operator.count} OF {_list(operator.keys)} BY {', '.join(order)}"
             case Union():
                 yield "UNION ALL"
             case Distinct(window=window):

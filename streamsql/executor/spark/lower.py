@@ -24,6 +24,7 @@ from streamsql.executor.spark import (
     repartition,
     scan,
     sink,
+    top,
     union,
 )
 from streamsql.executor.spark.context import LoweringContext, Scope, StreamingQuerySpec
@@ -45,6 +46,7 @@ from streamsql.planner.logical import (
     Repartition,
     Scan,
     Sink,
+    TopN,
     Union,
 )
 
@@ -71,6 +73,7 @@ lower_operator.register(Repartition, repartition.lower)
 lower_operator.register(Qualify, qualify.lower)
 lower_operator.register(Join, join.lower)
 lower_operator.register(Aggregate, aggregate.lower)
+lower_operator.register(TopN, top.lower)
 lower_operator.register(Limit, _lower_limit)
 lower_operator.register(Sink, sink.lower)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
@@ -72,7 +74,7 @@ def _records(topic: str, scope: Scope) -> DataFrame:
         context.spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", context.bootstrap_servers)
         .option("subscribe", topic)
-        .option("startingOffsets", context.starting_offsets)
+        .option("startingOffsets", _starting_offsets(topic, context.starting_offsets))
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "false")
         .option("fetchOffset.numRetries", "10")
@@ -83,6 +85,14 @@ def _records(topic: str, scope: Scope) -> DataFrame:
     for name, value in context.consumer_settings.items():
         reader = reader.option(f"kafka.{name}", value)
     return reader.load()
+
+
+def _starting_offsets(topic: str, given: str) -> str:
+    """What is said of the topic: Spark takes no offsets of others."""
+    if not given.startswith("{"):
+        return given
+    offsets = json.loads(given)
+    return json.dumps({topic: offsets[topic]}) if topic in offsets else "earliest"
 
 
 def _columns(node: Scan) -> list[Column]:

@@ -46,7 +46,9 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
             _check_replaceable(known.plan, planned.query)
             definition = replace(definition, starting_offsets=known.starting_offsets)
         else:
-            offsets = state.launcher.starting_offsets(definition.topics, properties)
+            offsets = state.launcher.starting_offsets(
+                definition.topics, planned.query.starts, properties
+            )
             definition = replace(definition, starting_offsets=offsets)
         if planned.create_topic:
             create_topic(state.services.kafka.get(), planned.sink)

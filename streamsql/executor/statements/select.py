@@ -26,9 +26,9 @@ def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
     assert isinstance(planned, QueryStatementPlan)
     plan = planned.query
     catalog = state.catalog
-    topics = tuple(catalog.get(name).topic.name for name in plan.reads)
+    topics = tuple(dict.fromkeys(catalog.get(name).topic.name for name in plan.reads))
     properties = dict(context.session.properties)
-    offsets = state.launcher.starting_offsets(topics, properties)
+    offsets = state.launcher.starting_offsets(topics, plan.starts, properties)
     sql = to_sql(statement) + ";"
     return [state.pushes.start(plan, sql, plan.columns, properties, offsets)]
 
