@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ from streamsql.catalog import Catalog
 from streamsql.executor.broker import EmbeddedBroker
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.kafka import KafkaClient
+from streamsql.executor.schema_registry.app import app
+from streamsql.executor.schema_registry.client import RegistryClient
+from streamsql.executor.schema_registry.server import HttpServer
+from streamsql.executor.schema_registry.sides import Schemas
+from streamsql.executor.schema_registry.store import Store
 from streamsql.executor.spark.context import LoweringContext
 from streamsql.executor.spark.lower import lower
 from streamsql.executor.spark.session import SparkRuntime
@@ -66,6 +72,12 @@ class Bench:
     def bootstrap(self) -> str:
         return self.kafka.bootstrap
 
+    @cached_property
+    def schemas(self) -> Schemas:
+        """A registry in memory; it ends with the process."""
+        client = RegistryClient(HttpServer(app(Store())).start())
+        return Schemas(lambda: client)
+
     def topic(self, purpose: str) -> str:
         """A new topic with a name of its own."""
         name = f"{purpose}-{uuid.uuid4().hex[:8]}"
@@ -84,6 +96,7 @@ class Bench:
             self.topic("log"),
             shuffle_partitions=SHUFFLE_PARTITIONS,
             max_records_per_batch=records_per_batch,
+            schemas=self.schemas,
         )
         for statement in parse(script):
             planned = plan(statement, catalog, {})

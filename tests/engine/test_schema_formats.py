@@ -1,0 +1,105 @@
+"""Formats with schemas through a whole engine: declared, inferred, written, restarted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from engine.live import Live
+from engine.offline import texts
+
+from streamsql.errors import PlanError
+from streamsql.executor.schema_registry.app import app
+from streamsql.executor.schema_registry.client import RegistryClient
+from streamsql.executor.schema_registry.server import HttpServer
+from streamsql.executor.schema_registry.store import Store
+from streamsql.properties import SCHEMA_REGISTRY_URL
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+
+@pytest.fixture
+def registry(live: Live) -> Iterator[RegistryClient]:
+    """A registry that the engine's own session is told to use."""
+    server = HttpServer(app(Store()))
+    url = server.start()
+    list(live.engine.execute(f"SET '{SCHEMA_REGISTRY_URL}' = '{url}';"))
+    live.session.properties[SCHEMA_REGISTRY_URL] = url
+    yield RegistryClient(url)
+    live.drop_all()
+    list(live.engine.execute(f"UNSET '{SCHEMA_REGISTRY_URL}';"))
+    server.stop()
+
+
+def described(live: Live, name: str) -> list[tuple[Any, ...]]:
+    (rows,) = live.run(f"DESCRIBE ${name};")
+    return list(rows.rows)
+
+
+def test_a_pipeline_through_all_formats(live: Live, registry: RegistryClient) -> None:
+    live.run(
+        "CREATE STREAM $A (ID INT KEY, NAME STRING, TAGS ARRAY<STRING>, AT_ TIME) "
+        "WITH (KAFKA_TOPIC='$A', FORMAT='AVRO', PARTITIONS=1);"
+        "CREATE STREAM $P WITH (KAFKA_TOPIC='$P', FORMAT='PROTOBUF') AS SELECT * FROM $A;"
+        "CREATE STREAM $N WITH (KAFKA_TOPIC='$N', FORMAT='PROTOBUF_NOSR') AS SELECT * FROM $P;"
+        "CREATE STREAM $J WITH (KAFKA_TOPIC='$J', FORMAT='JSON_SR') AS SELECT * FROM $N;"
+        "INSERT INTO $A VALUES (1, 'one', ARRAY['x', 'y'], '01:02:03');"
+    )
+    (row,) = live.rows("SELECT ID, NAME, TAGS, CAST(AT_ AS STRING) FROM $J EMIT CHANGES;", 1)
+    assert row == (1, "one", ["x", "y"], "01:02:03")
+    subjects = set(registry.subjects())
+    for topic in ("$A", "$P", "$J"):
+        name = live.sql(topic)
+        assert {f"{name}-key", f"{name}-value"} <= subjects
+    assert not any(live.sql("$N") in s for s in subjects)
+
+
+def test_inferred_columns_outlive_a_restart(live: Live, registry: RegistryClient) -> None:
+    registry.register(
+        live.sql("$T-value"),
+        "AVRO",
+        '{"type": "record", "name": "R", "fields": [{"name": "firstName", "type": "string"}]}',
+    )
+    live.run(
+        "CREATE STREAM $B (K INT KEY) WITH (KAFKA_TOPIC='$T', VALUE_FORMAT='AVRO', PARTITIONS=1);"
+    )
+    assert described(live, "B") == [("K", "INTEGER (key)"), ("FIRSTNAME", "STRING")]
+    registry.delete(live.sql("$T-value"))
+    live.restart()
+    assert described(live, "B") == [("K", "INTEGER (key)"), ("FIRSTNAME", "STRING")]
+
+
+def test_a_schema_that_the_subject_refuses(live: Live, registry: RegistryClient) -> None:
+    registry.register(
+        live.sql("$X-value"),
+        "AVRO",
+        '{"type": "record", "name": "Other", "fields": [{"name": "Z", "type": "int"}]}',
+    )
+    live.run("CREATE STREAM $Y (V INT) WITH (KAFKA_TOPIC='$Y', VALUE_FORMAT='JSON', PARTITIONS=1);")
+    with pytest.raises(PlanError, match="Could not register schema for subject"):
+        live.run(
+            "CREATE STREAM $X WITH (KAFKA_TOPIC='$X', VALUE_FORMAT='AVRO') AS SELECT * FROM $Y;"
+        )
+    assert live.sql("$X") not in live.engine.catalog().sources
+
+
+def test_print_reads_registered_schemas(live: Live, registry: RegistryClient) -> None:
+    live.run(
+        "CREATE STREAM $Q (ID INT KEY, V DOUBLE) WITH (KAFKA_TOPIC='$Q', FORMAT='AVRO', "
+        "PARTITIONS=1);"
+        "INSERT INTO $Q VALUES (7, 2.5);"
+    )
+    lines = list(live.lines("PRINT '$Q' FROM BEGINNING LIMIT 1;"))
+    assert lines[:2] == ["Key format: AVRO", "Value format: AVRO"]
+    assert 'key: 7, value: {"V": 2.5}' in lines[2]
+
+
+def test_delete_topic_deletes_its_schemas(live: Live, registry: RegistryClient) -> None:
+    live.run(
+        "CREATE STREAM $D (V INT) WITH (KAFKA_TOPIC='$D', VALUE_FORMAT='JSON_SR', PARTITIONS=1);"
+    )
+    assert registry.exists(live.sql("$D-value"))
+    results = live.run("DROP STREAM $D DELETE TOPIC;")
+    assert texts(results)
+    assert not registry.exists(live.sql("$D-value"))
