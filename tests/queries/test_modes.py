@@ -66,5 +66,35 @@ def test_counts_stay_exact(bed: Bed, window: str) -> None:
         assert checkpointed_shuffle_partitions(run.checkpoint) == 2
 
 
+OTHER = "CREATE {} O (ID STRING {} KEY, B INT) WITH (KAFKA_TOPIC='other', VALUE_FORMAT='JSON');"
+
+
+def test_a_stream_table_join_loses_nothing(bed: Bed) -> None:
+    table = OTHER.format("TABLE", "PRIMARY")
+    query = "CREATE STREAM OUT AS SELECT S.ID, A, B FROM S LEFT JOIN O ON S.ID = O.ID;"
+    run = QueryRun({"statements": [STREAM, table, query]}, bed, shuffle_partitions=2)
+    run.prepare()
+    run.produce(
+        {"topic": "other", "key": f"k{i}", "value": {"B": i}, "timestamp": 1} for i in range(KEYS)
+    )
+    for number, trigger in enumerate(MODES):
+        _run(run, trigger, number, lambda: len({r["value"]["A"] for r in run.read("OUT")}))
+    assert all(r["value"]["B"] == r["value"]["A"] % KEYS for r in run.read("OUT"))
+
+
+def test_a_stream_stream_join_loses_nothing(bed: Bed) -> None:
+    stream = OTHER.format("STREAM", "")
+    query = "CREATE STREAM OUT AS SELECT S.ID, A, B FROM S JOIN O WITHIN 1 HOUR ON S.ID = O.ID;"
+    run = QueryRun({"statements": [STREAM, stream, query]}, bed, shuffle_partitions=2)
+    run.prepare()
+    run.produce(
+        {"topic": "other", "key": f"k{i}", "value": {"B": -i}, "timestamp": 1_000}
+        for i in range(KEYS)
+    )
+    for number, trigger in enumerate(MODES):
+        _run(run, trigger, number, lambda: len({r["value"]["A"] for r in run.read("OUT")}))
+    assert all(r["value"]["B"] == -(r["value"]["A"] % KEYS) for r in run.read("OUT"))
+
+
 def _total(run: QueryRun) -> int:
     return sum({r["key"]: r["value"]["N"] for r in run.read("OUT")}.values())

@@ -12,7 +12,7 @@ from streamsql.executor.state import Context
 from streamsql.executor.topics import create_topic
 from streamsql.nodes import CreateAsSelect, InsertInto
 from streamsql.parser import to_sql
-from streamsql.planner.logical import Aggregate, LogicalPlan, QueryPlan, Repartition
+from streamsql.planner.logical import Aggregate, Join, LogicalPlan, QueryPlan, Repartition
 from streamsql.planner.planned import NothingToDo, QueryStatementPlan
 from streamsql.results import Message, Result, Warning
 
@@ -77,11 +77,12 @@ def _check_replaceable(old: QueryPlan, new: QueryPlan) -> None:
         )
     if _stateful(old.root) or _stateful(new.root):
         raise UnsupportedError(
-            "CREATE OR REPLACE of a query with GROUP BY or PARTITION BY is not supported",
+            "CREATE OR REPLACE of a query with GROUP BY, JOIN or PARTITION BY is not supported",
             detail="Its state was computed by the query as it is.",
             hint="DROP it and create it anew; it then begins with empty state.",
         )
 
 
 def _stateful(plan: LogicalPlan) -> bool:
-    return isinstance(plan, (Aggregate, Repartition)) or any(_stateful(i) for i in plan.inputs)
+    kinds = (Aggregate, Join, Repartition)
+    return isinstance(plan, kinds) or any(_stateful(i) for i in plan.inputs)
