@@ -6,8 +6,9 @@ import argparse
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cli.options import assignments
+from cli.options import assignments, properties_of
 from cli.render import error_lines
 from cli.style import Style
 from streamsql.catalog import Catalog
@@ -22,11 +23,14 @@ from streamsql.nodes import (
     UndefineVariable,
 )
 
+if TYPE_CHECKING:
+    from streamsql.planner.planned import SchemaLookup
+
 
 def command(args: argparse.Namespace) -> int:
     """The exit code: 1 where a file has an error."""
     variables = {k.upper(): v for k, v in assignments(args.define, "--define").items()}
-    properties = assignments(args.property, "--property")
+    properties = properties_of(args)
     style = Style.of(sys.stdout)
     found = 0
     for name in args.files:
@@ -125,10 +129,24 @@ class _Checker:
             case RunScript():
                 self._run(statement)
             case _:
-                planned = plan(statement, self._catalog, self._properties)
+                schemas = self._schemas()
+                planned = plan(statement, self._catalog, self._properties, schemas=schemas)
                 apply(planned, self._catalog)
                 if isinstance(planned, PropertyPlan):
                     self._set(planned.name, planned.value)
+
+    def _schemas(self) -> SchemaLookup | None:
+        """The registry that the command or the script names; without one none is asked."""
+        from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER
+
+        url = self._properties.get(SCHEMA_REGISTRY_URL)
+        if not url:
+            return None
+        from streamsql.executor.schema_registry.client import RegistryClient, check_url
+        from streamsql.executor.schema_registry.lookup import RegistrySchemas
+
+        client = RegistryClient(check_url(url), self._properties.get(SCHEMA_REGISTRY_USER))
+        return RegistrySchemas(lambda: client)
 
     def _run(self, statement: RunScript) -> None:
         if any(script.name == statement.path for script in self._scripts):

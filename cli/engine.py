@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.options import assignments
+from cli.options import assignments, properties_of
 
 if TYPE_CHECKING:
     from streamsql.engine import Engine
@@ -15,17 +15,13 @@ if TYPE_CHECKING:
 def make_engine(args: argparse.Namespace, *, until_caught_up: bool = False) -> Engine:
     """An engine as the options describe it, not yet started; ConfigError for a wrong option."""
     from streamsql.engine import Engine, EngineConfig
-    from streamsql.properties import SCHEMA_REGISTRY_URL
 
-    properties = assignments(args.property, "--property")
-    if args.schema_registry:
-        properties = {**properties, SCHEMA_REGISTRY_URL: args.schema_registry}
     engine = Engine(
         EngineConfig(
             data_dir=Path(args.data).expanduser() if args.data else None,
             bootstrap_servers=args.bootstrap_servers,
             master=args.master,
-            properties=properties,
+            properties=properties_of(args),
             debug=args.debug,
             until_caught_up=until_caught_up,
         )

@@ -199,6 +199,14 @@ def _positive(text: str) -> int:
     return number
 
 
+def properties_of(args: argparse.Namespace) -> dict[str, str]:
+    """The properties that the options set; ConfigError for what is no assignment."""
+    properties = assignments(args.property, "--property")
+    if args.schema_registry:
+        properties["ksql.schema.registry.url"] = args.schema_registry
+    return properties
+
+
 def assignments(given: Sequence[str] | None, option: str) -> dict[str, str]:
     """`NAME=VALUE` options as a dictionary; ConfigError for one without `=`."""
     from streamsql.errors import ConfigError

@@ -51,8 +51,11 @@ COLLECT_SET_LIMIT = "ksql.functions.collect_set.limit"
 TIMESTAMP_THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 VARIABLE_SUBSTITUTION = "ksql.variable.substitution.enable"
 ASSERT_TOPIC_TIMEOUT = "ksql.assert.topic.default.timeout.ms"
+CONNECT_URL = "ksql.connect.url"
+CONNECT_USER = "ksql.connect.basic.auth.user.info"
 SCHEMA_REGISTRY_URL = "ksql.schema.registry.url"
 SCHEMA_REGISTRY_USER = "ksql.schema.registry.basic.auth.user.info"
+ASSERT_SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 LOG_ROWS = "ksql.logging.processing.rows.include"
 
 PROPERTIES: dict[str, PropertyDefinition] = {
@@ -150,6 +153,25 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             _INTEGER,
             "1000",
             "How long ASSERT TOPIC waits by default, in milliseconds.",
+            minimum=0,
+        ),
+        PropertyDefinition(
+            CONNECT_URL,
+            _TEXT,
+            None,
+            "The REST API of the Kafka Connect cluster that runs connectors.",
+        ),
+        PropertyDefinition(
+            CONNECT_USER,
+            _TEXT,
+            None,
+            "Name and password for Kafka Connect's basic authentication: name:password.",
+        ),
+        PropertyDefinition(
+            ASSERT_SCHEMA_TIMEOUT,
+            _INTEGER,
+            "1000",
+            "How long ASSERT SCHEMA waits by default, in milliseconds.",
             minimum=0,
         ),
         PropertyDefinition(

@@ -87,8 +87,9 @@ class Context:
         schemas: RegistrySchemas | None = None,
     ) -> Planned:
         """Plan against the catalog as it is."""
-        properties = self.session.properties
-        return plan(statement, self.state.catalog, properties, topics, schemas=schemas)
+        catalog, properties = self.state.catalog, self.session.properties
+        schemas = schemas or self.state.schemas()
+        return plan(statement, catalog, properties, topics, schemas=schemas)
 
     def commit(
         self,

@@ -190,7 +190,6 @@ _LATER: dict[type[nodes.Statement], str] = {
     nodes.DropConnector: "DROP CONNECTOR",
     nodes.DescribeConnector: "DESCRIBE CONNECTOR",
     nodes.AlterSystem: "ALTER SYSTEM",
-    nodes.AssertSchema: "ASSERT SCHEMA",
     nodes.AssertValues: "ASSERT VALUES",
     nodes.AssertNullValues: "ASSERT NULL VALUES",
     nodes.AssertSource: "ASSERT STREAM and ASSERT TABLE",

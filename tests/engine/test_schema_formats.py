@@ -9,7 +9,7 @@ import pytest
 from engine.live import Live
 from engine.offline import texts
 
-from streamsql.errors import PlanError
+from streamsql.errors import CatalogError, PlanError
 from streamsql.executor.schema_registry.app import app
 from streamsql.executor.schema_registry.client import RegistryClient
 from streamsql.executor.schema_registry.server import HttpServer
@@ -103,3 +103,16 @@ def test_delete_topic_deletes_its_schemas(live: Live, registry: RegistryClient) 
     results = live.run("DROP STREAM $D DELETE TOPIC;")
     assert texts(results)
     assert not registry.exists(live.sql("$D-value"))
+
+
+def test_assert_schema(live: Live, registry: RegistryClient) -> None:
+    id = registry.register(live.sql("$S-value"), "AVRO", '"string"')
+    subject = live.sql("$S-value")
+    assert live.texts(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id};") == [
+        f"Schema with subject name {subject} id {id} exists."
+    ]
+    assert live.texts("ASSERT NOT EXISTS SCHEMA ID 999;") == ["Schema id 999 does not exist."]
+    with pytest.raises(CatalogError, match="Schema with subject name Nothing does not exist"):
+        live.run("ASSERT SCHEMA SUBJECT Nothing TIMEOUT 1 SECOND;")
+    with pytest.raises(CatalogError, match=f"Schema id {id} exists"):
+        live.run(f"ASSERT NOT EXISTS SCHEMA ID {id};")

@@ -28,6 +28,7 @@ NEEDS_NO_PLAN = {
     nodes.UndefineVariable,
     nodes.RunScript,
     nodes.AssertTopic,
+    nodes.AssertSchema,
 }
 
 

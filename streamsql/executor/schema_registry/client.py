@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamsql.errors import ConfigError, ExternalError, PlanError
+from streamsql.errors import ExternalError, PlanError
+from streamsql.executor.rest import RestService, check_service_url, quoted
 from streamsql.formats.registered import SchemaText
 
-TIMEOUT_SECONDS = 15.0
+_NAME = "the schema registry"
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 
 
@@ -28,7 +24,7 @@ class RegistryClient:
 
     def latest(self, subject: str) -> SchemaText | None:
         """The newest schema of a subject, None where there is none."""
-        found = self._get(f"/subjects/{_quoted(subject)}/versions/latest")
+        found = self._get(f"/subjects/{quoted(subject)}/versions/latest")
         return None if found is None else self._schema(found)
 
     def by_id(self, id: int) -> SchemaText | None:
@@ -39,12 +35,21 @@ class RegistryClient:
         return [str(name) for name in self._get("/subjects") or ()]
 
     def exists(self, subject: str) -> bool:
-        return self._get(f"/subjects/{_quoted(subject)}/versions") is not None
+        return self._get(f"/subjects/{quoted(subject)}/versions") is not None
+
+    def has(self, subject: str | None, id: int | None) -> bool:
+        """Whether there is a schema of that id, of that subject, or of both."""
+        if id is None:
+            return subject is not None and self.exists(subject)
+        if subject is None:
+            return self.by_id(id) is not None
+        uses = self._get(f"/schemas/ids/{id}/versions") or ()
+        return any(use["subject"] == subject for use in uses)
 
     def register(self, subject: str, schema_type: str, text: str) -> int:
         """The id of the schema, new or not; PlanError where the subject's rule forbids it."""
         body = {"schema": text, "schemaType": schema_type}
-        path = f"/subjects/{_quoted(subject)}/versions"
+        path = f"/subjects/{quoted(subject)}/versions"
         status, answer = self._request("POST", path, body)
         if status == 409:
             raise PlanError(
@@ -59,7 +64,7 @@ class RegistryClient:
 
     def delete(self, subject: str) -> None:
         """Delete the subject for good; one that is not there is left."""
-        path = f"/subjects/{_quoted(subject)}"
+        path = f"/subjects/{quoted(subject)}"
         for query in ("", "?permanent=true"):
             status, answer = self._request("DELETE", path + query, None)
             if status not in (200, 404):
@@ -81,7 +86,7 @@ class RegistryClient:
             name = str(reference["name"])
             if name in references:
                 continue
-            subject, version = _quoted(str(reference["subject"])), reference["version"]
+            subject, version = quoted(str(reference["subject"])), reference["version"]
             found = self._get(f"/subjects/{subject}/versions/{version}?deleted=true")
             if found is None:
                 raise ExternalError(f"the schema registry lacks the reference {name}")
@@ -99,49 +104,17 @@ class RegistryClient:
     def _refused(self, action: str, status: int, answer: Mapping[str, Any]) -> ExternalError:
         message = answer.get("message") if isinstance(answer, dict) else None
         return ExternalError(
-            f"cannot {action}: the schema registry answered {status}",
+            f"cannot {action}: {_NAME} answered {status}",
             retryable=status >= 500,
             detail=str(message) if message else None,
             hint="Set ksql.schema.registry.basic.auth.user.info." if status == 401 else None,
         )
 
     def _request(self, method: str, path: str, body: object) -> tuple[int, Any]:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url.rstrip("/") + path, data, method=method)
-        request.add_header("Accept", f"{_MEDIA_TYPE}, application/json")
-        if data is not None:
-            request.add_header("Content-Type", _MEDIA_TYPE)
-        if self.user is not None:
-            token = base64.b64encode(self.user.encode()).decode()
-            request.add_header("Authorization", f"Basic {token}")
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
-                return int(response.status), _json(response.read())
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, _json(error.read())
-        except (OSError, urllib.error.URLError) as error:
-            raise ExternalError(
-                f"no answer from the schema registry at {self.url}",
-                retryable=True,
-                detail=str(error),
-            ) from error
+        service = RestService(_NAME, self.url, self.user, _MEDIA_TYPE)
+        return service.request(method, path, body)
 
 
 def check_url(url: str) -> str:
     """The URL; ConfigError where it is not one."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ConfigError(f"not the URL of a schema registry: {url}", hint="It begins with http://")
-    return url
-
-
-def _quoted(subject: str) -> str:
-    return urllib.parse.quote(subject, safe="")
-
-
-def _json(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return {"message": text.decode(errors="replace")}
+    return check_service_url(url, "a schema registry")

@@ -54,6 +54,7 @@ HANDLERS: dict[type[nodes.Statement], Handler] = {
     nodes.UndefineVariable: session.undefine,
     nodes.RunScript: session.run_script,
     nodes.AssertTopic: assertions.assert_topic,
+    nodes.AssertSchema: assertions.assert_schema,
 }
 
 _CONNECTORS = "Run Kafka Connect beside streamsql, and CREATE STREAM over its topics."
@@ -68,7 +69,6 @@ NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
     nodes.DropConnector: ("DROP CONNECTOR", _CONNECTORS),
     nodes.DescribeConnector: ("DESCRIBE CONNECTOR", _CONNECTORS),
     nodes.AlterSystem: ("ALTER SYSTEM", "Use SET, which holds for the session."),
-    nodes.AssertSchema: ("ASSERT SCHEMA", "There is no schema registry; use ASSERT TOPIC."),
     nodes.AssertValues: ("ASSERT VALUES", _TEST_SCRIPTS),
     nodes.AssertNullValues: ("ASSERT NULL VALUES", _TEST_SCRIPTS),
     nodes.AssertSource: ("ASSERT STREAM | TABLE", _TEST_SCRIPTS),
