@@ -1,0 +1,72 @@
+"""Asks REST services (the schema registry, Kafka Connect): JSON by HTTP, with a name and password.
+
+What an answer means is left to the client of each service.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from streamsql.errors import ConfigError, ExternalError
+
+TIMEOUT_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class RestService:
+    """One service; `name` is how errors call it: `the schema registry`."""
+
+    name: str
+    url: str
+    user: str | None = None
+    """`name:password` for basic authentication."""
+    media_type: str = "application/json"
+
+    def request(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """Status and content of the answer, whatever it says; ExternalError where none comes."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url.rstrip("/") + path, data, method=method)
+        accepted = dict.fromkeys((self.media_type, "application/json"))
+        request.add_header("Accept", ", ".join(accepted))
+        if data is not None:
+            request.add_header("Content-Type", self.media_type)
+        if self.user is not None:
+            token = base64.b64encode(self.user.encode()).decode()
+            request.add_header("Authorization", f"Basic {token}")
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
+                return int(response.status), _json(response.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, _json(error.read())
+        except (OSError, http.client.HTTPException) as error:
+            raise ExternalError(
+                f"no answer from {self.name} at {self.url}", retryable=True, detail=str(error)
+            ) from error
+
+
+def check_service_url(url: str, service: str) -> str:
+    """The URL; ConfigError where it is not one."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ConfigError(f"not the URL of {service}: {url}", hint="It begins with http://")
+    return url
+
+
+def quoted(part: str) -> str:
+    """A name as one part of a path."""
+    return urllib.parse.quote(part, safe="")
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return {"message": text.decode(errors="replace")}
