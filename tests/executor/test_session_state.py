@@ -1,0 +1,80 @@
+"""Sessions whose time has passed leave the state: with keys that move on, it does not grow."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from streamsql.executor.spark.jvm import Jvm
+
+pytestmark = pytest.mark.spark
+
+BATCHES = 8
+KEYS_A_BATCH = 20
+STEP = 1_000
+GAP, GRACE = 100, 400
+SCHEMA = "k string, time bigint, partition int, offset bigint"
+
+
+def batches(folder: Path) -> None:
+    """Every batch has keys of its own, STEP ms after the last one's."""
+    folder.mkdir()
+    for i in range(BATCHES):
+        rows = [
+            {"k": f"{i}-{n}", "time": i * STEP + n, "partition": 0, "offset": 100 * i + n}
+            for n in range(KEYS_A_BATCH)
+        ]
+        path = folder / f"{i}.json"
+        path.write_text("\n".join(map(json.dumps, rows)))
+        os.utime(path, (i, i))  # files are taken by age
+
+
+def sessions(rows: DataFrame, updates: bool) -> DataFrame:
+    jvm = Jvm(rows.sparkSession)
+    key = rows.select("k").schema
+    timed = rows.withColumn("stream_time", jvm.stream_time(F.col("time")))
+    packed = timed.select("stream_time")
+    totals = packed.groupBy().agg(F.count(F.lit(1)).alias("n"))
+    keyed = timed.select(
+        jvm.pack(F.struct("k"), key).alias("key"),
+        F.lit(0).alias("side"),
+        *("time", "partition", "offset"),
+        F.lit(None).cast("binary").alias("headers"),
+        jvm.pack(F.struct("stream_time"), packed.schema).alias("row"),
+    )
+    buffers = jvm.aggregate_buffers(totals)
+    made = jvm.keyed(keyed, "SessionWindows", buffers, 1, GAP, GRACE, updates)
+    return made.select(
+        jvm.unpack(F.col("key"), key)["k"].alias("k"),
+        jvm.unpack(F.col("row"), totals.schema)["n"].alias("n"),
+    )
+
+
+@pytest.mark.parametrize("updates", [True, False])
+def test_state_does_not_grow(spark: SparkSession, tmp_path: Path, updates: bool) -> None:
+    batches(tmp_path / "in")
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+    name = f"evicted{updates}"
+    query = (
+        sessions(reader.json(str(tmp_path / "in")), updates)
+        .writeStream.format("memory")
+        .queryName(name)
+        .outputMode("update")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(180)
+    kept = [p.stateOperators[0].numRowsTotal for p in query.recentProgress if p.stateOperators]
+    rows_of_a_batch = kept[0]
+    assert rows_of_a_batch >= KEYS_A_BATCH
+    assert max(kept) <= 2 * rows_of_a_batch, kept
+    results = spark.table(name).collect()
+    # The sessions of the last batch are not final: nothing comes after them.
+    assert len(results) == KEYS_A_BATCH * (BATCHES if updates else BATCHES - 1)
+    assert {row.n for row in results} == {1}
