@@ -167,6 +167,9 @@ class RaisingGuard:
     def finish(self, value: Column, data_type: DataType, text: str) -> Column:
         return value
 
+    def contain(self, value: Column, data_type: DataType, text: str) -> Column:
+        return value
+
 
 def failure(spark: SparkSession, rows: DataFrame, sql: str) -> str:
     """The message with which the expression fails, or its value if it does not."""

@@ -20,6 +20,7 @@ class RecordingGuard:
     """Notes what the lowering asks of it; failures are plain nulls."""
 
     finished: list[tuple[str, str]] = field(default_factory=list)
+    contained: list[str] = field(default_factory=list)
     messages: int = 0
 
     def fail(self, message: Column, data_type: DataType) -> Column:
@@ -28,6 +29,10 @@ class RecordingGuard:
 
     def finish(self, value: Column, data_type: DataType, text: str) -> Column:
         self.finished.append((text, data_type.simpleString()))
+        return value
+
+    def contain(self, value: Column, data_type: DataType, text: str) -> Column:
+        self.contained.append(text)
         return value
 
 
@@ -64,6 +69,25 @@ def test_only_what_can_fail_is_guarded(
     column(typed(sql), context(guard))
     assert guard.finished == finished
     assert bool(guard.messages) == bool(finished)
+
+
+@pytest.mark.parametrize(
+    ("sql", "contained"),
+    [
+        ("COALESCE(PARSE_DATE(S, 'yyyy'), DA)", ["PARSE_DATE(S, 'yyyy')"]),
+        ("COALESCE(UCASE(S), S)", []),
+        ("COALESCE(1 / I, 5)", []),
+        ("COALESCE(CAST(S AS INT), 5)", []),
+        ("COALESCE(LEN(FROM_BYTES(BIN, S)), 5)", ["FROM_BYTES(BIN, S)", "LEN(FROM_BYTES(BIN, S))"]),
+        ("ABS(ROUND(I / N) + 1)", []),
+    ],
+)
+def test_a_call_inside_a_call_fails_by_itself(
+    sql: str, contained: list[str], spark: SparkSession
+) -> None:
+    guard = RecordingGuard()
+    column(typed(sql), context(guard))
+    assert guard.contained == contained
 
 
 def test_a_table_function_is_guarded_as_the_array_that_it_gives(spark: SparkSession) -> None:

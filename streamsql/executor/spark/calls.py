@@ -118,4 +118,7 @@ def _argument(node: Expression, lowering: Lowering) -> Any:
         return lowering.function(names, lambda: lowering.lower(node.this))
     if type_of(node) == types.INTERVAL_UNIT:
         return node.name
+    # An implicit cast of a call says, as the call does, which function that is.
+    if "function" in node.meta or isinstance(node, exp.Dot):
+        return lowering.contained(node)
     return lowering.lower(node)

@@ -36,6 +36,10 @@ class ErrorGuard(Protocol):
     def finish(self, value: Column, data_type: DataType, text: str) -> Column:
         """Outermost: the value; if its evaluation noted a failure, null and one log entry."""
 
+    def contain(self, value: Column, data_type: DataType, text: str) -> Column:
+        """Around a part: the value; null if its evaluation noted a failure, which is then none of
+        the whole expression, but will be in its log entry."""
+
 
 @dataclass(frozen=True)
 class ColumnContext:

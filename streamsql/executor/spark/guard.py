@@ -32,6 +32,12 @@ class JvmErrorGuard:
         name = cast(Any, F.lit(text))._jc
         return ClassicColumn(self._java.finish(struct, data_type.json(), name))
 
+    def contain(self, value: Column, data_type: DataType, text: str) -> Column:
+        opening = ClassicColumn(self._java.opening())
+        struct = cast(Any, F.struct(opening.alias("outer"), value.alias("value")))._jc
+        name = cast(Any, F.lit(text))._jc
+        return ClassicColumn(self._java.contain(struct, data_type.json(), name))
+
 
 def expression_context(schema: Schema, scope: Scope, step: str) -> ColumnContext:
     """Columns by the schema's names; a failing expression is reported under the step's name."""

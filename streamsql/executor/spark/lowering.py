@@ -15,6 +15,7 @@ from streamsql import types
 from streamsql.errors import InternalError
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
+from streamsql.planner.infer_scope import text_of
 from streamsql.types import SQLType, type_of
 
 if TYPE_CHECKING:
@@ -136,6 +137,15 @@ class Lowering:
         self.can_fail = True
         text = F.lit(message) if isinstance(message, str) else message
         return self.guard.fail(text, spark_type(kind))
+
+    def contained(self, node: Expression) -> Column:
+        """A call (or field) that is another call's argument: a null for that, should it fail."""
+        before, self.can_fail = self.can_fail, False
+        value = self.lower(node)
+        fails, self.can_fail = self.can_fail, self.can_fail or before
+        if self.guard is None or not fails:
+            return value
+        return self.guard.contain(value, spark_type(type_of(node)), text_of(node))
 
     def checked(
         self,

@@ -5,18 +5,29 @@ import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Makes an expression null as a whole if any part of it that was evaluated has failed, with one
  * entry in the processing log: so COALESCE(1/0, 5) is null, not 5.
+ *
+ * <p>But what fails in a call that is the argument of another call is null by itself, so that
+ * COALESCE(PARSE_DATE(..), ..) can fall back: such a part is evaluated between {@link #begin} and
+ * {@link #end}. Its failure is logged with the whole expression, since Spark may evaluate the part
+ * more than once.
  */
 public final class ErrorGuard implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** The first failure since the last expression was finished. */
-  private static final ThreadLocal<String[]> FAILURE = ThreadLocal.withInitial(() -> new String[1]);
+  /** What has failed since the last expression was finished: first of all, and inside of a part. */
+  private static final class Failures {
+    String whole;
+    String contained;
+  }
+
+  private static final ThreadLocal<Failures> FAILURES = ThreadLocal.withInitial(Failures::new);
 
   private final ProcessingLog log;
   private final String step;
@@ -44,23 +55,64 @@ public final class ErrorGuard implements Serializable {
     return Expressions.call(this, "check", row, List.of(struct, text), false).getField("value");
   }
 
+  /** What to put before the part, in a struct with it, for {@link #contain}. */
+  public Column opening() {
+    return Expressions.call(this, "begin", DataTypes.StringType, List.of(), false);
+  }
+
+  /** The second field of the struct, of the type, or null if its evaluation has failed. */
+  public Column contain(Column struct, String type, Column text) {
+    DataType row =
+        new StructType()
+            .add("outer", DataTypes.StringType)
+            .add("value", DataType.fromJson(type));
+    return Expressions.call(this, "end", row, List.of(struct, text), false).getField("value");
+  }
+
+  /** The failure outside of the part, which is put by until its end. */
+  public UTF8String begin() {
+    Failures failures = FAILURES.get();
+    String outer = failures.whole;
+    failures.whole = null;
+    return outer == null ? null : UTF8String.fromString(outer);
+  }
+
+  public InternalRow end(InternalRow row, UTF8String text) {
+    Failures failures = FAILURES.get();
+    String inner = failures.whole;
+    failures.whole = row.isNullAt(0) ? null : row.getUTF8String(0).toString();
+    if (inner == null) {
+      return row;
+    }
+    if (failures.contained == null) {
+      failures.contained = message(text, inner);
+    }
+    return null;
+  }
+
   public Object note(UTF8String message) {
-    String[] failure = FAILURE.get();
-    if (failure[0] == null) {
-      failure[0] = message == null ? "failed" : message.toString();
+    Failures failures = FAILURES.get();
+    if (failures.whole == null) {
+      failures.whole = message == null ? "failed" : message.toString();
     }
     return null;
   }
 
   public InternalRow check(InternalRow row, UTF8String text) {
-    String[] failure = FAILURE.get();
-    if (failure[0] == null) {
+    Failures failures = FAILURES.get();
+    if (failures.whole == null && failures.contained == null) {
       return row;
     }
-    String message = failure[0];
-    failure[0] = null;
-    log.recordProcessingError(step, "Error computing expression " + text + ": " + message);
-    return null;
+    boolean failed = failures.whole != null;
+    String message = failed ? message(text, failures.whole) : failures.contained;
+    failures.whole = null;
+    failures.contained = null;
+    log.recordProcessingError(step, message);
+    return failed ? null : row;
+  }
+
+  private static String message(UTF8String expression, String failure) {
+    return "Error computing expression " + expression + ": " + failure;
   }
 
   @Override
