@@ -26,6 +26,12 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private static final long serialVersionUID = 1L;
   private static final long NEVER = Long.MAX_VALUE;
+  // After a longer leap of time the key's timers tell what is due, not a look into each bucket.
+  private static final long MOST_BUCKETS = 1000;
+
+  /** A row that is held, and when it is to be let go. */
+  private record Waiting(int side, long close, JoinWindowRows.Place place) {}
+
   private final JoinWindow window;
   private final boolean[] alone;
   private final boolean held;
@@ -35,6 +41,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private transient boolean changed;
   private transient long latest;
   private transient long nextClose;
+  private transient long waiting;
 
   /**
    * @param before,after,grace see {@link JoinWindow}, ms
@@ -83,7 +90,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
       out.add(joined(key, row.getTime(), row.getHeaders(), row.getSide(), row.getRow(), null));
       waits = false;
     }
-    if (row.getTime() > window.goneUntil(now)) {
+    if (waits || row.getTime() > window.goneUntil(now)) {
       keep(row, waits);
     }
   }
@@ -98,6 +105,8 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     for (JoinWindowRows.Place other : found) {
       if (other.waits()) {
         other.stopWaiting();
+        waiting--;
+        changed = true;
       }
       long later = Math.max(time, other.time());
       out.add(joined(key, later, row.getHeaders(), side, row.getRow(), other.row()));
@@ -121,47 +130,71 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     if (waits) {
       long close = window.closedAt(side, time);
       getHandle().registerTimer(close);
-      if (close < nextClose) {
-        nextClose = close;
-        changed = true;
-      }
+      nextClose = Math.min(nextClose, close);
+      waiting++;
+      changed = true;
     }
   }
 
   /** Lets go, in the order of their windows' ends, of the key's rows that have waited in vain. */
   private void closeUntil(long now, byte[] key, List<JoinedRow> out) {
-    if (now < nextClose) {
+    if (waiting == 0 || now < nextClose) {
       return;
     }
-    List<Long> due = new ArrayList<>();
-    long next = NEVER;
-    for (Iterator<Object> timers = getHandle().listTimers(); timers.hasNext(); ) {
-      long time = (Long) timers.next();
-      if (time <= now) {
-        due.add(time);
-      } else {
-        next = Math.min(next, time);
+    List<Waiting> due = new ArrayList<>();
+    if ((now - nextClose) / window.bucket() > MOST_BUCKETS) {
+      for (Iterator<Object> timers = getHandle().listTimers(); timers.hasNext(); ) {
+        long time = (Long) timers.next();
+        if (time >= nextClose && time <= now) {
+          findWaiting(time, time, due);
+        }
       }
+    } else {
+      findWaiting(nextClose, now, due);
     }
-    due.sort(null);
-    due.forEach(time -> closeAt(time, key, out));
-    nextClose = next;
+    due.sort(Comparator.comparingLong(Waiting::close));
+    due.forEach(row -> letGo(row, key, out));
+    nextClose = closeAfter(now);
     changed = true;
   }
 
-  private void closeAt(long streamTime, byte[] key, List<JoinedRow> out) {
-    for (int side = 0; side < alone.length && held; side++) {
-      long time = window.timeClosedAt(side, streamTime);
-      if (!alone[side]) {
+  /** The waiting rows whose windows close in that span of the stream's time. */
+  private void findWaiting(long from, long to, List<Waiting> found) {
+    for (int side = 0; side < alone.length; side++) {
+      if (!alone[side] || !held) {
         continue;
       }
-      for (JoinWindowRows.Place row : rows.between(side, time, time)) {
+      long last = window.timeClosedAt(side, to);
+      for (JoinWindowRows.Place row : rows.between(side, window.timeClosedAt(side, from), last)) {
         if (row.waits()) {
-          row.stopWaiting();
-          out.add(joined(key, row.time(), null, side, row.row(), null));
+          found.add(new Waiting(side, window.closedAt(side, row.time()), row));
         }
       }
     }
+  }
+
+  private void letGo(Waiting row, byte[] key, List<JoinedRow> out) {
+    row.place().stopWaiting();
+    waiting--;
+    out.add(joined(key, row.place().time(), null, row.side(), row.place().row(), null));
+  }
+
+  /** When to look again: no row that waits is closed before; one may be later. */
+  private long closeAfter(long now) {
+    if (waiting == 0) {
+      return NEVER;
+    }
+    long next = NEVER;
+    for (int side = 0; side < alone.length; side++) {
+      long time = window.timeClosedAt(side, now);
+      next = Math.min(next, window.closedAt(side, rows.lastOf(time) + 1));
+    }
+    List<Waiting> soon = new ArrayList<>();
+    findWaiting(now + 1, next, soon);
+    for (Waiting row : soon) {
+      next = Math.min(next, row.close());
+    }
+    return next;
   }
 
   @Override
@@ -170,7 +203,10 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     List<JoinedRow> out = new ArrayList<>();
     long now = expired.getExpiryTimeInMs();
     load();
-    closeAt(now, key, out);
+    List<Waiting> due = new ArrayList<>();
+    findWaiting(now, now, due);
+    due.forEach(row -> letGo(row, key, out));
+    changed |= !due.isEmpty();
     long gone = window.timeForgottenAt(now);
     if (rows.isLast(gone)) {
       rows.drop(0, gone);
@@ -191,14 +227,15 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     byte[] stored = times.get();
     latest = stored == null ? Long.MIN_VALUE : ByteBuffer.wrap(stored).getLong();
     nextClose = stored == null ? NEVER : ByteBuffer.wrap(stored).getLong(Long.BYTES);
+    waiting = stored == null ? 0 : ByteBuffer.wrap(stored).getLong(2 * Long.BYTES);
     known = true;
   }
 
   @Override
   protected void finish(byte[] key, TimerValues timers, List<JoinedRow> out) {
     if (changed) {
-      times.update(
-          ByteBuffer.allocate(2 * Long.BYTES).putLong(latest).putLong(nextClose).array());
+      ByteBuffer stored = ByteBuffer.allocate(3 * Long.BYTES);
+      times.update(stored.putLong(latest).putLong(nextClose).putLong(waiting).array());
     }
     rows.store();
     known = false;
