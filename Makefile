@@ -29,7 +29,7 @@ demo: setup
 
 test: lint setup
 	$(BIN)/python -m pytest -q -m "not spark and not kafka and not slow"
-	$(BIN)/python -m pytest -q -m "(spark or kafka) and not slow"
+	$(BIN)/python -m pytest -q -rs -m "(spark or kafka) and not slow"
 
 SUITE ?= ../shared/conformance/qtt
 
