@@ -261,7 +261,7 @@ _RARE = frozenset(
         "AGGREGATE",
     }
 )
-_NOT_RUN = frozenset({"CONNECTOR", "CONNECTORS", "SINK", "ANALYZE"})
+_NOT_RUN = frozenset({"ANALYZE"})
 """Words of statements that parse and are not run."""
 _FOLLOWERS = 2
 """Words that a suggestion goes on with where nothing else can follow: GROUP BY."""

@@ -186,9 +186,6 @@ def _(statement: nodes.Describe, planning: Planning) -> Planned:
 _LATER: dict[type[nodes.Statement], str] = {
     nodes.CreateFunction: "CREATE FUNCTION",
     nodes.DropFunction: "DROP FUNCTION",
-    nodes.CreateConnector: "CREATE CONNECTOR",
-    nodes.DropConnector: "DROP CONNECTOR",
-    nodes.DescribeConnector: "DESCRIBE CONNECTOR",
     nodes.AlterSystem: "ALTER SYSTEM",
     nodes.AssertValues: "ASSERT VALUES",
     nodes.AssertNullValues: "ASSERT NULL VALUES",

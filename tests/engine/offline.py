@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -27,14 +27,16 @@ class Offline:
         self.state.restored.get()
 
     def run(self, sql: str, session: Session | None = None) -> list[Result]:
+        return list(self.results(sql, session))
+
+    def results(self, sql: str, session: Session | None = None) -> Iterator[Result]:
+        """The results as they come, up to an error."""
         session = session or self.state.session
         context = Context(self.state, session, lambda path: self.run(Path(path).read_text()))
-        results: list[Result] = []
         for statement in parse_each(sql, session.variables):
             if isinstance(statement, Exception):
                 raise statement
-            results += execute(statement, context)
-        return results
+            yield from execute(statement, context)
 
     def texts(self, sql: str) -> list[str]:
         return texts(self.run(sql))

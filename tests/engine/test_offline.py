@@ -108,7 +108,6 @@ def test_explain_needs_no_spark(engine: Offline) -> None:
     ("sql", "message"),
     [
         ("SELECT * FROM KSQL_PROCESSING_LOG;", "pull queries are not supported yet"),
-        ("SHOW CONNECTORS;", "SHOW CONNECTORS is not supported"),
         ("ALTER SYSTEM 'a' = 'b';", "ALTER SYSTEM is not supported"),
     ],
 )

@@ -29,6 +29,9 @@ NEEDS_NO_PLAN = {
     nodes.RunScript,
     nodes.AssertTopic,
     nodes.AssertSchema,
+    nodes.CreateConnector,
+    nodes.DropConnector,
+    nodes.DescribeConnector,
 }
 
 

@@ -14,6 +14,7 @@ from streamsql.errors import InternalError, UnsupportedError
 from streamsql.executor.state import Context
 from streamsql.executor.statements import (
     assertions,
+    connectors,
     control,
     definitions,
     describe,
@@ -53,11 +54,13 @@ HANDLERS: dict[type[nodes.Statement], Handler] = {
     nodes.DefineVariable: session.define,
     nodes.UndefineVariable: session.undefine,
     nodes.RunScript: session.run_script,
+    nodes.CreateConnector: connectors.create,
+    nodes.DropConnector: connectors.drop,
+    nodes.DescribeConnector: connectors.describe,
     nodes.AssertTopic: assertions.assert_topic,
     nodes.AssertSchema: assertions.assert_schema,
 }
 
-_CONNECTORS = "Run Kafka Connect beside streamsql, and CREATE STREAM over its topics."
 _TEST_SCRIPTS = "It is a statement of test scripts."
 
 _FUNCTIONS = "SHOW FUNCTIONS lists the functions that there are."
@@ -65,9 +68,6 @@ _FUNCTIONS = "SHOW FUNCTIONS lists the functions that there are."
 NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
     nodes.CreateFunction: ("CREATE FUNCTION", _FUNCTIONS),
     nodes.DropFunction: ("DROP FUNCTION", _FUNCTIONS),
-    nodes.CreateConnector: ("CREATE CONNECTOR", _CONNECTORS),
-    nodes.DropConnector: ("DROP CONNECTOR", _CONNECTORS),
-    nodes.DescribeConnector: ("DESCRIBE CONNECTOR", _CONNECTORS),
     nodes.AlterSystem: ("ALTER SYSTEM", "Use SET, which holds for the session."),
     nodes.AssertValues: ("ASSERT VALUES", _TEST_SCRIPTS),
     nodes.AssertNullValues: ("ASSERT NULL VALUES", _TEST_SCRIPTS),

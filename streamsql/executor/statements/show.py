@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from streamsql.catalog import Source
-from streamsql.errors import UnsupportedError
 from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.state import Context
+from streamsql.executor.statements import connectors
 from streamsql.executor.statements.describe import description
 from streamsql.functions import REGISTRY
-from streamsql.nodes import Show, ShowWhat
+from streamsql.nodes import ConnectorType, Show, ShowWhat
 from streamsql.planner.logical import Mode
 from streamsql.properties import PROPERTIES, get_text
 from streamsql.results import Field, Result, Rows, Text
@@ -21,14 +21,7 @@ from streamsql.types import to_sql
 
 def show(statement: Show, context: Context) -> Iterable[Result]:
     """SHOW | LIST what [EXTENDED]."""
-    lister = _LISTS.get(statement.what)
-    if lister is None:
-        raise UnsupportedError(
-            f"SHOW {statement.what.value} is not supported",
-            hint="Connectors are run by Kafka Connect, beside streamsql.",
-            span=statement.span,
-        )
-    return lister(context, statement.extended)
+    return _LISTS[statement.what](context, statement.extended)
 
 
 def _fields(*names: str) -> tuple[Field, ...]:
@@ -143,6 +136,10 @@ def _variables(context: Context, extended: bool) -> Iterable[Result]:
     return [Rows(_fields("Variable Name", "Value"), rows)]
 
 
+def _connectors(type: ConnectorType | None) -> Callable[[Context, bool], Iterable[Result]]:
+    return lambda context, extended: connectors.show(context, type)
+
+
 _LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
     ShowWhat.STREAMS: _sources(Kind.STREAM),
     ShowWhat.TABLES: _sources(Kind.TABLE),
@@ -154,4 +151,8 @@ _LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
     ShowWhat.VIEWS: _views,
     ShowWhat.PROPERTIES: _properties,
     ShowWhat.VARIABLES: _variables,
+    ShowWhat.CONNECTORS: _connectors(None),
+    ShowWhat.SOURCE_CONNECTORS: _connectors(ConnectorType.SOURCE),
+    ShowWhat.SINK_CONNECTORS: _connectors(ConnectorType.SINK),
+    ShowWhat.CONNECTOR_PLUGINS: lambda context, extended: connectors.show_plugins(context),
 }
