@@ -7,6 +7,7 @@ import datetime
 import json
 from collections.abc import Iterator
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,13 +16,14 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from executor.test_codecs import columns, decode, encode, refusal
+from executor.test_codecs import NOTHING, columns, decode, encode, refusal
 from google.protobuf import descriptor_pool, message_factory, timestamp_pb2
 from google.type import date_pb2
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from streamsql.executor.schema_registry.sides import Schemas
-from streamsql.executor.spark.jvm import SideFormat
+from streamsql.executor.spark.jvm import Jvm, SideFormat
 from streamsql.executor.spark.records import value_side
 from streamsql.formats.proto_parser import parse_proto
 from streamsql.parser import parse_one
@@ -310,6 +312,31 @@ def test_records_that_are_refused(
     )
     assert "invalid Protobuf" in refusal(spark, "\0\0\0\0\2\0\x08", protobuf)
     assert "no message [3]" in refusal(spark, "\0\0\0\0\2\2\6", protobuf)
+
+
+@pytest.mark.parametrize("name", ["AVRO", "PROTOBUF", "JSON_SR"])
+def test_no_bytes_break_a_decoder(spark: SparkSession, registry: CaseRegistry, name: str) -> None:
+    """Whatever the bytes, there is a row or a reason why there is none."""
+    jvm: Any = spark._jvm
+    topic = jvm.org.apache.spark.unsafe.types.UTF8String.fromString("t")
+    valid = encode(spark, side(registry, name, ALL, write=True), *WITHOUT_NULLS)
+    assert valid is not None
+    decoder = Jvm(spark).decoder(NOTHING, side(registry, name, ALL), None, "Source")
+    random = Random(7)
+    read = 0
+    for _ in range(400):
+        data = bytearray(valid)
+        for _ in range(random.randint(1, 4)):
+            data[random.randrange(5, len(data))] = random.randrange(256)
+        if random.random() < 0.3:
+            del data[random.randrange(5, len(data)) :]
+        try:
+            decoder.decode(None, bytes(data), topic, 0, 0)
+            read += 1
+        except Py4JJavaError as error:
+            reason = str(error.java_exception.getMessage())
+            assert reason.startswith("cannot read the value of t partition 0 offset 0: "), reason
+    assert 0 < read < 400
 
 
 def test_a_given_schema_that_allows_no_null_says_so(

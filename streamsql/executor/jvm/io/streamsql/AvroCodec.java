@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
 import org.apache.avro.io.BinaryDecoder;
 import org.apache.avro.io.BinaryEncoder;
@@ -25,6 +24,14 @@ import org.apache.spark.sql.types.StructType;
  */
 final class AvroCodec implements Codec {
   private static final long serialVersionUID = 1L;
+
+  // A length in a broken record must not take all memory; Avro reads these once, when it is loaded.
+  static {
+    limit("bytes.maxLength", 256 << 20);
+    limit("string.maxLength", 256 << 20);
+    limit("collectionItems.maxLength", 16 << 20);
+  }
+
   private static final ThreadLocal<BinaryDecoder> DECODER = new ThreadLocal<>();
   private static final ThreadLocal<BinaryEncoder> ENCODER = new ThreadLocal<>();
 
@@ -50,6 +57,13 @@ final class AvroCodec implements Codec {
     }
   }
 
+  private static void limit(String name, int most) {
+    String property = "org.apache.avro.limits." + name;
+    if (System.getProperty(property) == null) {
+      System.setProperty(property, Integer.toString(most));
+    }
+  }
+
   @Override
   public int width() {
     return columns.length();
@@ -68,7 +82,7 @@ final class AvroCodec implements Codec {
       if (!in.isEnd()) {
         throw new RecordException("invalid Avro: bytes after the end of the value");
       }
-    } catch (IOException | AvroRuntimeException | IndexOutOfBoundsException e) {
+    } catch (IOException | RuntimeException e) { // of any kind: Avro does not promise which
       throw new RecordException("invalid Avro: " + e.getMessage());
     }
     if (value == null) {
