@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 from datadriven import pytest_addoption, rewrite
+from hypothesis import settings
 
 from streamsql.executor.broker import EmbeddedBroker
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.kafka import KafkaClient
 
 __all__ = ["pytest_addoption", "rewrite"]
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
