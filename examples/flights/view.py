@@ -1,14 +1,13 @@
-"""What the demo shows of the flights' tables: the worst hours and routes, at any moment."""
+"""What the demo shows of the flights' tables, at any moment."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
-from examples.flights.prepare import source
+from examples.flights.prepare import read_other
 from streamsql.results import Field, Rows, Value
 from streamsql.types import BIGINT, DOUBLE, STRING
 
@@ -17,24 +16,38 @@ SELECT carrier, WINDOWSTART AS hour, flights, departed, average_delay, longest_d
 FROM delay_by_carrier_and_hour EMIT CHANGES;
 """
 ROUTES = "SELECT origin, dest, flights, arrived, average_delay FROM delay_by_route EMIT CHANGES;"
+WIND = """
+SELECT airline, wind, flights, departed, average_delay
+FROM delay_by_airline_and_wind EMIT CHANGES;
+"""
+PLANES = (
+    "SELECT manufacturer, age, flights, arrived, average_delay FROM delay_by_plane EMIT CHANGES;"
+)
+WINDS = ("under 10 mph", "10 to 20 mph", "20 to 30 mph", "30 mph or more", "not reported")
+AGES = ("under 10 years", "10 to 20 years", "20 years or more", "unknown")
 FEWEST_IN_AN_HOUR = 5
 FEWEST_ON_A_ROUTE = 100
+FEWEST_IN_A_CELL = 20
 
 Cells = Sequence[tuple[Value, ...]]
 
 
 def carriers() -> dict[str, str]:
     """Names of airlines by their codes."""
-    with (source().parent / "airlines.csv").open(encoding="utf-8") as file:
-        return {row["carrier"]: row["name"] for row in csv.DictReader(file)}
+    return {row["carrier"]: row["name"] for row in read_other("airlines").to_pylist()}
 
 
 def counted(rows: Cells) -> int:
-    """How many flights are in the rows of either table."""
+    """How many flights are in the rows of any of the tables."""
     return sum(cast("int", row[2]) for row in rows)
 
 
-def worst_hours(rows: Cells, names: Mapping[str, str], count: int = 8) -> Rows:
+def with_wind(rows: Cells) -> int:
+    """How many flights are in the rows of `WIND` that met a report of the wind."""
+    return counted([row for row in rows if row[1] != WINDS[-1]])
+
+
+def worst_hours(rows: Cells, names: Mapping[str, str], count: int = 6) -> Rows:
     """The hours in which a carrier was latest."""
     fields = (
         Field("Carrier", STRING),
@@ -49,7 +62,7 @@ def worst_hours(rows: Cells, names: Mapping[str, str], count: int = 8) -> Rows:
     return Rows(fields, cells, f"Latest hours of a carrier ({FEWEST_IN_AN_HOUR} flights or more)")
 
 
-def worst_routes(rows: Cells, count: int = 8) -> Rows:
+def worst_routes(rows: Cells, count: int = 6) -> Rows:
     """The routes on which flights arrived latest."""
     fields = (
         Field("From", STRING),
@@ -62,6 +75,36 @@ def worst_routes(rows: Cells, count: int = 8) -> Rows:
         for row in _latest(rows, 4, 3, FEWEST_ON_A_ROUTE)[:count]
     ]
     return Rows(fields, cells, f"Latest routes ({FEWEST_ON_A_ROUTE} flights or more)")
+
+
+def by_wind(rows: Cells, count: int = 8) -> Rows:
+    """An airline a row, a band of wind a column: the average delay of departures."""
+    title = "Average delay of departures (min) by airline and wind"
+    return _crossed(rows, "Airline", WINDS, title, count)
+
+
+def by_plane(rows: Cells, count: int = 6) -> Rows:
+    """A manufacturer a row, an age a column: the average delay of arrivals."""
+    title = "Average delay of arrivals (min) by the plane's manufacturer and age"
+    return _crossed(rows, "Manufacturer", AGES, title, count)
+
+
+def _crossed(rows: Cells, name: str, columns: Sequence[str], title: str, count: int) -> Rows:
+    """Rows of (row, column, flights, counted, average): those with most flights first."""
+    totals: dict[str, int] = {}
+    averages: dict[tuple[Value, Value], float] = {}
+    for row, column, flights, known, average in cast("Iterable[tuple]", rows):  # type: ignore[type-arg]
+        totals[row] = totals.get(row, 0) + flights
+        if known >= FEWEST_IN_A_CELL:
+            averages[row, column] = _minutes(average)
+    most = sorted(totals, key=lambda row: -totals[row])[:count]
+    fields = (
+        Field(name, STRING),
+        Field("Flights", BIGINT),
+        *(Field(column, DOUBLE) for column in columns),
+    )
+    cells = [(row, totals[row], *(averages.get((row, c)) for c in columns)) for row in most]
+    return Rows(fields, cells, title)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pytest
 
-from examples.flights import view
-from examples.flights.feed import feed
-from examples.flights.prepare import FLIGHTS, prepare, read
 from examples.live import LiveTable
 from streamsql.engine import Engine
 from streamsql.executor.kafka import KafkaClient
@@ -68,64 +62,3 @@ def _views(kafka: KafkaClient) -> list[tuple[str, int, int, int]]:
         window = view["viewtime"] // MINUTE_MS * MINUTE_MS
         pages.setdefault((view["userid"], window), []).append(view["pageid"])
     return [(*key, len(seen), len(set(seen))) for key, seen in pages.items()]
-
-
-@pytest.fixture(scope="module")
-def flights(
-    engine: Engine, kafka: KafkaClient, run: Run, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    feed(prepare(tmp_path_factory.mktemp("flights") / "flights.parquet"), kafka)
-    run(script("flights"))
-
-
-def _all_counted(rows: view.Cells) -> bool:
-    return view.counted(rows) >= FLIGHTS
-
-
-def _equal(actual: view.Cells, expected: view.Cells, average: int) -> None:
-    """Row by row; averages may differ in their last digits, as sums of doubles do."""
-    assert len(actual) == len(expected)
-    for mine, theirs in zip(sorted(actual), sorted(expected), strict=True):
-        exact = [i for i in range(len(theirs)) if i != average]
-        assert [mine[i] for i in exact] == [theirs[i] for i in exact]
-        assert mine[average] == pytest.approx(theirs[average], rel=1e-12), (mine, theirs)
-
-
-def test_flights_by_carrier_and_hour(engine: Engine, flights: None) -> None:
-    original = read()  # noqa: F841  duckdb finds it by its name
-    expected = duckdb.sql(
-        """
-        SELECT carrier, epoch_ms(time_hour), count(*), count(dep_delay),
-               coalesce(avg(dep_delay), 0.0), max(dep_delay)  -- AVG of nothing is 0.0 in ksqlDB
-        FROM original GROUP BY carrier, time_hour
-        """
-    ).fetchall()
-    with LiveTable(engine, view.HOURS, 2) as table:
-        table.wait_for(_all_counted, SECONDS)
-        _equal(table.rows(), expected, average=4)
-
-
-def test_flights_by_route(engine: Engine, flights: None) -> None:
-    original = read()  # noqa: F841
-    expected = duckdb.sql(
-        """
-        SELECT origin, dest, count(*), count(arr_delay), coalesce(avg(arr_delay), 0.0)
-        FROM original GROUP BY origin, dest
-        """
-    ).fetchall()
-    with LiveTable(engine, view.ROUTES, 2) as table:
-        table.wait_for(_all_counted, SECONDS)
-        _equal(table.rows(), expected, average=4)
-
-
-@pytest.mark.slow
-def test_the_demo_ends_well() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "examples.demo"],
-        capture_output=True,
-        text=True,
-        cwd=EXAMPLES.parent,
-        timeout=900,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"{FLIGHTS:,} flights in 60,142 windows, {FLIGHTS:,} on 224 routes" in done.stdout
