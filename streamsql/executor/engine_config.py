@@ -10,6 +10,8 @@ PROCESSING_LOG_TOPIC = "streamsql_processing_log"
 """Where all queries report records they cannot process."""
 PUSH_TOPIC_PREFIX = "_streamsql_push_"
 """Topics that hold the rows of running push queries."""
+REGISTRY_TOPIC = "_schemas"
+"""What the embedded schema registry knows."""
 DEFAULT_MASTER = "local[64]"
 """Threads, not cores: a real-time query holds one per source partition and per shuffle partition
 while it runs."""

@@ -14,10 +14,10 @@ from confluent_kafka.schema_registry import (
 )
 
 from streamsql.errors import ConfigError, ExternalError, PlanError
+from streamsql.executor.engine_config import REGISTRY_TOPIC
 from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.schema_registry.app import app
 from streamsql.executor.schema_registry.client import RegistryClient, check_url
-from streamsql.executor.schema_registry.journal import TOPIC
 from streamsql.executor.schema_registry.server import EmbeddedRegistry, HttpServer
 from streamsql.executor.schema_registry.store import Store
 
@@ -182,6 +182,15 @@ def test_a_registry_that_is_not_there() -> None:
 
 
 @pytest.mark.kafka
+def test_a_second_registry_takes_another_port(kafka: KafkaClient) -> None:
+    first, second = EmbeddedRegistry(kafka), EmbeddedRegistry(kafka)
+    assert first.start() != second.start()
+    assert RegistryClient(first.url).subjects() == RegistryClient(second.url).subjects()
+    first.stop()
+    second.stop()
+
+
+@pytest.mark.kafka
 def test_schemas_outlive_the_registry(kafka: KafkaClient) -> None:
     """All that was done is in the topic, in a form that any Confluent registry reads."""
     first = EmbeddedRegistry(kafka)
@@ -201,5 +210,5 @@ def test_schemas_outlive_the_registry(kafka: KafkaClient) -> None:
         assert client.get_compatibility("kept") == "FULL"
         assert refused(client.register_schema, "kept", record(B))[0] == 409
     second.stop()
-    described = kafka.describe(TOPIC)
+    described = kafka.describe(REGISTRY_TOPIC)
     assert described is not None and described.config["cleanup.policy"] == "compact"

@@ -6,14 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from streamsql.executor.engine_config import REGISTRY_TOPIC
 from streamsql.executor.kafka_records import NewRecord
 from streamsql.executor.schema_registry.store import Entry
 
 if TYPE_CHECKING:
     from streamsql.executor.kafka import KafkaClient
-
-TOPIC = "_schemas"
-
 
 class Journal:
     """One compacted topic of one partition, in the form of Confluent's registry."""
@@ -21,15 +19,15 @@ class Journal:
     def __init__(self, client: KafkaClient) -> None:
         """Makes the topic if it is not there."""
         self._client = client
-        client.create_topic(TOPIC, 1, -1, {"cleanup.policy": "compact"}, exists_ok=True)
+        client.create_topic(REGISTRY_TOPIC, 1, -1, {"cleanup.policy": "compact"}, exists_ok=True)
 
     def read(self) -> Iterator[Entry]:
         """All entries there are now, the oldest first."""
-        end = self._client.end_offsets(TOPIC).get(0, 0)
-        begin = self._client.begin_offsets(TOPIC).get(0, 0)
+        end = self._client.end_offsets(REGISTRY_TOPIC).get(0, 0)
+        begin = self._client.begin_offsets(REGISTRY_TOPIC).get(0, 0)
         if end <= begin:
             return
-        for record in self._client.consume(TOPIC, from_beginning=True, stop=lambda: False):
+        for record in self._client.consume(REGISTRY_TOPIC, from_beginning=True, stop=lambda: False):
             if record.key is not None:
                 value = None if record.value is None else json.loads(record.value)
                 yield json.loads(record.key), value
@@ -42,7 +40,7 @@ class Journal:
             NewRecord(_bytes(key), None if value is None else _bytes(value))
             for key, value in entries
         ]
-        self._client.produce(TOPIC, records)
+        self._client.produce(REGISTRY_TOPIC, records)
 
 
 def _bytes(value: object) -> bytes:

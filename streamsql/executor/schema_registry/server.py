@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from streamsql.executor.kafka import KafkaClient
 
 HOST = "127.0.0.1"
+PORT = 8081
+"""Where clients look for a registry first."""
 START_SECONDS = 15.0
 STOP_SECONDS = 5.0
 
 
 class HttpServer:
-    """An ASGI application on a port of this machine, a free one if 0."""
+    """An ASGI application on a port of this machine; a free one if the port is taken, or 0."""
 
     def __init__(self, application: Any, port: int = 0) -> None:
         import uvicorn
 
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._socket.bind((HOST, port))
+        self._socket = _listening(port)
         self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
@@ -61,10 +61,23 @@ class HttpServer:
         self._socket.close()
 
 
+def _listening(port: int) -> socket.socket:
+    for candidate in (port, 0):
+        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((HOST, candidate))
+            found.listen(128)
+            return found
+        except OSError:
+            found.close()
+    raise ExternalError("no port is free for the embedded schema registry")
+
+
 class EmbeddedRegistry(HttpServer):
     """A registry whose schemas lie in Kafka."""
 
-    def __init__(self, client: KafkaClient, port: int = 0) -> None:
+    def __init__(self, client: KafkaClient, port: int = PORT) -> None:
         from streamsql.executor.schema_registry.app import app
         from streamsql.executor.schema_registry.journal import Journal
         from streamsql.executor.schema_registry.store import Store
