@@ -31,6 +31,8 @@ class PropertyDefinition:
     doc: str
     choices: tuple[str, ...] = ()
     minimum: int | None = None
+    secret: bool = False
+    """Whether no result may show its value."""
 
 
 _TEXT, _BOOLEAN, _INTEGER = PropertyType.TEXT, PropertyType.BOOLEAN, PropertyType.INTEGER
@@ -144,6 +146,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             _TEXT,
             None,
             "Name and password for the schema registry's basic authentication: name:password.",
+            secret=True,
         ),
         PropertyDefinition(
             VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} stands for a variable."
@@ -166,6 +169,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             _TEXT,
             None,
             "Name and password for Kafka Connect's basic authentication: name:password.",
+            secret=True,
         ),
         PropertyDefinition(
             ASSERT_SCHEMA_TIMEOUT,
@@ -182,6 +186,8 @@ PROPERTIES: dict[str, PropertyDefinition] = {
         ),
     )
 }
+
+HIDDEN = "[hidden]"
 
 PREFIXES = ("ksql.streams.", "streamsql.", "ksql.")
 """Prefixes that may be put before a name, or left out."""
@@ -233,6 +239,11 @@ def _checked(definition: PropertyDefinition, value: str) -> str:
 
 def _invalid(definition: PropertyDefinition, value: str, hint: str) -> ConfigError:
     return ConfigError(f"Invalid value '{value}' for property '{definition.name}'", hint=hint)
+
+
+def shown(name: str, value: str | None) -> str | None:
+    """A value as results show it."""
+    return HIDDEN if value and PROPERTIES[name].secret else value
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from confluent_kafka.admin import (
 )
 
 from streamsql.errors import CatalogError, ConfigError, ExternalError
+from streamsql.executor.kafka_groups import Readers, readers
 from streamsql.executor.kafka_records import (
     NewRecord,
     Reader,
@@ -260,6 +261,13 @@ class KafkaClient:
                     continue
                 names = ", ".join(dict.fromkeys(tp.topic for tp in partitions))
                 raise self._failure(f"read the offsets of {names}", error) from error
+
+    def readers(self) -> dict[str, Readers]:
+        """Who reads each topic, as far as they are members of consumer groups."""
+        try:
+            return readers(self._admin, self.timeout)
+        except KafkaException as error:
+            raise self._failure("list the consumer groups", error) from error
 
     def writer(self, settings: Mapping[str, str | int] | None = None) -> Writer:
         """A producer of its own, for one thread; `settings` tune it for bulk or for latency."""

@@ -58,6 +58,16 @@ def test_set_and_unset(engine: Offline) -> None:
     assert engine.texts("UNSET 'auto.offset.reset';") == ["'auto.offset.reset' was not set."]
 
 
+def test_passwords_are_not_shown(engine: Offline) -> None:
+    name = "ksql.connect.basic.auth.user.info"
+    lines = engine.texts(f"SET '{name}' = 'ann:secret'; SHOW PROPERTIES;")
+    assert lines[0] == f"Successfully changed local property '{name}' to '[hidden]'."
+    assert any(line.startswith(f"{name} | [hidden] | [hidden] | ") for line in lines)
+    lines += engine.texts(f"SET '{name}' = 'ann:other'; UNSET '{name}'; SHOW PROPERTIES;")
+    assert not any("secret" in line or "other" in line for line in lines)
+    assert any(line.startswith(f"{name} |  |  | ") for line in lines)
+
+
 def test_a_property_that_does_not_exist(engine: Offline) -> None:
     with pytest.raises(ConfigError) as raised:
         engine.run("SET 'auto.ofset.reset' = 'latest';")

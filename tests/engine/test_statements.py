@@ -285,20 +285,44 @@ def test_aggregate_without_group_by(live: Live) -> None:
 
 def test_extended_descriptions(live: Live) -> None:
     live.run(STREAM)
-    (message,) = live.texts("CREATE STREAM $o AS SELECT id, v FROM $s;")
+    (message,) = live.texts("CREATE TABLE $o AS SELECT id, COUNT(*) AS n FROM $s GROUP BY id;")
     query_id = message.removeprefix("Created query with ID ")
     live.run("INSERT INTO $s VALUES ('a', 1, 'x');")
-    described = live.texts("DESCRIBE $s EXTENDED;")
+    live.await_state(query_id, QueryState.RUNNING)
+
+    def offsets() -> list[str]:
+        lines = live.texts("DESCRIBE $s EXTENDED;")
+        return [line for line in lines if line.startswith(f"{query_id} | {live.name('S')} | ")]
+
+    # Start, end, offset and lag of each partition: one of them holds the record.
+    done = ["0 | 0 | 0 | 0", "0 | 1 | 1 | 0"]
+    await_until(lambda: sorted(o.split(" | ", 3)[3] for o in offsets()) == done, "no lag", PATIENCE)
+    described, reading = live.texts("DESCRIBE $s EXTENDED;"), offsets()
     assert described[0] == "ID | STRING (key)"
     topic = f"{live.name('S')} (partitions: 2, replication: 1, offsets: 1)"
-    assert f"{'Kafka topic':<22}: {topic}" in described
-    assert any(line.startswith(f"{query_id} (") for line in described)
-    assert any(query_id in line for line in live.texts("SHOW STREAMS EXTENDED;"))
-    assert any(line == f"ID: {query_id}" for line in live.texts("SHOW QUERIES EXTENDED;"))
+    assert topic_line(topic) in described
+    at = described.index("Queries that read from this source")
+    assert described[at + 2].startswith(f"{query_id} (RUNNING, ")
+    assert described[at + 3].startswith("  State: aggregates, by ID: ")
+    for sql in ("SHOW STREAMS EXTENDED;", "DESCRIBE STREAMS EXTENDED;"):
+        assert all(line in live.texts(sql) for line in (topic_line(topic), *reading))
+    assert reading[0] in live.texts("SHOW TABLES EXTENDED;")
+    shown = live.texts("SHOW QUERIES EXTENDED;")
+    assert f"{'Query ID':<12}: {query_id}" in shown
+    assert f"{'Reads':<12}: {live.name('S')} (topic {live.name('S')})" in shown
+    assert all(line in shown for line in reading)
     explained = live.texts(f"EXPLAIN {query_id};")
     assert any(line.startswith("Mode: real-time") for line in explained)
+
+
+def topic_line(topic: str) -> str:
+    return f"{'Kafka topic':<22}: {topic}"
+
+
+def test_extended_topics(live: Live) -> None:
+    live.run(STREAM + "CREATE STREAM $o AS SELECT id, v FROM $s;")
     shown = [line for line in live.texts("SHOW TOPICS EXTENDED;") if live.name("S") in line]
-    assert shown == [f"{live.name('S')} | 2 | 1 | 1 | cleanup.policy=delete"]
+    assert shown == [f"{live.name('S')} | 2 | 1 | 0 | 0 | 1 | 0 | cleanup.policy=delete"]
     assert not any("streamsql" in line for line in live.texts("SHOW TOPICS;"))
     assert any("streamsql_processing_log" in line for line in live.texts("SHOW ALL TOPICS;"))
 

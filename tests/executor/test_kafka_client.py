@@ -4,10 +4,13 @@ import threading
 import time
 
 import pytest
+from awaiting import await_until
+from confluent_kafka import Consumer
 
 from streamsql.errors import CatalogError, ConfigError, ExternalError
 from streamsql.executor.broker_config import choose_ports
 from streamsql.executor.kafka import KafkaClient, NewRecord, TopicInfo
+from streamsql.executor.kafka_groups import Readers
 
 pytestmark = pytest.mark.kafka
 
@@ -126,3 +129,24 @@ def test_a_lost_broker_is_worth_another_try(capfd: pytest.CaptureFixture[str]) -
         assert raised.value.retryable
     # The client library's own complaints stay out of the user's terminal.
     assert capfd.readouterr() == ("", "")
+
+
+def test_who_reads_a_topic(kafka: KafkaClient, topic_name: str) -> None:
+    kafka.create_topic(topic_name, 2)
+    assert topic_name not in kafka.readers()
+    groups = [f"{topic_name}-{end}" for end in ("a", "a", "b")]
+    settings = {"bootstrap.servers": kafka.bootstrap, "log_level": 0}
+    consumers = [Consumer({**settings, "group.id": group}) for group in groups]
+    try:
+        for consumer in consumers:
+            consumer.subscribe([topic_name])
+
+        def joined() -> bool:
+            for consumer in consumers:
+                consumer.poll(0.05)
+            return kafka.readers().get(topic_name) == Readers(consumers=3, groups=2)
+
+        await_until(joined, "both groups to share the partitions")
+    finally:
+        for consumer in consumers:
+            consumer.close()

@@ -8,6 +8,7 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError
 from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.state import Context
+from streamsql.executor.statements.query_details import offsets, query_line, query_lines
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
 from streamsql.planner.build import build_inner
@@ -57,7 +58,9 @@ def description(source: Source, context: Context, *, extended: bool) -> list[Res
     table = Rows((Field("Field"), Field("Type")), rows, f"Name : {source.name}")
     if not extended:
         return [table]
-    return [table, Text(_details(source, context))]
+    catalog = context.state.catalog
+    queries = dict.fromkeys([*catalog.readers(source.name), *catalog.writers(source.name)])
+    return [table, Text(_details(source, context)), *offsets(queries, context)]
 
 
 def _column_type(column: Column, source: Source) -> str:
@@ -93,7 +96,8 @@ def _details(source: Source, context: Context) -> str:
         ("Queries that write into this source", catalog.writers(source.name)),
     ):
         if ids:
-            lines += ["", title, "-" * len(title), *(_query(i, context) for i in ids)]
+            lines += ["", title, "-" * len(title)]
+            lines += [line for i in ids for line in query_lines(i, context)]
     return "\n".join(lines)
 
 
@@ -124,14 +128,6 @@ def _topic(source: Source, context: Context) -> str:
     return f"{name} (partitions: {info.partitions}, replication: {info.replicas}, offsets: {count})"
 
 
-def _query(query_id: str, context: Context) -> str:
-    info = next((i for i in context.state.queries.infos() if i.id == query_id), None)
-    if info is None:
-        return query_id
-    lag = "" if info.lag is None else f", lag {info.lag}"
-    return f"{info.id} ({info.state.value}, {info.mode}{lag}): {info.sql}"
-
-
 def describe_function(statement: DescribeFunction, context: Context) -> Iterable[Result]:
     """DESCRIBE FUNCTION name."""
     function = REGISTRY.get(statement.name, span=statement.span)
@@ -157,4 +153,4 @@ def explain(statement: Explain, context: Context) -> Iterable[Result]:
     assert isinstance(planned, ExplainQueryPlan)
     definition = context.state.queries.definition(planned.query_id)
     text = explain_plan(definition.plan, verbose=planned.verbose)
-    return [Text(f"{definition.sql}\n\n{text}\n\n{_query(definition.id, context)}")]
+    return [Text(f"{definition.sql}\n\n{text}\n\n{query_line(definition.id, context)}")]

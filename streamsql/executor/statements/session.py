@@ -14,6 +14,7 @@ from streamsql.nodes import (
     UnsetProperty,
 )
 from streamsql.planner.planned import PropertyPlan
+from streamsql.properties import shown
 from streamsql.results import Message, Result, Warning
 
 
@@ -23,7 +24,7 @@ def set_property(statement: SetProperty | UnsetProperty, context: Context) -> It
     assert isinstance(planned, PropertyPlan)
     _log(statement, context)
     properties = context.session.properties
-    before = properties.get(planned.name)
+    before = shown(planned.name, properties.get(planned.name))
     if planned.value is None:
         properties.pop(planned.name, None)
         if before is None:
@@ -32,12 +33,9 @@ def set_property(statement: SetProperty | UnsetProperty, context: Context) -> It
             Message(f"Successfully unset local property '{planned.name}' (value was {before}).")
         ]
     properties[planned.name] = planned.value
+    after = shown(planned.name, planned.value)
     change = f" from '{before}'" if before is not None else ""
-    return [
-        Message(
-            f"Successfully changed local property '{planned.name}'{change} to '{planned.value}'."
-        )
-    ]
+    return [Message(f"Successfully changed local property '{planned.name}'{change} to '{after}'.")]
 
 
 def define(statement: DefineVariable, context: Context) -> Iterable[Result]:

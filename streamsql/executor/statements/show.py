@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from streamsql.catalog import Source
-from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
+from streamsql.errors import CatalogError
+from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX, REGISTRY_TOPIC
+from streamsql.executor.kafka import KafkaClient, TopicInfo
+from streamsql.executor.kafka_groups import Readers
 from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.state import Context
 from streamsql.executor.statements import connectors
 from streamsql.executor.statements.describe import description
+from streamsql.executor.statements.query_details import details
 from streamsql.functions import REGISTRY
 from streamsql.nodes import ConnectorType, Show, ShowWhat
 from streamsql.planner.logical import Mode
-from streamsql.properties import PROPERTIES, get_text
+from streamsql.properties import PROPERTIES, get_text, shown
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.schema import Kind
 from streamsql.types import to_sql
@@ -53,47 +58,61 @@ def _source_row(source: Source) -> tuple[object, ...]:
 
 
 def _topics(everything: bool) -> Callable[[Context, bool], Iterable[Result]]:
-    def rows(context: Context, extended: bool) -> Iterable[Result]:
+    def listed(context: Context, extended: bool) -> Iterable[Result]:
         client = context.state.services.kafka.get()
-        hidden = () if everything else (PUSH_TOPIC_PREFIX, PROCESSING_LOG_TOPIC)
+        hidden = () if everything else (PUSH_TOPIC_PREFIX, PROCESSING_LOG_TOPIC, REGISTRY_TOPIC)
         names = [n for n in client.topics() if not n.startswith(hidden or ("\0",))]
         found = [info for name in names if (info := client.describe(name)) is not None]
         plain = [(t.name, t.partitions, t.replicas) for t in found]
         fields = _fields("Kafka Topic", "Partitions", "Partition Replicas")
         if not extended:
             return [Rows(fields, plain)]
-        records = []
-        for row in plain:
-            ends, begins = client.end_offsets(row[0]), client.begin_offsets(row[0])
-            count = sum(end - begins.get(p, 0) for p, end in ends.items())
-            settings = next(t.config for t in found if t.name == row[0])
-            text = ", ".join(f"{k}={v}" for k, v in settings.items())
-            records.append((*row, count, text))
-        return [Rows((*fields, *_fields("Offsets", "Settings")), records)]
+        queries = Counter(context.state.queries.topics())
+        more = _fields("Consumers", "Consumer Groups", "Queries", "Offsets", "Settings")
+        readers = client.readers()
+        rows = [
+            (
+                *row,
+                *_readers(readers.get(t.name)),
+                queries[t.name],
+                _count(client, t.name),
+                _settings(t),
+            )
+            for row, t in zip(plain, found, strict=True)
+        ]
+        return [Rows((*fields, *more), rows)]
 
-    return rows
+    return listed
+
+
+def _readers(readers: Readers | None) -> tuple[int, int]:
+    return (readers.consumers, readers.groups) if readers else (0, 0)
+
+
+def _count(client: KafkaClient, topic: str) -> int | None:
+    """How many offsets lie between the ends of a topic; None if it is gone meanwhile."""
+    try:
+        ends, begins = client.end_offsets(topic), client.begin_offsets(topic)
+    except CatalogError:
+        return None
+    return sum(end - begins.get(p, 0) for p, end in ends.items())
+
+
+def _settings(topic: TopicInfo) -> str:
+    return ", ".join(f"{name}={value}" for name, value in topic.config.items())
 
 
 def _queries(context: Context, extended: bool) -> Iterable[Result]:
     state = context.state
     infos = [*state.queries.infos(), *state.pushes.infos()]
     if extended:
-        lines = []
-        for q in infos:
-            lines += [f"ID: {q.id}", f"  Type: {q.kind}", f"  State: {q.state.value}"]
-            lines += [f"  Mode: {q.mode} ({q.reason})", f"  Lag: {_lag(q.lag)}"]
-            lines += [f"  Sink: {q.sink or '-'}", f"  Statement: {q.sql}"]
-            lines += [f"  Error: {q.error}"] if q.error else []
-        return [Text("\n".join(lines) or "There are no queries.")]
+        parts = [part for q in infos for part in details(q, context)]
+        return parts or [Text("There are no queries.")]
     fields = _fields(
         "Query ID", "Query Type", "Status", "Mode", "Lag", "Sink Name", "Remark", "Query String"
     )
     rows = [(q.id, q.kind, q.state.value, q.mode, q.lag, q.sink, _remark(q), q.sql) for q in infos]
     return [Rows(fields, rows)]
-
-
-def _lag(lag: int | None) -> str:
-    return "unknown" if lag is None else f"{lag} record{'' if lag == 1 else 's'}"
 
 
 def _remark(query: QueryInfo) -> str | None:
@@ -124,7 +143,12 @@ def _views(context: Context, extended: bool) -> Iterable[Result]:
 def _properties(context: Context, extended: bool) -> Iterable[Result]:
     overrides = context.session.properties
     rows = [
-        (name, overrides.get(name), get_text(overrides, name), definition.doc)
+        (
+            name,
+            shown(name, overrides.get(name)),
+            shown(name, get_text(overrides, name)),
+            definition.doc,
+        )
         for name, definition in sorted(PROPERTIES.items())
     ]
     fields = _fields("Property", "Default override", "Effective Value", "Description")
