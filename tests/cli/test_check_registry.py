@@ -1,0 +1,48 @@
+"""`streamsql check` asks a schema registry for columns only where one is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from cli.check import Script, check
+from streamsql.executor.schema_registry.app import app
+from streamsql.executor.schema_registry.client import RegistryClient
+from streamsql.executor.schema_registry.server import HttpServer
+from streamsql.executor.schema_registry.store import Store
+from streamsql.properties import SCHEMA_REGISTRY_URL
+
+SQL = """
+CREATE STREAM orders (id INT KEY) WITH (KAFKA_TOPIC='orders', VALUE_FORMAT='AVRO');
+CREATE STREAM big AS SELECT id, total * 2 AS twice FROM orders WHERE total > 5;
+"""
+RECORD = '{"type": "record", "name": "R", "fields": [{"name": "total", "type": "double"}]}'
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = HttpServer(app(Store()))
+    yield server.start()
+    server.stop()
+
+
+def messages(properties: dict[str, str]) -> list[str]:
+    return [e.message for e, _ in check(Script("x.sql", SQL), {}, properties).errors]
+
+
+def test_columns_come_from_the_registry_that_is_named(url: str) -> None:
+    RegistryClient(url).register("orders-value", "AVRO", RECORD)
+    assert messages({SCHEMA_REGISTRY_URL: url}) == []
+
+
+def test_a_schema_that_is_missing(url: str) -> None:
+    (message,) = messages({SCHEMA_REGISTRY_URL: url})
+    assert message == (
+        "Schema for message values on topic 'orders' does not exist in the Schema Registry."
+    )
+
+
+def test_without_a_registry_the_columns_are_not_known() -> None:
+    (message,) = messages({})
+    assert message == "the value's columns are not known without the schema registry"
