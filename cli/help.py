@@ -98,15 +98,25 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE TYPE address AS STRUCT<city STRING, zip STRING>;",
     ),
     Topic(
+        "CREATE CONNECTOR",
+        "CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS] name WITH ('connector.class' = '..', ..);\n"
+        "DROP CONNECTOR [IF EXISTS] name;",
+        "A connector of the Kafka Connect cluster that ksql.connect.url names.",
+        "CREATE SINK CONNECTOR files WITH (\n"
+        "  'connector.class' = 'FileStreamSink', 'topics' = 'home', 'file' = '/data/home.txt');",
+    ),
+    Topic(
         "SHOW",
         "SHOW STREAMS|TABLES|[ALL] TOPICS|QUERIES [EXTENDED];\n"
-        "SHOW FUNCTIONS|TYPES|PROPERTIES|VARIABLES;",
+        "SHOW FUNCTIONS|TYPES|PROPERTIES|VARIABLES;\n"
+        "SHOW [SOURCE|SINK] CONNECTORS;\nSHOW CONNECTOR PLUGINS;",
         "Lists what exists.",
         "SHOW QUERIES;",
     ),
     Topic(
         "DESCRIBE",
-        "DESCRIBE name [EXTENDED];\nDESCRIBE FUNCTION name;",
+        "DESCRIBE name [EXTENDED];\nDESCRIBE STREAMS|TABLES [EXTENDED];\n"
+        "DESCRIBE FUNCTION name;\nDESCRIBE CONNECTOR name;",
         "A source's columns; how a function is used.",
         "DESCRIBE FUNCTION LATEST_BY_OFFSET;",
     ),
@@ -151,6 +161,12 @@ TOPICS: tuple[Topic, ...] = (
         "ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n)] [TIMEOUT n unit];",
         "Fails unless a topic is as said.",
         "ASSERT TOPIC pageviews WITH (PARTITIONS = 1) TIMEOUT 10 SECONDS;",
+    ),
+    Topic(
+        "ASSERT SCHEMA",
+        "ASSERT [NOT EXISTS] SCHEMA [SUBJECT name] [ID n] [TIMEOUT n unit];",
+        "Fails unless the schema registry holds the schema, or does not.",
+        "ASSERT SCHEMA SUBJECT 'pageviews-value' TIMEOUT 10 SECONDS;",
     ),
 )
 
