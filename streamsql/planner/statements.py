@@ -11,7 +11,7 @@ from functools import singledispatch
 
 from streamsql import nodes
 from streamsql.catalog import Catalog, QueryLinks
-from streamsql.errors import PlanError, Span, StreamSQLError, UnsupportedError
+from streamsql.errors import PlanError, Span, StreamSQLError
 from streamsql.planner.ddl import (
     plan_alter,
     plan_control,
@@ -21,6 +21,7 @@ from streamsql.planner.ddl import (
 from streamsql.planner.drops import plan_drop, plan_drop_view
 from streamsql.planner.explain import explain
 from streamsql.planner.inserts import plan_insert_values
+from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.planner.planned import (
     AlterPlan,
     ControlPlan,
@@ -183,22 +184,11 @@ def _(statement: nodes.Describe, planning: Planning) -> Planned:
     return OtherPlan(statement)
 
 
-_LATER: dict[type[nodes.Statement], str] = {
-    nodes.CreateFunction: "CREATE FUNCTION",
-    nodes.DropFunction: "DROP FUNCTION",
-    nodes.AlterSystem: "ALTER SYSTEM",
-    nodes.AssertValues: "ASSERT VALUES",
-    nodes.AssertNullValues: "ASSERT NULL VALUES",
-    nodes.AssertSource: "ASSERT STREAM and ASSERT TABLE",
-}
-"""Statements that parse, but that nothing runs yet."""
-
-
 def _unsupported(statement: nodes.Statement, planning: Planning) -> Planned:
-    raise UnsupportedError(f"{_LATER[type(statement)]} is not supported yet")
+    raise not_run(statement)
 
 
-for _statement in _LATER:
+for _statement in NOT_RUN:
     _plan.register(_statement, _unsupported)
 
 

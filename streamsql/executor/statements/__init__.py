@@ -1,7 +1,7 @@
 """Executes statements: one handler each, tabled in HANDLERS.
 
 A handler plans its statement, has it take effect and returns its results. Statements that are part
-of the dialect but not run stand in NOT_RUN with what to do instead.
+of the dialect but not run stand in planner/not_run with what to do instead.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from streamsql import nodes
-from streamsql.errors import InternalError, UnsupportedError
+from streamsql.errors import InternalError
 from streamsql.executor.state import Context
 from streamsql.executor.statements import (
     assertions,
@@ -26,6 +26,7 @@ from streamsql.executor.statements import (
     types,
     views,
 )
+from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.results import Result
 
 Handler = Callable[[Any, Context], Iterable[Result]]
@@ -61,27 +62,12 @@ HANDLERS: dict[type[nodes.Statement], Handler] = {
     nodes.AssertSchema: assertions.assert_schema,
 }
 
-_TEST_SCRIPTS = "It is a statement of test scripts."
-
-_FUNCTIONS = "SHOW FUNCTIONS lists the functions that there are."
-
-NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
-    nodes.CreateFunction: ("CREATE FUNCTION", _FUNCTIONS),
-    nodes.DropFunction: ("DROP FUNCTION", _FUNCTIONS),
-    nodes.AlterSystem: ("ALTER SYSTEM", "Use SET, which holds for the session."),
-    nodes.AssertValues: ("ASSERT VALUES", _TEST_SCRIPTS),
-    nodes.AssertNullValues: ("ASSERT NULL VALUES", _TEST_SCRIPTS),
-    nodes.AssertSource: ("ASSERT STREAM | TABLE", _TEST_SCRIPTS),
-}
-"""Statement class to its name and a hint."""
-
 
 def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     """Run a statement; its results as they come. UnsupportedError for one that is not run."""
     kind = type(statement)
     if kind in NOT_RUN:
-        name, hint = NOT_RUN[kind]
-        raise UnsupportedError(f"{name} is not supported", hint=hint, span=statement.span)
+        raise not_run(statement)
     handler = HANDLERS.get(kind)
     if handler is None:
         raise InternalError(f"no handler for {kind.__name__}", span=statement.span)

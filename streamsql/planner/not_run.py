@@ -1,0 +1,25 @@
+"""Statements of the dialect that parse and are not run, each with what to do instead."""
+
+from __future__ import annotations
+
+from streamsql import nodes
+from streamsql.errors import UnsupportedError
+
+_TEST_SCRIPTS = "It is a statement of test scripts, which `streamsql test` runs."
+_FUNCTIONS = "SHOW FUNCTIONS lists the functions that there are."
+
+NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
+    nodes.CreateFunction: ("CREATE FUNCTION", _FUNCTIONS),
+    nodes.DropFunction: ("DROP FUNCTION", _FUNCTIONS),
+    nodes.AlterSystem: ("ALTER SYSTEM", "Use SET, which holds for the session."),
+    nodes.AssertValues: ("ASSERT VALUES", _TEST_SCRIPTS),
+    nodes.AssertNullValues: ("ASSERT NULL VALUES", _TEST_SCRIPTS),
+    nodes.AssertSource: ("ASSERT STREAM | TABLE", _TEST_SCRIPTS),
+}
+"""Statement class to its name and a hint."""
+
+
+def not_run(statement: nodes.Statement) -> UnsupportedError:
+    """The error of a statement that stands in NOT_RUN."""
+    name, hint = NOT_RUN[type(statement)]
+    return UnsupportedError(f"{name} is not supported", hint=hint, span=statement.span)
