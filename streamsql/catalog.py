@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from streamsql.errors import CatalogError, did_you_mean
-from streamsql.nodes import Query
+from streamsql.nodes import CreateFunction, Query
 from streamsql.schema import Kind, Schema, TimestampColumn, Topic
 from streamsql.types import SQLType
 
@@ -63,6 +63,8 @@ class Catalog:
     types: dict[str, SQLType] = field(default_factory=dict)
     queries: dict[str, QueryLinks] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
+    functions: dict[str, CreateFunction] = field(default_factory=dict)
+    """Those of users, by the statements that made them."""
     next_query: int = 0
     """Numbers query ids: CSAS_NAME_<n>."""
 
@@ -73,6 +75,7 @@ class Catalog:
             dict(self.types),
             dict(self.queries),
             dict(self.views),
+            dict(self.functions),
             self.next_query,
         )
 

@@ -46,6 +46,8 @@ class Call:
     java: Callable[..., SparkColumn]
     """`java("Class.method", type, *arguments)`: a static method of streamsql's JVM part, for what
     Spark has no expression for. A null argument gives null."""
+    python: Callable[..., SparkColumn]
+    """`python(name, parameters, code, *arguments)`: a user's function of Python text."""
 
 
 @dataclass(frozen=True)

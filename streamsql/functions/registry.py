@@ -1,4 +1,4 @@
-"""Finding functions by name."""
+"""Finding functions by name: the built-in ones, and those of users that are in use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from streamsql.errors import BindError, Span, did_you_mean
 from streamsql.functions.base import AggregateFunction, Function, TableFunction
+from streamsql.functions.user import find_user_function, user_function_names
 
 
 class Registry:
@@ -25,7 +26,7 @@ class Registry:
         return tuple(self._functions)
 
     def find(self, name: str) -> Function | None:
-        return self._functions.get(name.upper())
+        return self._functions.get(name.upper()) or find_user_function(name.upper())
 
     def get(self, name: str, span: Span | None = None) -> Function:
         """The function of that name; BindError if there is none."""
@@ -33,7 +34,7 @@ class Registry:
         if found is None:
             raise BindError(
                 f"Can't find any functions with the name '{name}'",
-                hint=did_you_mean(name, self._functions),
+                hint=did_you_mean(name, (*self._functions, *user_function_names())),
                 span=span,
             )
         return found

@@ -45,6 +45,8 @@ class Pattern:
 
     name: str
     inner: tuple[Pattern, ...] = ()
+    exact: SQLType | None = None
+    """The very type, with all of its fields, where it is no pattern."""
 
     @property
     def is_variable(self) -> bool:
@@ -54,6 +56,8 @@ class Pattern:
         if self.name == LAMBDA:
             *parameters, body = (str(p) for p in self.inner)
             return f"LAMBDA ({', '.join(parameters)}) => {body}"
+        if self.exact is not None:
+            return types.to_sql(self.exact).replace("`", "")
         name = {"INT": "INTEGER", "D": "DECIMAL"}.get(self.name, self.name)
         return f"{name}<{', '.join(map(str, self.inner))}>" if self.inner else name
 
@@ -128,6 +132,8 @@ def _fits(pattern: Pattern, given: ArgumentType, bound: Bindings, implicit: bool
         return False
     if pattern.name == ANY or types.is_null(given):
         return True
+    if pattern.exact is not None:
+        return given == pattern.exact or (implicit and types.widens_to(given, pattern.exact))
     if pattern.is_variable:
         return _bind_variable(pattern.name, given, bound, implicit)
     if pattern.name == DECIMAL:
@@ -176,6 +182,8 @@ def resolve_pattern(pattern: Pattern, bound: Bindings, given: SQLType | None = N
 
     A variable that only NULLs met means STRING.
     """
+    if pattern.exact is not None:
+        return pattern.exact
     if pattern.name in (ANY, "STRUCT", DECIMAL) and not pattern.inner:
         if pattern.name == DECIMAL and given in (types.INT, types.BIGINT) and given is not None:
             return types.decimal(*types.precision_scale(given))
@@ -190,6 +198,11 @@ def resolve_pattern(pattern: Pattern, bound: Bindings, given: SQLType | None = N
         key, value = pattern.inner
         return types.map_(resolve_pattern(key, bound), resolve_pattern(value, bound))
     return _plain(pattern.name)
+
+
+def exactly(kind: SQLType) -> Pattern:
+    """The pattern that only this type fits, and what widens to it."""
+    return Pattern("EXACTLY", exact=kind)
 
 
 # -- the text of a signature -------------------------------------------------------------------

@@ -61,7 +61,13 @@ class Grouping:
 
 
 def build_aggregation(
-    query: Query, scope: Scope, source: LogicalPlan, stars: Stars, sink: str | None
+    query: Query,
+    scope: Scope,
+    source: LogicalPlan,
+    stars: Stars,
+    sink: str | None,
+    *,
+    inner: bool = False,
 ) -> tuple[Project, tuple[str, ...]]:
     """The plan of a query with aggregates, and its columns in the order of the SELECT."""
     _check_clauses(query)
@@ -80,7 +86,7 @@ def build_aggregation(
     keys = Keys(groups, "grouping expression", scope.alias)
     selected = divide(items, keys)
     if sink is not None:
-        check_stored(selected, keys, sink, query.span)
+        check_stored(selected, keys, sink, query.span, inner=inner)
     grouping = Grouping(_named_keys(groups, selected, scope), _named_aggregates(calls))
     emit = query.emit or Emit.CHANGES
     plan: LogicalPlan = Aggregate(source, grouping.keys, grouping.aggregates, query.window, emit)

@@ -24,6 +24,7 @@ from streamsql.planner.projection import check_stored, divide, project
 from streamsql.planner.ranking import Ranking, build_ranking, find_ranking
 from streamsql.planner.scope import Scope
 from streamsql.planner.select_items import select_items
+from streamsql.planner.semi_joins import semi_join, split
 from streamsql.planner.spans import span_of
 from streamsql.planner.subqueries import derived
 from streamsql.planner.table_functions import check_table_functions, flat_map
@@ -126,17 +127,20 @@ def _build_select(query: Query, place: _Place) -> Built:
         asked = query.window.retention if query.window else None
         window = _window(query)
         query = replace(query, window=window)
-        rows = _where(query, source)
-        root, columns = build_aggregation(query, scope, rows, source.stars, place.named)
+        rows = _where(query, source, place)
+        root, columns = build_aggregation(
+            query, scope, rows, source.stars, place.named, inner=place.inner is not None
+        )
         if window is None:
             return Built(root, source, columns, None)
         return Built(root, source, columns, key_window(window), asked.ms if asked else None)
     _check_no_aggregation(query)
     stored = place.stored(source.kind)
+    rows = _where(query, source, place)
     root, columns = (
-        build_partitioning(query, source, _where(query, source), place.named, stored)
+        build_partitioning(query, source, rows, place.named, stored)
         if query.partition_by
-        else _build_plain(query, source, _where(query, source), place.named, stored)
+        else _build_plain(query, source, rows, place, stored)
     )
     return Built(root, source, columns, source.window)
 
@@ -156,7 +160,7 @@ def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery) -> Deriv
     """The subquery that a Top-N stands in."""
     name = subquery.alias or "SUBQUERY"
     inner, source = _source(subquery.query, replace(place, inner=name))
-    root = build_ranking(ranking, source, _where(inner, source), name)
+    root = build_ranking(ranking, source, _where(inner, source, place), name)
     return derived(root, source, None, name, subquery.span)
 
 
@@ -238,10 +242,14 @@ def _check_no_aggregation(query: Query) -> None:
         )
 
 
-def _where(query: Query, source: From) -> LogicalPlan:
-    if query.where is None:
-        return source.root
-    return Filter(source.root, bind_condition(query.where, source.scope, "WHERE"))
+def _where(query: Query, source: From, place: _Place) -> LogicalPlan:
+    semi_joins, rest = split(query.where, source.scope)
+    rows = source.root
+    if rest is not None:
+        rows = Filter(rows, bind_condition(rest, source.scope, "WHERE"))
+    for semi in semi_joins:
+        rows = semi_join(rows, semi, source, partial(_build_subquery, place))
+    return rows
 
 
 def bind_condition(expression: Expression, scope: Scope, clause: str) -> Expression:
@@ -265,15 +273,15 @@ def bind_condition(expression: Expression, scope: Scope, clause: str) -> Express
 
 
 def _build_plain(
-    query: Query, source: From, rows: LogicalPlan, named: str | None, stored: str | None
+    query: Query, source: From, rows: LogicalPlan, place: _Place, stored: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """Rows that keep their key: projection, filter, table functions."""
-    items = select_items(query, source.scope, source.stars, persistent=named is not None)
+    items = select_items(query, source.scope, source.stars, persistent=place.named is not None)
     check_table_functions(items, source.kind)
     keys = source.identity.keys(items)
     selected = divide(items, keys)
     if stored is not None:
         source.identity.check(selected, query.span)
-        check_stored(selected, keys, stored, query.span)
+        check_stored(selected, keys, stored, query.span, inner=place.inner is not None)
     flattened, selected = flat_map(rows, source.identity.over(selected))
     return project(flattened, selected), tuple(item.name for item in items)

@@ -9,9 +9,9 @@ from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import CatalogError, PlanError
 from streamsql.nodes import Query, Relation, SourceRef, Subquery
-from streamsql.planner.join_keys import Identity, JoinKey, LeftKey, SourceKey
+from streamsql.planner.join_keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
 from streamsql.planner.join_scope import JoinScope, joined_name
-from streamsql.planner.joins import build_joins, join_scope, viable_columns
+from streamsql.planner.joins import build_joins, join_scope, viable_columns, viable_parts
 from streamsql.planner.logical import Derived, Join, JoinKind, Leaf, LogicalPlan, Named, Scan
 from streamsql.planner.qualified import qualified_name
 from streamsql.planner.scope import Scope, column_node
@@ -136,6 +136,8 @@ def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope)
         left = scans[0]
         columns = plan.left.schema.key
         identity = LeftKey(tuple(scope.reference(column) for column in columns), left.alias)
+    elif (parts := viable_parts(side)) and all(parts):
+        identity = JoinKeys(column_node(plan.schema.key[0]), parts)
     else:
         identity = JoinKey(column_node(plan.schema.key[0]), viable_columns(side))
     made: tuple[Named, ...] = ()

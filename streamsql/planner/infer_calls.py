@@ -17,6 +17,7 @@ from streamsql.functions.signature import (
     Pattern,
     resolve_pattern,
 )
+from streamsql.functions.user import UserFunction
 from streamsql.nodes import Expression
 from streamsql.planner.constants import evaluate_constant
 from streamsql.planner.infer_scope import Scope, cast_to, is_literal, span_of, text_of, typed
@@ -47,6 +48,8 @@ def call(node: exp.Anonymous, scope: Scope) -> Expression:
     result = typed(node, _result_type(found, cast), this=function.name, expressions=cast)
     result.meta["function"] = function.name
     result.meta["overload"] = found.index
+    if isinstance(function, UserFunction):
+        result.meta["user_function"] = function
     return result
 
 

@@ -10,6 +10,7 @@ from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Expression
 from streamsql.planner.bind import aggregates_in, resolve_names, table_functions_in, typed
 from streamsql.planner.join_scope import JoinScope
+from streamsql.planner.join_several import combined
 from streamsql.planner.qualified import qualifier
 from streamsql.planner.spans import span_of
 from streamsql.planner.text import expression_text
@@ -29,15 +30,34 @@ class Condition:
     flipped: bool
     """Whether the statement has the right side first."""
     span: Span | None
+    parts: tuple[Condition, ...] = ()
+    """The equalities, where there are several; `left` and `right` then combine their sides."""
+
+    @property
+    def equalities(self) -> tuple[Condition, ...]:
+        """All of them."""
+        return self.parts or (self,)
+
+    @property
+    def lefts(self) -> tuple[Expression, ...]:
+        return tuple(part.left for part in self.equalities)
+
+    @property
+    def rights(self) -> tuple[Expression, ...]:
+        return tuple(part.right for part in self.equalities)
 
     @property
     def text(self) -> str:
         """As it stands in the statement, for messages."""
+        if self.parts:
+            return " AND ".join(part.text for part in self.parts)
         return " = ".join(expression_text(side) for side in self._written)
 
     @property
     def typed_text(self) -> str:
         """The same with the types of both sides."""
+        if self.parts:
+            return " AND ".join(part.typed_text for part in self.parts)
         return " = ".join(
             f"{expression_text(side)}{{{to_sql(type_of(side))}}}" for side in self._written
         )
@@ -49,6 +69,17 @@ class Condition:
 
 def analyse_condition(on: Expression, scope: JoinScope, joined: str) -> Condition:
     """The condition of the join that adds the source called `joined` to those of the scope."""
+    parts = tuple(_analyse(part, scope, joined) for part in _conjuncts(on))
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    left = combined([part.left for part in parts])
+    right = combined([part.right for part in parts])
+    aliases = (first.left_alias, first.right_alias)
+    return Condition(left, right, *aliases, flipped=False, span=span_of(on), parts=parts)
+
+
+def _analyse(on: Expression, scope: JoinScope, joined: str) -> Condition:
     equality = _equality(on)
     for column in equality.find_all(exp.Column):
         if column.table:
@@ -78,16 +109,17 @@ def analyse_condition(on: Expression, scope: JoinScope, joined: str) -> Conditio
     return Condition(left, right, first, second, flipped=False, span=span)
 
 
+def _conjuncts(on: Expression) -> list[Expression]:
+    if isinstance(on, exp.Paren):
+        return _conjuncts(on.this)
+    if isinstance(on, exp.And):
+        return [*_conjuncts(on.this), *_conjuncts(on.expression)]
+    return [on]
+
+
 def _equality(on: Expression) -> exp.EQ:
     if isinstance(on, exp.Paren):
         return _equality(on.this)
-    if isinstance(on, exp.And):
-        raise UnsupportedError(
-            "Invalid join condition: joins on multiple conditions are not yet supported. "
-            f"Got {expression_text(on)}.",
-            hint="Join on one of them; conditions of an inner join may stand in WHERE.",
-            span=span_of(on),
-        )
     if not isinstance(on, exp.EQ):
         raise UnsupportedError(
             f"Only equality join criteria is supported. Got {expression_text(on)}.",

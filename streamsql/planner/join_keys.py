@@ -15,10 +15,11 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError, Span
 from streamsql.planner.bind import reference
+from streamsql.planner.join_several import part
 from streamsql.planner.projection import Keys, Selected
 from streamsql.planner.qualified import bare_name
 from streamsql.planner.select_items import Item
-from streamsql.types import quote
+from streamsql.types import quote, type_of
 
 SYNTHETIC = "ROWKEY"
 
@@ -84,6 +85,31 @@ class JoinKey:
         key = tuple(
             item and with_changes(item, expression=reference(self.column.name, item.expression))
             for item in selected.key
+        )
+        return Selected(key, selected.value)
+
+
+@dataclass(frozen=True)
+class JoinKeys:
+    """The key of a join on several equalities: of each part the columns that hold it."""
+
+    column: exp.Column
+    viable: tuple[tuple[exp.Column, ...], ...]
+
+    def keys(self, items: Sequence[Item]) -> Keys:
+        """The first viable column of each part that is selected."""
+        selected = [item.expression for item in items]
+        chosen = (next((c for c in part if c in selected), part[0]) for part in self.viable)
+        return Keys(tuple(chosen), "join expression", "")
+
+    def check(self, selected: Selected, span: Span | None) -> None:
+        pass
+
+    def over(self, selected: Selected) -> Selected:
+        key = tuple(
+            item
+            and with_changes(item, expression=part(self.column, number, type_of(item.expression)))
+            for number, item in enumerate(selected.key)
         )
         return Selected(key, selected.value)
 

@@ -10,6 +10,7 @@ from streamsql.formats import format_named
 from streamsql.nodes import Expression, Join, JoinType
 from streamsql.planner.infer import coerce
 from streamsql.planner.join_conditions import Condition
+from streamsql.planner.join_several import combined
 from streamsql.planner.logical import JoinKind, Leaf, LogicalPlan, Scan
 from streamsql.schema import FormatSpec, KeyWindow, Kind, WindowType
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to
@@ -34,6 +35,14 @@ class Side:
     equals: tuple[Expression, ...]
     """The key and all expressions known to be equal to it."""
     key_format: FormatSpec
+    keys: tuple[Expression, ...] = ()
+    """The key columns of a source."""
+
+    def is_key(self, expressions: tuple[Expression, ...]) -> bool:
+        """Whether they are, in any order, what identifies the rows."""
+        if combined(expressions) in self.equals:
+            return True
+        return len(expressions) == len(self.keys) and all(key in expressions for key in self.keys)
 
     @property
     def kind(self) -> Kind:
@@ -71,14 +80,14 @@ def join_kind(left: Side, right: Side, join: Join, condition: Condition) -> Join
 
 def _table_table(left: Side, right: Side, join: Join, condition: Condition) -> JoinKind:
     _check_no_within(join, "Table-Table")
-    if condition.right not in right.equals:
+    if not right.is_key(condition.rights):
         raise PlanError(
             "Invalid join condition: table-table joins require to join on the primary key of the "
             f"right input table. Got {condition.text}.",
             hint=_swapped(left, condition) or _key_hint(right),
             span=condition.span,
         )
-    if condition.left in left.equals:
+    if left.is_key(condition.lefts):
         _check_windows(left, right, condition)
         return JoinKind.TABLE_TABLE
     _check_foreign_key(left, right, join, condition)
@@ -118,7 +127,7 @@ def _check_stream_table(right: Side, join: Join, condition: Condition) -> None:
             span=join.span,
         )
     _check_no_within(join, "Stream-Table")
-    if condition.right not in right.equals:
+    if not right.is_key(condition.rights):
         raise PlanError(
             "Invalid join condition: stream-table joins require to join on the table's primary "
             f"key. Got {condition.text}.",
@@ -138,7 +147,7 @@ def _key_hint(right: Side) -> str:
     source = right.scans[0].source
     names = " and ".join(column.name for column in source.schema.key)
     if right.key is None:
-        return f"{source.name} has the keys {names}: tables with several keys cannot be joined."
+        return f"{source.name} has the keys {names}: join on all of them, by AND."
     return f"The primary key of {source.name} is {names}."
 
 
@@ -170,6 +179,19 @@ def matched(
     left: Side, right: Side, kind: JoinKind, condition: Condition
 ) -> tuple[Expression, Expression]:
     """Both sides of the condition in one type: a stream's side may be widened to it."""
+    parts = list(condition.equalities)
+    if right.kind is Kind.TABLE:
+        parts.sort(key=lambda part: _place(part, right))
+    pairs = [_matched(kind, part) for part in parts]
+    return combined([pair[0] for pair in pairs]), combined([pair[1] for pair in pairs])
+
+
+def _place(part: Condition, right: Side) -> int:
+    """The key of a table has an order."""
+    return right.keys.index(part.right) if part.right in right.keys else 0
+
+
+def _matched(kind: JoinKind, condition: Condition) -> tuple[Expression, Expression]:
     a, b = type_of(condition.left), type_of(condition.right)
     if a == b:
         return condition.left, condition.right
@@ -238,7 +260,9 @@ def _check_windows(left: Side, right: Side, condition: Condition) -> None:
 
 
 def check_partitions(left: Side, right: Side, condition: Condition) -> None:
-    """PlanError where both counts are known and differ."""
+    """PlanError where both counts are known and differ, as in ksqlDB, which knows one equality."""
+    if condition.parts:
+        return
     scans = left.scan(condition.left_alias), right.scan(condition.right_alias)
     # The rows of a subquery go to their keys' tasks wherever they come from.
     counts = [s.source.topic.partitions if isinstance(s, Scan) else None for s in scans]

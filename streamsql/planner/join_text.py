@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamsql.planner.join_several import parts_of
 from streamsql.planner.logical import Join, JoinWindow
 from streamsql.planner.text import expression_text
 from streamsql.planner.windows import duration, words
@@ -9,7 +10,8 @@ from streamsql.planner.windows import duration, words
 
 def join_text(plan: Join) -> str:
     """`LEFT OUTER stream-stream ON A.X = B.Y WITHIN 1 HOUR`."""
-    equality = f"{expression_text(plan.left_on)} = {expression_text(plan.right_on)}"
+    pairs = zip(parts_of(plan.left_on), parts_of(plan.right_on), strict=False)
+    equality = " AND ".join(f"{expression_text(a)} = {expression_text(b)}" for a, b in pairs)
     windows = " and equal windows" if plan.windowed else ""
     within = f" {within_text(plan.window)}" if plan.window else ""
     return f"{plan.type.value} {plan.join_kind.value} ON {equality}{windows}{within}"

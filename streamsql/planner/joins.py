@@ -15,6 +15,7 @@ from streamsql.planner.join_conditions import Condition, analyse_condition
 from streamsql.planner.join_keys import synthetic_name
 from streamsql.planner.join_rules import Side, check_partitions, check_sources, join_kind, matched
 from streamsql.planner.join_scope import JoinScope, joined_name
+from streamsql.planner.join_several import parts_of
 from streamsql.planner.logical import Join, JoinKind, JoinWindow, Leaf, Qualify
 from streamsql.planner.qualified import bare_name, mark_qualified, qualified_name, qualifier
 from streamsql.planner.scope import Scope, column_node
@@ -54,18 +55,28 @@ def join_scope(
 
 def viable_columns(side: Side) -> tuple[exp.Column, ...]:
     """The sources' columns that hold the key of what was joined."""
-    return tuple(e for e in side.equals if isinstance(e, exp.Column) and qualifier(e) is not None)
+    return _columns(side.equals)
+
+
+def viable_parts(side: Side) -> tuple[tuple[exp.Column, ...], ...]:
+    """The same of each part of the key, where several equalities have made it."""
+    several = [parts for e in side.equals if len(parts := parts_of(e)) > 1]
+    return tuple(_columns(same) for same in zip(*several, strict=True))
+
+
+def _columns(expressions: Sequence[Expression]) -> tuple[exp.Column, ...]:
+    return tuple(e for e in expressions if isinstance(e, exp.Column) and qualifier(e) is not None)
 
 
 def _leaf(scan: Leaf) -> Side:
     plan = Qualify(scan, scan.alias)
-    keys = [
+    keys = tuple(
         mark_qualified(column_node(column), scan.alias)
         for column in plan.schema
         if column.namespace is Namespace.KEY
-    ]
+    )
     key = keys[0] if len(keys) == 1 else None
-    return Side(plan, (scan,), key, (key,) if key else (), scan.source.topic.key_format)
+    return Side(plan, (scan,), key, (key,) if key else (), scan.source.topic.key_format, keys)
 
 
 def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key_name: str) -> Side:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sqlglot import exp
+
 from streamsql.errors import ConfigError
 from streamsql.nodes import Emit
 from streamsql.planner.bind import aggregate_function
+from streamsql.planner.invariants import expressions_of
 from streamsql.planner.logical import Aggregate, LogicalPlan, Mode, ModeDecision, Scan
 from streamsql.properties import PROCESSING_MODE, get_text
 
@@ -32,11 +35,20 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
     if emit is Emit.FINAL:
         yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
     for operator in operators(root):
+        for name in _python_functions(operator):
+            yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
         if isinstance(operator, Aggregate):
             for call in operator.aggregates:
                 function = aggregate_function(call.expression)
                 if not function.real_time:
                     yield f"the aggregate function {function.name} needs micro-batches"
+
+
+def _python_functions(operator: LogicalPlan) -> Iterator[str]:
+    for expression in expressions_of(operator):
+        for call in expression.find_all(exp.Anonymous):
+            if "user_function" in call.meta:
+                yield call.name
 
 
 def sources_read(root: LogicalPlan) -> tuple[str, ...]:

@@ -6,11 +6,8 @@ from streamsql import nodes
 from streamsql.errors import UnsupportedError
 
 _TEST_SCRIPTS = "It is a statement of test scripts, which `streamsql test` runs."
-_FUNCTIONS = "SHOW FUNCTIONS lists the functions that there are."
 
 NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
-    nodes.CreateFunction: ("CREATE FUNCTION", _FUNCTIONS),
-    nodes.DropFunction: ("DROP FUNCTION", _FUNCTIONS),
     nodes.AlterSystem: ("ALTER SYSTEM", "Use SET, which holds for the session."),
     nodes.AssertValues: ("ASSERT VALUES", _TEST_SCRIPTS),
     nodes.AssertNullValues: ("ASSERT NULL VALUES", _TEST_SCRIPTS),

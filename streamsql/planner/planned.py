@@ -7,7 +7,7 @@ from typing import Protocol
 
 from streamsql.catalog import Source, View
 from streamsql.formats.registered import SchemaText
-from streamsql.nodes import Expression, QueryAction, Statement
+from streamsql.nodes import CreateFunction, Expression, QueryAction, Statement
 from streamsql.planner.logical import QueryPlan
 from streamsql.types import SQLType
 
@@ -113,6 +113,14 @@ class TypePlan:
 
 
 @dataclass(frozen=True)
+class FunctionPlan:
+    """CREATE FUNCTION, or DROP FUNCTION where `statement` is None."""
+
+    name: str
+    statement: CreateFunction | None
+
+
+@dataclass(frozen=True)
 class PropertyPlan:
     """SET, or UNSET where `value` is None; the name is canonical, the value checked."""
 
@@ -159,6 +167,7 @@ Planned = (
     | ViewPlan
     | AlterPlan
     | TypePlan
+    | FunctionPlan
     | PropertyPlan
     | ControlPlan
     | ExplainPlan

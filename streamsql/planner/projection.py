@@ -54,8 +54,11 @@ def divide(items: Sequence[Item], keys: Keys) -> Selected:
     return Selected(tuple(key), tuple(x for i, x in enumerate(items) if i not in taken))
 
 
-def check_stored(selected: Selected, keys: Keys, sink: str, span: Span | None) -> None:
-    """PlanError where a result that is stored in a topic lacks a key or all values."""
+def check_stored(
+    selected: Selected, keys: Keys, sink: str, span: Span | None, *, inner: bool = False
+) -> None:
+    """PlanError where a result that is stored in a topic lacks a key or all values; that of a
+    subquery (`inner`) may lack values."""
     missing = [e for e, item in zip(keys.expressions, selected.key, strict=True) if item is None]
     if missing:
         raise _missing(missing, keys, sink, span)
@@ -70,7 +73,7 @@ def check_stored(selected: Selected, keys: Keys, sink: str, span: Span | None) -
                 f"AS {copies[0].name}.",
                 span=copies[0].span,
             )
-    if not selected.value:
+    if not selected.value and not inner:
         raise PlanError(
             "The projection contains no value columns.",
             hint="Select at least one column besides the key.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from streamsql.nodes import Window
+from streamsql.nodes import Expression, Window
+from streamsql.planner.join_several import parts_of
 from streamsql.planner.logical import (
     Aggregate,
     Derived,
@@ -69,9 +70,7 @@ def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
 
 def _stream_table(plan: Join) -> Iterator[StateStore]:
     table = _sources(plan.right)
-    yield StateStore(
-        f"rows of {table}", expression_text(plan.right_on), f"grows with the keys of {table}"
-    )
+    yield StateStore(f"rows of {table}", _parts(plan.right_on), f"grows with the keys of {table}")
 
 
 def _table_table(plan: Join) -> Iterator[StateStore]:
@@ -86,7 +85,7 @@ def _foreign_key(plan: Join) -> Iterator[StateStore]:
     yield StateStore(f"rows of {left}", _keys(plan.left), f"grows with the keys of {left}")
     yield StateStore(
         f"rows of {right} and the keys of {left} that refer to them",
-        expression_text(plan.right_on),
+        _parts(plan.right_on),
         "grows with the keys of both",
     )
 
@@ -108,8 +107,13 @@ _JOINS: dict[JoinKind, Callable[[Join], Iterator[StateStore]]] = {
 }
 
 
+def _parts(expression: Expression) -> str:
+    return ", ".join(map(expression_text, parts_of(expression)))
+
+
 def _equality(plan: Join) -> str:
-    return f"{expression_text(plan.left_on)} = {expression_text(plan.right_on)}"
+    pairs = zip(parts_of(plan.left_on), parts_of(plan.right_on), strict=False)
+    return " AND ".join(f"{expression_text(a)} = {expression_text(b)}" for a, b in pairs)
 
 
 # -- tables --------------------------------------------------------------------------------------

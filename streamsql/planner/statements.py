@@ -12,6 +12,7 @@ from functools import singledispatch
 from streamsql import nodes
 from streamsql.catalog import Catalog, QueryLinks
 from streamsql.errors import PlanError, Span, StreamSQLError
+from streamsql.functions.user import using
 from streamsql.planner.ddl import (
     plan_alter,
     plan_control,
@@ -28,6 +29,7 @@ from streamsql.planner.planned import (
     DropPlan,
     ExplainPlan,
     ExplainQueryPlan,
+    FunctionPlan,
     OtherPlan,
     Planned,
     PropertyPlan,
@@ -46,6 +48,11 @@ from streamsql.planner.queries import (
 )
 from streamsql.planner.query_ids import number_of
 from streamsql.planner.sources import plan_create_source
+from streamsql.planner.user_functions import (
+    functions_of,
+    plan_create_function,
+    plan_drop_function,
+)
 from streamsql.planner.views import check_not_a_view, plan_create_view
 from streamsql.properties import resolve, validate
 
@@ -66,7 +73,8 @@ def plan(
     cannot be done.
     """
     try:
-        return _plan(statement, Planning(catalog, properties, topics, query_id, schemas))
+        with using(functions_of(catalog)):
+            return _plan(statement, Planning(catalog, properties, topics, query_id, schemas))
     except StreamSQLError as error:
         error.span = _pointed(error.span or statement.span, statement)
         raise
@@ -130,6 +138,16 @@ def _(statement: nodes.CreateView, planning: Planning) -> Planned:
 @_plan.register
 def _(statement: nodes.DropView, planning: Planning) -> Planned:
     return plan_drop_view(statement, planning.catalog)
+
+
+@_plan.register
+def _(statement: nodes.CreateFunction, planning: Planning) -> Planned:
+    return plan_create_function(statement, planning.catalog, planning.session)
+
+
+@_plan.register
+def _(statement: nodes.DropFunction, planning: Planning) -> Planned:
+    return plan_drop_function(statement, planning.catalog)
 
 
 @_plan.register
@@ -224,6 +242,14 @@ def _(planned: DropPlan, catalog: Catalog) -> None:
         catalog.remove(source.name)
     for view in planned.views:
         del catalog.views[view]
+
+
+@apply.register
+def _(planned: FunctionPlan, catalog: Catalog) -> None:
+    if planned.statement is None:
+        catalog.functions.pop(planned.name, None)
+    else:
+        catalog.functions[planned.name] = planned.statement
 
 
 @apply.register

@@ -170,3 +170,36 @@ def test_a_log_that_cannot_be_replayed_says_so(tmp_path: Path) -> None:
     with pytest.raises(InternalError, match="cannot replay entry 1") as raised:
         Offline(tmp_path)
     assert "CREATE TYPE POINT AS INTEGER;" in str(raised.value.detail)
+
+
+def test_functions_of_users_come_back(tmp_path: Path) -> None:
+    twice = "CREATE FUNCTION twice(x BIGINT) RETURNS BIGINT LANGUAGE PYTHON AS 'x * 2';"
+    with Offline(tmp_path) as engine:
+        assert engine.texts(twice) == ["Function TWICE created"]
+        with pytest.raises(ConfigError, match="there is no Python module nowhere_at_all"):
+            engine.run("CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS 'nowhere_at_all:f';")
+    with Offline(tmp_path) as engine:
+        shown = engine.texts("SHOW FUNCTIONS;")
+        assert "TWICE | SCALAR | user | A function written in Python." in shown
+        text = "\n".join(engine.texts("DESCRIBE FUNCTION twice;"))
+        assert "TWICE(BIGINT x)" in text and "LANGUAGE PYTHON AS 'x * 2'" in text
+        assert engine.texts("DROP FUNCTION twice;") == ["Function TWICE was dropped."]
+        with pytest.raises(BindError):
+            engine.run("DESCRIBE FUNCTION twice;")
+
+
+def test_views_come_back(tmp_path: Path) -> None:
+    with Offline(tmp_path) as engine:
+        engine.run(
+            "CREATE VIEW errors AS SELECT logger FROM ksql_processing_log WHERE level = 'ERROR';"
+            "CREATE VIEW few AS SELECT * FROM errors; CREATE VIEW gone AS SELECT * FROM errors;"
+            "DROP VIEW gone;"
+        )
+    with Offline(tmp_path) as engine:
+        names = [line.partition(" | ")[0] for line in engine.texts("SHOW VIEWS;")]
+        assert names == ["ERRORS", "FEW"]
+        assert engine.texts("DESCRIBE few;") == ["LOGGER | STRING"]
+        assert engine.texts("DROP VIEW errors CASCADE;") == [
+            "View `ERRORS` was dropped.",
+            "View `FEW` was dropped.",
+        ]

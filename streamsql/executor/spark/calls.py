@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, StructField, StructType
 from sqlglot import exp
 
 from streamsql import types
@@ -14,6 +15,7 @@ from streamsql.errors import InternalError
 from streamsql.executor.spark.cast import to_text
 from streamsql.executor.spark.jvm import BoundedKind, Jvm, invoke
 from streamsql.executor.spark.lowering import Lowering
+from streamsql.executor.spark.python_worker import batches
 from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import (
@@ -80,7 +82,7 @@ def _bounded(jvm: Jvm | None) -> Callable[[str, Column, int, bool], Column]:
 def _declaration(node: Expression) -> tuple[Function, Overload]:
     if "function" not in node.meta:
         raise InternalError(f"call of {node.this} is not resolved")
-    function = REGISTRY.get(node.meta["function"])
+    function = node.meta.get("user_function") or REGISTRY.get(node.meta["function"])
     return function, function.overloads[node.meta["overload"]]
 
 
@@ -94,11 +96,32 @@ def _facts(node: Expression, lowering: Lowering) -> Call:
         fail=_failure(lowering),
         to_text=to_text,
         java=_java,
+        python=lambda name, parameters, code, *arguments: _python(
+            name, parameters, code, type_of(node), arguments, lowering
+        ),
     )
 
 
 def _java(method: str, kind: SQLType, *arguments: Column) -> Column:
     return invoke(method, spark_type(kind), *arguments)
+
+
+def _python(
+    name: str,
+    parameters: tuple[str, ...],
+    code: str,
+    kind: SQLType,
+    arguments: Sequence[Column],
+    lowering: Lowering,
+) -> Column:
+    """A user's function over Arrow batches; a row for which it fails is reported."""
+    result = spark_type(kind)
+    outcomes = StructType([StructField("value", result), StructField("failed", BooleanType())])
+    function = cast(Any, F).arrow_udf(batches(parameters, code, result), outcomes)
+    # Nothing is sent to Python of a call without arguments: the literal says how many rows.
+    outcome = cast(Column, function(*(arguments or (F.lit(1),))))
+    failed = lowering.fail(f"{name}: the Python function failed", kind)
+    return F.when(outcome["failed"], failed).otherwise(outcome["value"])
 
 
 def _failure(lowering: Lowering) -> Callable[[str, SQLType], Column]:

@@ -21,7 +21,7 @@ from streamsql.executor.spark.context import (
     Scope,
     quoted,
 )
-from streamsql.executor.spark.guard import expression_context, is_reference
+from streamsql.executor.spark.guard import expression_context, reads_only
 from streamsql.executor.spark.keyed import keyed_rows, packed_columns, struct_type
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
@@ -69,7 +69,7 @@ def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope:
     value = column(on, expression_context(plan.schema, scope, _STEP)).cast(spark_type(type_of(on)))
     if plan.kind is Kind.STREAM:
         rows = rows.where(~quoted(NULL_COLUMN))
-    elif not is_reference(on):
+    elif not reads_only(on, {column.name for column in plan.schema.key}):
         value = F.when(~quoted(NULL_COLUMN), value)
     rows = rows.withColumn(ON_COLUMN, value)
     rows = rows.withColumn(ON_COLUMN, normalized(quoted(ON_COLUMN), spark_type(type_of(on))))

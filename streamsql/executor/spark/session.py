@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -210,6 +211,8 @@ class SparkRuntime:
             conf.set(name, value)
         session = SparkSession.builder.config(conf=conf).getOrCreate()
         _remember_classes(session)
+        # Workers run the Python that runs us, not the one that PATH finds first.
+        session.sparkContext.pythonExec = sys.executable
         return session
 
     def _all_settings(self) -> dict[str, str]:

@@ -10,10 +10,12 @@ from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.state import Context
 from streamsql.executor.statements.query_details import offsets, query_line, query_lines
 from streamsql.functions import REGISTRY
+from streamsql.functions.user import UserFunction, using
 from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
 from streamsql.planner.build import build_inner
 from streamsql.planner.explain import explain as explain_plan
 from streamsql.planner.planned import ExplainPlan, ExplainQueryPlan
+from streamsql.planner.user_functions import functions_of
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.schema import Column, FormatSpec, Kind, Namespace, WindowType
 from streamsql.types import to_sql
@@ -36,7 +38,8 @@ def describe(statement: Describe, context: Context) -> Iterable[Result]:
 
 def _view(catalog: Catalog, statement: Describe) -> list[Result]:
     view = catalog.views[statement.name]
-    source = build_inner(view.query, catalog, view.name).source
+    with using(functions_of(catalog)):
+        source = build_inner(view.query, catalog, view.name).source
     rows = [(c.name, _column_type(c, source)) for c in source.schema]
     table = Rows((Field("Field"), Field("Type")), rows, f"Name : {view.name}")
     details = Text(
@@ -130,7 +133,8 @@ def _topic(source: Source, context: Context) -> str:
 
 def describe_function(statement: DescribeFunction, context: Context) -> Iterable[Result]:
     """DESCRIBE FUNCTION name."""
-    function = REGISTRY.get(statement.name, span=statement.span)
+    with using(functions_of(context.state.catalog)):
+        function = REGISTRY.get(statement.name, span=statement.span)
     lines = [
         f"{'Name':<12}: {function.name}",
         f"{'Type':<12}: {function.type}",
@@ -140,6 +144,8 @@ def describe_function(statement: DescribeFunction, context: Context) -> Iterable
         "Variations:",
         *(f"  {function.name}{overload.signature}" for overload in function.overloads),
     ]
+    if isinstance(function, UserFunction):
+        lines += ["", f"Statement: {function.statement}"]
     if function.examples:
         lines += ["", "Examples:", *(f"  {sql} -> {value}" for sql, value in function.examples)]
     return [Text("\n".join(lines))]

@@ -18,6 +18,7 @@ from streamsql.executor.statements.query_details import details
 from streamsql.functions import REGISTRY
 from streamsql.nodes import ConnectorType, Show, ShowWhat
 from streamsql.planner.logical import Mode
+from streamsql.planner.user_functions import functions_of
 from streamsql.properties import PROPERTIES, get_text, shown
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.schema import Kind
@@ -125,7 +126,8 @@ def _remark(query: QueryInfo) -> str | None:
 
 
 def _functions(context: Context, extended: bool) -> Iterable[Result]:
-    rows = [(f.name, f.type, f.category, f.doc) for f in REGISTRY]
+    found = [*REGISTRY, *functions_of(context.state.catalog)]
+    rows = [(f.name, f.type, f.category, f.doc) for f in sorted(found, key=lambda f: f.name)]
     return [Rows(_fields("Function Name", "Type", "Category", "Description"), rows)]
 
 

@@ -1,0 +1,148 @@
+"""Functions that users write in Python, and how they are found beside the built-in ones.
+
+The text of a function is an expression over its parameters (`a + b`), a definition (`def f(a, b):
+..`), or `module:function`. It runs in Spark's Python workers, over Arrow batches; nothing of it
+runs in the engine.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from streamsql.errors import PlanError
+from streamsql.functions.base import (
+    Call,
+    Function,
+    Overload,
+    ScalarFunction,
+    SparkColumn,
+    SparkFunctions,
+)
+from streamsql.functions.signature import Parameter, Signature, exactly
+from streamsql.types import SQLType
+
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class UserFunction(ScalarFunction):
+    """A function made by CREATE FUNCTION; `statement` is the canonical SQL that made it."""
+
+    statement: str = ""
+
+    def __deepcopy__(self, memo: object) -> UserFunction:
+        """Calls carry their function, and are copied as expressions are rewritten."""
+        return self
+
+
+_known: ContextVar[dict[str, Function]] = ContextVar("user functions")
+
+
+@contextmanager
+def using(functions: Iterable[Function]) -> Iterator[None]:
+    """While it lasts, names mean these functions, too."""
+    token = _known.set({function.name: function for function in functions})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def find_user_function(name: str) -> Function | None:
+    """The function of that name, in upper case, among those in use."""
+    return _known.get({}).get(name)
+
+
+def user_function_names() -> tuple[str, ...]:
+    """Of those in use."""
+    return tuple(_known.get({}))
+
+
+def python_function(
+    name: str,
+    parameters: list[tuple[str, SQLType]],
+    returns: SQLType,
+    code: str,
+    statement: str,
+) -> UserFunction:
+    """A function of Python text; PlanError where the text cannot be one."""
+    check_code(code, [parameter for parameter, _ in parameters])
+    names = tuple(_python_name(parameter) for parameter, _ in parameters)
+    impl = _Python(name, names, code)
+    given = tuple(Parameter(parameter.lower(), exactly(kind)) for parameter, kind in parameters)
+    signature = Signature(given, exactly(returns))
+    return UserFunction(
+        name,
+        "A function written in Python.",
+        "user",
+        (Overload(signature, impl, with_call=True),),
+        deterministic=False,
+        statement=statement,
+    )
+
+
+def _python_name(parameter: str) -> str:
+    return parameter.lower()
+
+
+@dataclass(frozen=True)
+class _Python:
+    """What a call means: the Python function over batches of Arrow arrays."""
+
+    name: str
+    parameters: tuple[str, ...]
+    code: str
+
+    def __call__(self, F: SparkFunctions, call: Call, *arguments: SparkColumn) -> SparkColumn:
+        del F
+        return call.python(self.name, self.parameters, self.code, *arguments)
+
+
+# -- what the text may be ------------------------------------------------------------------------
+
+
+def check_code(code: str, parameters: list[str]) -> None:
+    """PlanError where the text is none of the three forms; it is not run."""
+    if _REFERENCE.fullmatch(code.strip()):
+        return
+    for parameter in parameters:
+        if not _NAME.fullmatch(parameter) or keyword.iskeyword(parameter.lower()):
+            raise PlanError(
+                f"parameter {parameter} is not a name in Python",
+                hint="Use letters, digits and underscores, and no keyword of Python.",
+            )
+    try:
+        tree = ast.parse(code.strip())
+    except SyntaxError as error:
+        raise PlanError(
+            f"the text of the function is not Python: {error.msg}",
+            detail=f"Line {error.lineno} of the text.",
+            hint="Write an expression over the parameters, def name(..): .., or 'module:function'.",
+        ) from None
+    definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    lone_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
+    if not definitions and not lone_expression:
+        raise PlanError(
+            "the text of the function defines no function",
+            hint="Write an expression over the parameters, def name(..): .., or 'module:function'.",
+        )
+    if definitions:
+        _check_parameters(definitions[-1], len(parameters))
+
+
+def _check_parameters(definition: ast.FunctionDef, count: int) -> None:
+    arguments = definition.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    least = len(positional) - len(arguments.defaults)
+    if count < least or (count > len(positional) and arguments.vararg is None):
+        raise PlanError(
+            f"{definition.name}() of the text takes {len(positional)} parameters, "
+            f"the function {count}",
+        )
