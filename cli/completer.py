@@ -135,6 +135,11 @@ class _Completer:
             yield from self._sources(None)
         elif last in ("FROM", "JOIN") and first != "PRINT":
             yield from self._sources(None)
+            yield from self._views()
+        elif last in ("VIEW", "EXISTS") and words[:2] == ["DROP", "VIEW"]:
+            yield from self._views()
+        elif first == "DROP" and last == "FUNCTION":
+            yield from (_named(n, "function", "") for n in sorted(self._catalog.functions))
         elif last == "INTO" and first == "INSERT":
             yield from self._sources(None, writable=True)
         elif last in ("STREAM", "TABLE", "EXISTS") and first in ("DROP", "ALTER"):
@@ -151,6 +156,10 @@ class _Completer:
                 continue
             columns = ", ".join(source.schema.names)
             yield _named(name, source.kind.value.lower(), columns)
+
+    def _views(self) -> Iterator[Suggestion]:
+        for name, view in sorted(self._catalog.views.items()):
+            yield _named(name, "view", f"over {', '.join(sorted(view.reads))}")
 
     def _queries(self) -> Iterator[Suggestion]:
         for query in self._catalog.queries.values():

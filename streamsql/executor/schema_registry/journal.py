@@ -13,6 +13,7 @@ from streamsql.executor.schema_registry.store import Entry
 if TYPE_CHECKING:
     from streamsql.executor.kafka import KafkaClient
 
+
 class Journal:
     """One compacted topic of one partition, in the form of Confluent's registry."""
 

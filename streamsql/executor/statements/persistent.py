@@ -12,8 +12,10 @@ from streamsql.executor.state import Context
 from streamsql.executor.topics import create_topic
 from streamsql.nodes import CreateAsSelect, InsertInto
 from streamsql.parser import to_sql
-from streamsql.planner.logical import Aggregate, Join, LogicalPlan, QueryPlan, Repartition
+from streamsql.planner.logical import LogicalPlan, QueryPlan, Repartition
+from streamsql.planner.modes import operators
 from streamsql.planner.planned import NothingToDo, QueryStatementPlan
+from streamsql.planner.state import state_stores
 from streamsql.results import Message, Result, Warning
 
 
@@ -77,12 +79,11 @@ def _check_replaceable(old: QueryPlan, new: QueryPlan) -> None:
         )
     if _stateful(old.root) or _stateful(new.root):
         raise UnsupportedError(
-            "CREATE OR REPLACE of a query with GROUP BY, JOIN or PARTITION BY is not supported",
+            "CREATE OR REPLACE of a query with state or PARTITION BY is not supported",
             detail="Its state was computed by the query as it is.",
             hint="DROP it and create it anew; it then begins with empty state.",
         )
 
 
 def _stateful(plan: LogicalPlan) -> bool:
-    kinds = (Aggregate, Join, Repartition)
-    return isinstance(plan, kinds) or any(_stateful(i) for i in plan.inputs)
+    return bool(state_stores(plan)) or any(isinstance(o, Repartition) for o in operators(plan))
