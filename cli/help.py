@@ -81,8 +81,8 @@ TOPICS: tuple[Topic, ...] = (
     ),
     Topic(
         "DROP",
-        "DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC];",
-        "Removes a stream or table.",
+        "DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC] [CASCADE];",
+        "Removes a stream or table, with CASCADE all that depends on it.",
         "DROP STREAM IF EXISTS home DELETE TOPIC;",
     ),
     Topic(
@@ -98,6 +98,21 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE TYPE address AS STRUCT<city STRING, zip STRING>;",
     ),
     Topic(
+        "CREATE VIEW",
+        "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT ..;\n"
+        "DROP VIEW [IF EXISTS] name [CASCADE];",
+        "A name for a query, which stands wherever the name is selected from.",
+        "CREATE VIEW home AS SELECT * FROM pageviews WHERE pageid = 'Page_1';",
+    ),
+    Topic(
+        "CREATE FUNCTION",
+        "CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name (parameter type, ..)\n"
+        "  RETURNS type LANGUAGE PYTHON AS 'expression' | 'def ..' | 'module:function';\n"
+        "DROP FUNCTION [IF EXISTS] name;",
+        "A function in Python, over values of one row.",
+        "CREATE FUNCTION half(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'x / 2';",
+    ),
+    Topic(
         "CREATE CONNECTOR",
         "CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS] name WITH ('connector.class' = '..', ..);\n"
         "DROP CONNECTOR [IF EXISTS] name;",
@@ -108,7 +123,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "SHOW",
         "SHOW STREAMS|TABLES|[ALL] TOPICS|QUERIES [EXTENDED];\n"
-        "SHOW FUNCTIONS|TYPES|PROPERTIES|VARIABLES;\n"
+        "SHOW VIEWS|FUNCTIONS|TYPES|PROPERTIES|VARIABLES;\n"
         "SHOW [SOURCE|SINK] CONNECTORS;\nSHOW CONNECTOR PLUGINS;",
         "Lists what exists.",
         "SHOW QUERIES;",

@@ -82,8 +82,7 @@ class Scan(LogicalPlan):
 class Derived(LogicalPlan):
     """The result of a query as one of the sources of another.
 
-    `source` says what it looks like from outside: its topic does not exist, but has the formats,
-    the window and the partitions that results inherit.
+    `source` is what it looks like: its topic is none, but has what results inherit.
     """
 
     input: LogicalPlan
@@ -119,8 +118,7 @@ class Union(LogicalPlan):
 
 @dataclass(frozen=True)
 class Distinct(LogicalPlan):
-    """The first row of a stream with the same values in all columns; with a window, the first of
-    each window of event time."""
+    """The first of a stream's rows with the same values; with a window, the first in each."""
 
     input: LogicalPlan
     window: Window | None = None
@@ -315,8 +313,8 @@ class Ordering:
 
 @dataclass(frozen=True)
 class TopN(LogicalPlan):
-    """The first `count` rows of each group, in their order, each keyed by its group and its rank,
-    the column `number`; rows of a stream that are equal in the order rank as they came."""
+    """The first `count` rows of each group, keyed by the group and their rank, `number`; rows of a
+    stream that are equal in the order rank as they came."""
 
     input: LogicalPlan
     keys: tuple[Named, ...]
