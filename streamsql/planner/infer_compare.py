@@ -49,7 +49,11 @@ def between(node: exp.Between, scope: Scope) -> Expression:
         if wide is None:
             raise _incomparable(exp.LTE, low, high, node)
         above = cast_to(value, wide)
-        if not types.is_decimal(wide):
+        if types.is_decimal(wide):
+            # DECIMALs of any precision are compared as they are, an INTEGER bound is made one.
+            _, from_ = _comparable(exp.GTE, above, low, node)
+            _, to = _comparable(exp.LTE, above, high, node)
+        else:
             from_, to = cast_to(low, wide), cast_to(high, wide)
     return typed(node, types.BOOLEAN, this=above, low=from_, high=to)
 
