@@ -68,7 +68,15 @@ def struct_type(rows: DataFrame, struct: Column) -> StructType:
 def operate(inputs: list[DataFrame], operator: str, *arguments: object, scope: Scope) -> DataFrame:
     """The operator, by the name of its class, over its inputs in the order of their sides."""
     scope.shuffles.append(operator)
-    return scope.jvm.keyed(reduce(DataFrame.unionAll, inputs), operator, *arguments)
+    # In real time the reader of a shuffle takes its task's number for that of its partition: what
+    # has been shuffled has to come first in a union.
+    shuffled_first = sorted(inputs, key=lambda rows: not _is_shuffled(rows))
+    return scope.jvm.keyed(reduce(DataFrame.unionAll, shuffled_first), operator, *arguments)
+
+
+def _is_shuffled(rows: DataFrame) -> bool:
+    plan = rows._jdf.queryExecution().analyzed().toString()
+    return any(operator in plan for operator in ("TransformWithState", "Aggregate", "Deduplicate"))
 
 
 def routed(results: DataFrame, side: int) -> DataFrame:
