@@ -74,7 +74,12 @@ final class JsonCodec implements Codec {
 
   @Override
   public boolean decode(byte[] bytes, Object[] fields, int at) throws RecordException {
-    try (JsonParser parser = JSON.createParser(bytes)) {
+    return decode(bytes, 0, fields, at);
+  }
+
+  /** As {@link Codec#decode}, of the bytes behind the first {@code skipped}. */
+  boolean decode(byte[] bytes, int skipped, Object[] fields, int at) throws RecordException {
+    try (JsonParser parser = JSON.createParser(bytes, skipped, bytes.length - skipped)) {
       JsonToken first = parser.nextToken();
       if (first == null) {
         throw new RecordException("invalid JSON: the record is empty");
@@ -116,10 +121,18 @@ final class JsonCodec implements Codec {
 
   @Override
   public byte[] encode(InternalRow row) {
+    return encode(row, null);
+  }
+
+  /** As {@link Codec#encode}, with {@code frame} in front unless that is null. */
+  byte[] encode(InternalRow row, byte[] frame) {
     if (!wrapped && row.isNullAt(0)) {
       return null;
     }
     try (ByteArrayBuilder out = new ByteArrayBuilder(JSON._getBufferRecycler())) {
+      if (frame != null) {
+        out.write(frame);
+      }
       try (JsonGenerator generator = JSON.createGenerator(out)) {
         if (wrapped) {
           structWriter.writeFields(generator, row);

@@ -3,7 +3,6 @@ package io.streamsql;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -46,17 +45,11 @@ final class JsonSchemaCodec implements Codec {
   @Override
   public boolean decode(byte[] bytes, Object[] fields, int at) throws RecordException {
     Framing.schemaId(bytes);
-    return json.decode(Arrays.copyOfRange(bytes, Framing.SIZE, bytes.length), fields, at);
+    return json.decode(bytes, Framing.SIZE, fields, at);
   }
 
   @Override
   public byte[] encode(InternalRow row) {
-    byte[] text = json.encode(row);
-    if (text == null) {
-      return null;
-    }
-    byte[] framed = Arrays.copyOf(frame, Framing.SIZE + text.length);
-    System.arraycopy(text, 0, framed, Framing.SIZE, text.length);
-    return framed;
+    return json.encode(row, frame);
   }
 }
