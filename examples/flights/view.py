@@ -79,13 +79,13 @@ def worst_routes(rows: Cells, count: int = 6) -> Rows:
 
 def by_wind(rows: Cells, count: int = 8) -> Rows:
     """An airline a row, a band of wind a column: the average delay of departures."""
-    title = "Average delay of departures (min) by airline and wind"
+    title = "Average delay of departures (min) by airline and wind (mph)"
     return _crossed(rows, "Airline", WINDS, title, count)
 
 
 def by_plane(rows: Cells, count: int = 6) -> Rows:
     """A manufacturer a row, an age a column: the average delay of arrivals."""
-    title = "Average delay of arrivals (min) by the plane's manufacturer and age"
+    title = "Average delay of arrivals (min) by the plane's manufacturer and age (years)"
     return _crossed(rows, "Manufacturer", AGES, title, count)
 
 
@@ -101,7 +101,7 @@ def _crossed(rows: Cells, name: str, columns: Sequence[str], title: str, count: 
     fields = (
         Field(name, STRING),
         Field("Flights", BIGINT),
-        *(Field(column, DOUBLE) for column in columns),
+        *(Field(column.replace(" mph", "").replace(" years", ""), DOUBLE) for column in columns),
     )
     cells = [(row, totals[row], *(averages.get((row, c)) for c in columns)) for row in most]
     return Rows(fields, cells, title)
