@@ -1,0 +1,163 @@
+"""The syntax tree of a statement: frozen dataclasses for statements, sqlglot nodes for expressions.
+
+Names are already folded: an unquoted identifier in upper case, a quoted one as written. Expressions
+use sqlglot's vocabulary in a fixed way, which the parser builds, the generator prints and the
+planner types:
+
+| SQL | node |
+|---|---|
+| `a`, `s.a` | `Column(this=Identifier(quoted=True), table=Identifier or None)` |
+| `1`, `1.5`, `1e3` | `Literal.number(text)` |
+| `'x'`, `TRUE`, `NULL` | `Literal.string`, `Boolean`, `Null` |
+| `+ - * / %`, unary `-`, `||` | `Add Sub Mul Div Mod`, `Neg`, `DPipe` |
+| `= <> < <= > >=` | `EQ NEQ LT LTE GT GTE` |
+| `IS [NOT] DISTINCT FROM` | `NullSafeNEQ`, `NullSafeEQ` |
+| `AND OR NOT`, `IS [NOT] NULL` | `And Or Not`, `Is(this, Null)`, `Not(Is)` |
+| `BETWEEN`, `IN (..)` | `Between`, `In(expressions)` |
+| `IN (SELECT ..)`, `EXISTS (..)` | `In(query=Query)`, `Exists(this=Query)` |
+| `f(..) OVER (..)` | `Window(this=Anonymous, partition_by=[..], order=Order)` |
+| `ORDER BY e DESC` | `Order(expressions=[Ordered(this, desc=True)])` |
+| `LIKE .. ESCAPE c` | `Like`, `Escape(Like, Literal)` |
+| `CASE` | `Case(this or None, ifs=[If(this, true)], default)` |
+| `CAST(e AS t)` | `Cast(this, to=DataType)` |
+| `f(..)`, `COUNT(*)` | `Anonymous(this="F", expressions)`; `Star` as the argument |
+| `s->f` | `Dot(this, expression=Identifier)` |
+| `a[i]` | `Bracket(this, expressions=[i])` |
+| `ARRAY[..]`, `MAP(k:=v)` | `Array(expressions)`, `Map(keys=Array, values=Array)` |
+| `STRUCT(f:=v)` | `Struct(expressions=[PropertyEQ(this=Identifier, expression)])` |
+| `x => e`, `(x, y) => e` | `Lambda(this=e, expressions=[Identifier])` |
+| `SECONDS` as an argument | `Var(this="SECONDS")` |
+| `e AT TIME ZONE z` | `AtTimeZone(this, zone)` |
+
+Parentheses leave no node. `node.meta` holds the place: `line`, `column`, `start`, `end`.
+"""
+
+from streamsql.nodes.query import (
+    CommonTable,
+    Duration,
+    Emit,
+    Expression,
+    Join,
+    JoinType,
+    Properties,
+    Property,
+    Query,
+    Relation,
+    SelectAll,
+    SelectExpression,
+    SelectItem,
+    SelectStruct,
+    SourceRef,
+    Start,
+    StartPosition,
+    Subquery,
+    Window,
+    Within,
+)
+from streamsql.nodes.statement import (
+    AlterSource,
+    AlterSystem,
+    AssertNullValues,
+    AssertSchema,
+    AssertSource,
+    AssertTopic,
+    AssertValues,
+    ColumnDefinition,
+    ColumnRole,
+    ConnectorType,
+    ControlQuery,
+    CreateAsSelect,
+    CreateConnector,
+    CreateFunction,
+    CreateSource,
+    CreateType,
+    CreateView,
+    DefineVariable,
+    Describe,
+    DescribeAll,
+    DescribeConnector,
+    DescribeFunction,
+    DropConnector,
+    DropFunction,
+    DropSource,
+    DropType,
+    DropView,
+    Explain,
+    InsertInto,
+    InsertValues,
+    Parameter,
+    Print,
+    QueryAction,
+    RunScript,
+    SelectQuery,
+    SetProperty,
+    Show,
+    ShowWhat,
+    Statement,
+    UndefineVariable,
+    UnsetProperty,
+)
+
+__all__ = [
+    "AlterSource",
+    "AlterSystem",
+    "AssertNullValues",
+    "AssertSchema",
+    "AssertSource",
+    "AssertTopic",
+    "AssertValues",
+    "ColumnDefinition",
+    "ColumnRole",
+    "CommonTable",
+    "ConnectorType",
+    "ControlQuery",
+    "CreateAsSelect",
+    "CreateConnector",
+    "CreateFunction",
+    "CreateSource",
+    "CreateType",
+    "CreateView",
+    "DefineVariable",
+    "Describe",
+    "DescribeAll",
+    "DescribeConnector",
+    "DescribeFunction",
+    "DropConnector",
+    "DropFunction",
+    "DropSource",
+    "DropType",
+    "DropView",
+    "Duration",
+    "Emit",
+    "Explain",
+    "Expression",
+    "InsertInto",
+    "InsertValues",
+    "Join",
+    "JoinType",
+    "Parameter",
+    "Print",
+    "Properties",
+    "Property",
+    "Query",
+    "QueryAction",
+    "Relation",
+    "RunScript",
+    "SelectAll",
+    "SelectExpression",
+    "SelectItem",
+    "SelectQuery",
+    "SelectStruct",
+    "SetProperty",
+    "Show",
+    "ShowWhat",
+    "SourceRef",
+    "Start",
+    "StartPosition",
+    "Statement",
+    "Subquery",
+    "UndefineVariable",
+    "UnsetProperty",
+    "Window",
+    "Within",
+]

@@ -1,0 +1,195 @@
+"""Queries: what is selected from which relations, and the clauses around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar
+
+from sqlglot.expressions import Expr
+
+from streamsql.errors import Span
+from streamsql.schema import WindowType
+
+Expression = Expr
+"""A scalar expression, as tabled above."""
+
+
+@dataclass(frozen=True)
+class Duration:
+    """`30 SECONDS`; `unit` is MILLISECOND, SECOND, MINUTE, HOUR or DAY."""
+
+    amount: int
+    unit: str
+
+    UNITS_MS: ClassVar[dict[str, int]] = {
+        "MILLISECOND": 1,
+        "SECOND": 1_000,
+        "MINUTE": 60_000,
+        "HOUR": 3_600_000,
+        "DAY": 86_400_000,
+    }
+
+    @property
+    def ms(self) -> int:
+        return self.amount * self.UNITS_MS[self.unit]
+
+
+@dataclass(frozen=True)
+class Property:
+    """One entry of WITH (..); the name in upper case."""
+
+    name: str
+    value: str | int | float | bool
+    span: Span | None = field(default=None, compare=False)
+
+
+Properties = tuple[Property, ...]
+
+
+@dataclass(frozen=True)
+class SelectExpression:
+    """`expression [AS alias]`."""
+
+    expression: Expression
+    alias: str | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class SelectAll:
+    """`*`, or `source.*`."""
+
+    source: str | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class SelectStruct:
+    """`expression->*`."""
+
+    expression: Expression
+    span: Span | None = field(default=None, compare=False)
+
+
+SelectItem = SelectExpression | SelectAll | SelectStruct
+
+
+class Start(Enum):
+    """Where reading of a source begins."""
+
+    BEGINNING = "BEGINNING"
+    LATEST = "LATEST"
+    TIMESTAMP = "TIMESTAMP"
+    OFFSETS = "OFFSETS"
+
+
+@dataclass(frozen=True)
+class StartPosition:
+    """FROM BEGINNING | LATEST | TIMESTAMP 'text' | OFFSETS ('partition:offset', ..)."""
+
+    start: Start
+    timestamp: str | None = None
+    offsets: tuple[tuple[int, int], ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class SourceRef:
+    """A stream, table, view or common table expression in FROM."""
+
+    name: str
+    alias: str | None = None
+    span: Span | None = field(default=None, compare=False)
+    start: StartPosition | None = None
+
+
+@dataclass(frozen=True)
+class Subquery:
+    """`(query) [AS] alias` in FROM."""
+
+    query: Query
+    alias: str | None = None
+    span: Span | None = field(default=None, compare=False)
+    view: str | None = field(default=None, compare=False)
+    """The view that the query is the text of: its nodes then stand in another text."""
+
+
+class JoinType(Enum):
+    INNER = "INNER"
+    LEFT = "LEFT OUTER"
+    RIGHT = "RIGHT OUTER"
+    FULL = "FULL OUTER"
+
+
+@dataclass(frozen=True)
+class Within:
+    """`WITHIN size` or `WITHIN (before, after)`, with its GRACE PERIOD."""
+
+    before: Duration
+    after: Duration
+    grace: Duration | None = None
+
+
+@dataclass(frozen=True)
+class Join:
+    """One join of FROM; `left` is what stands before it, so that n joins nest to the left."""
+
+    left: Relation
+    right: SourceRef | Subquery
+    type: JoinType
+    on: Expression
+    within: Within | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+Relation = SourceRef | Subquery | Join
+
+
+@dataclass(frozen=True)
+class Window:
+    """WINDOW TUMBLING | HOPPING | SESSION; `size` is the gap of a session."""
+
+    type: WindowType
+    size: Duration
+    advance: Duration | None = None
+    retention: Duration | None = None
+    grace: Duration | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+class Emit(Enum):
+    CHANGES = "CHANGES"
+    FINAL = "FINAL"
+
+
+@dataclass(frozen=True)
+class CommonTable:
+    """`name AS (query)` of WITH: a query with a name for the query that it stands in."""
+
+    name: str
+    query: Query
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A SELECT; empty `group_by`/`partition_by` mean that there is no such clause.
+
+    `union` are the SELECTs added by UNION ALL (they have no clauses after HAVING); `common_tables`,
+    `emit` and `limit` hold for all of them together.
+    """
+
+    items: tuple[SelectItem, ...]
+    relation: Relation
+    window: Window | None = None
+    where: Expression | None = None
+    group_by: tuple[Expression, ...] = ()
+    partition_by: tuple[Expression, ...] = ()
+    having: Expression | None = None
+    emit: Emit | None = None
+    limit: int | None = None
+    span: Span | None = field(default=None, compare=False)
+    distinct: bool = False
+    union: tuple[Query, ...] = ()
+    common_tables: tuple[CommonTable, ...] = ()
