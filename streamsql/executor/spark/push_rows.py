@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from streamsql.errors import InternalError
 from streamsql.results import Row, Value
-from streamsql.schema import Namespace, Schema
+from streamsql.schema import WINDOW_BOUNDS, Column, Namespace, Schema
 from streamsql.types import (
     BIGINT,
     BOOLEAN,
@@ -36,9 +36,15 @@ from streamsql.types import (
 )
 
 TOMBSTONE = "tombstone"
+_BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DATE = datetime.date(1970, 1, 1)
+
+
+def of_key(column: Column) -> bool:
+    """Whether a tombstone has a value in the column: the key, and the bounds of its window."""
+    return column.namespace is Namespace.KEY or column.name in _BOUNDS
 
 
 def push_columns(schema: Schema) -> tuple[str, ...]:
@@ -64,7 +70,7 @@ class ShownKeys:
     """
 
     def __init__(self, schema: Schema, limit: int = 1_000_000) -> None:
-        self._key = [i for i, c in enumerate(schema) if c.namespace is Namespace.KEY]
+        self._key = [i for i, c in enumerate(schema) if of_key(c)]
         self._shown: set[str] = set()
         self._limit = limit
         self._all_known = True

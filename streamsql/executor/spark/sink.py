@@ -22,12 +22,12 @@ from streamsql.executor.spark.context import (
 )
 from streamsql.executor.spark.event_time import event_time
 from streamsql.executor.spark.jvm import SideFormat
-from streamsql.executor.spark.push_rows import push_columns
+from streamsql.executor.spark.push_rows import of_key, push_columns
 from streamsql.executor.spark.records import key_side, value_side
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.logical import LogicalPlan, Repartition, Sink
 from streamsql.schema import Column as SchemaColumn
-from streamsql.schema import Namespace, Schema
+from streamsql.schema import Schema
 from streamsql.types import BOOLEAN
 
 
@@ -57,7 +57,7 @@ def lower_push(rows: DataFrame, schema: Schema, topic: str, scope: Scope) -> Dat
     cells = []
     for name, column in zip(names, schema, strict=True):
         value = _cast(column)
-        if column.namespace is not Namespace.KEY:
+        if not of_key(column):
             value = F.when(present, value)
         cells.append(value.alias(name))
     struct = F.struct(*cells, quoted(NULL_COLUMN).alias(tombstone))
