@@ -15,7 +15,7 @@ from streamsql.executor.spark.push_rows import ShownKeys, decode_push_row, push_
 from streamsql.executor.spark.start import SlotBudget, checkpointed_shuffle_partitions
 from streamsql.planner.logical import LogicalPlan
 from streamsql.results import Row
-from streamsql.schema import Column, Namespace, Schema
+from streamsql.schema import WINDOWSTART, Column, Namespace, Schema
 from streamsql.types import (
     BIGINT,
     BOOLEAN,
@@ -80,6 +80,14 @@ def test_only_keys_that_were_shown_are_shown_to_go() -> None:
     assert shown.is_news(Row(("a", 1)))
     assert shown.is_news(gone)
     assert not shown.is_news(gone)
+
+
+def test_a_key_is_shown_once_for_each_window() -> None:
+    columns = (Column("K", STRING, Namespace.KEY), WINDOWSTART, Column("V", INT))
+    shown = ShownKeys(Schema(columns))
+    assert shown.is_news(Row(("a", 0, 1)))
+    assert not shown.is_news(Row(("a", 60_000, None), tombstone=True))
+    assert shown.is_news(Row(("a", 0, None), tombstone=True))
 
 
 def test_beyond_its_limit_every_row_is_shown() -> None:
