@@ -10,7 +10,19 @@ from streamsql.errors import ConfigError
 from streamsql.nodes import Emit
 from streamsql.planner.bind import aggregate_function
 from streamsql.planner.invariants import expressions_of
-from streamsql.planner.logical import Aggregate, LogicalPlan, Mode, ModeDecision, Scan
+from streamsql.planner.logical import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    JoinKind,
+    LogicalPlan,
+    Mode,
+    ModeDecision,
+    Scan,
+    TopN,
+)
+from streamsql.planner.retraction import remembers_passed
 from streamsql.properties import PROCESSING_MODE, get_text
 
 
@@ -35,6 +47,8 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
     if emit is Emit.FINAL:
         yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
     for operator in operators(root):
+        if _merges_shuffled(operator, root):
+            yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
         for name in _python_functions(operator):
             yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
         if isinstance(operator, Aggregate):
@@ -42,6 +56,22 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
                 function = aggregate_function(call.expression)
                 if not function.real_time:
                     yield f"the aggregate function {function.name} needs micro-batches"
+
+
+def _merges_shuffled(operator: LogicalPlan, root: LogicalPlan) -> bool:
+    """Whether more than one of the inputs comes out of a shuffle."""
+    shuffled = [_shuffles(source, root) for source in operator.inputs]
+    if isinstance(operator, Join) and operator.join_kind is JoinKind.FOREIGN_KEY:
+        shuffled[0] = True  # to the rows that are referred to
+    return sum(shuffled) > 1
+
+
+def _shuffles(plan: LogicalPlan, root: LogicalPlan) -> bool:
+    return any(
+        isinstance(operator, Aggregate | Distinct | Join | TopN)
+        or (isinstance(operator, Filter) and remembers_passed(operator, root))
+        for operator in operators(plan)
+    )
 
 
 def _python_functions(operator: LogicalPlan) -> Iterator[str]:

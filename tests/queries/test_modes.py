@@ -82,6 +82,28 @@ def test_a_stream_table_join_loses_nothing(bed: Bed) -> None:
     assert all(r["value"]["B"] == r["value"]["A"] % KEYS for r in run.read("OUT"))
 
 
+def test_a_join_of_a_join_loses_nothing(bed: Bed) -> None:
+    """The shuffled rows of the first join are merged with a source's by the second."""
+    table, third = OTHER.format("TABLE", "PRIMARY"), OTHER.format("TABLE", "PRIMARY")
+    third = third.replace("E O ", "E P ").replace("'other'", "'third'").replace("B INT", "C INT")
+    query = (
+        "CREATE STREAM OUT AS SELECT P.ID, A, B, C FROM S"
+        " LEFT JOIN O ON S.ID = O.ID LEFT JOIN P ON UCASE(S.ID) = P.ID;"
+    )
+    run = QueryRun({"statements": [STREAM, table, third, query]}, bed, shuffle_partitions=2)
+    run.prepare()
+    for topic, key, column in (("other", "k{}", "B"), ("third", "K{}", "C")):
+        run.produce(
+            {"topic": topic, "key": key.format(i), "value": {column: i}, "timestamp": 1}
+            for i in range(KEYS)
+        )
+    for number, trigger in enumerate(MODES):
+        _run(run, trigger, number, lambda: len({r["value"]["A"] for r in run.read("OUT")}))
+    for record in run.read("OUT"):
+        value = record["value"]
+        assert value["B"] == value["C"] == value["A"] % KEYS
+
+
 def test_a_stream_stream_join_loses_nothing(bed: Bed) -> None:
     stream = OTHER.format("STREAM", "")
     query = "CREATE STREAM OUT AS SELECT S.ID, A, B FROM S JOIN O WITHIN 1 HOUR ON S.ID = O.ID;"

@@ -68,10 +68,16 @@ def struct_type(rows: DataFrame, struct: Column) -> StructType:
 def operate(inputs: list[DataFrame], operator: str, *arguments: object, scope: Scope) -> DataFrame:
     """The operator, by the name of its class, over its inputs in the order of their sides."""
     scope.shuffles.append(operator)
-    # In real time the reader of a shuffle takes its task's number for that of its partition: what
-    # has been shuffled has to come first in a union.
-    shuffled_first = sorted(inputs, key=lambda rows: not _is_shuffled(rows))
-    return scope.jvm.keyed(reduce(DataFrame.unionAll, shuffled_first), operator, *arguments)
+    return scope.jvm.keyed(merged(inputs), operator, *arguments)
+
+
+def merged(inputs: Sequence[DataFrame]) -> DataFrame:
+    """All rows of frames with the same columns.
+
+    In real time the reader of a shuffle takes its task's number for that of its partition: what
+    has been shuffled has to come first in a union.
+    """
+    return reduce(DataFrame.unionAll, sorted(inputs, key=lambda rows: not _is_shuffled(rows)))
 
 
 def _is_shuffled(rows: DataFrame) -> bool:

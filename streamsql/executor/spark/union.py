@@ -11,6 +11,7 @@ from streamsql.executor.spark.context import (
     Scope,
     quoted,
 )
+from streamsql.executor.spark.keyed import merged
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.logical import Union
 
@@ -28,5 +29,4 @@ def lower(node: Union, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame
         place = (quoted(PARTITION_COLUMN) * F.lit(2) + F.lit(side)).alias(PARTITION_COLUMN)
         system = [place if n == PARTITION_COLUMN else quoted(n) for n in SYSTEM_COLUMNS]
         frames.append(rows.select(*columns, *system))
-    left, right = frames
-    return left.unionAll(right)
+    return merged(frames)
