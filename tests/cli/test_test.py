@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -118,15 +120,31 @@ def test_the_examples_pass() -> None:
     assert "PASSED wordcount" in done.stdout and "PASSED tests/a view" in done.stdout
 
 
+def heed_interrupts() -> None:
+    """What a shell starts in the background ignores them, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """The process, which ends with the block: a test that fails does not wait for it."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, preexec_fn=heed_interrupts
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_ctrl_c_ends_it(tmp_path: Path, kafka: KafkaClient) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"tests": [{**TESTS[0], "name": str(n)} for n in range(500)]}))
     report = tmp_path / "report.jsonl"
     command = [sys.executable, "-m", "cli.main", "test", str(file), "--report", str(report)]
     servers = ["--bootstrap-servers", kafka.bootstrap]
-    with subprocess.Popen(
-        [*command, *servers], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
-    ) as process:
+    with started([*command, *servers]) as process:
         deadline = time.monotonic() + SECONDS
         while not (report.exists() and report.read_text().count("\n") > 2):
             assert process.poll() is None and time.monotonic() < deadline
