@@ -5,8 +5,10 @@ What an operator does is its Java class's business (io.streamsql.KeyedOperator).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import reduce
+from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -24,6 +26,9 @@ from streamsql.executor.spark.context import (
 
 KEYED_COLUMNS = ("key", "side", "time", "partition", "offset", "headers", "row")
 """What an operator reads: see KeyedOperator.over."""
+
+# A line of a plan begins with its place in the tree; what else may be in it does not count.
+_STATEFUL = re.compile(r"^[\s:+|~-]*(TransformWithState|Aggregate|Deduplicate)\b", re.MULTILINE)
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _HEADERS = StructType([StructField("headers", ArrayType(_HEADER))])
@@ -81,8 +86,9 @@ def merged(inputs: Sequence[DataFrame]) -> DataFrame:
 
 
 def _is_shuffled(rows: DataFrame) -> bool:
-    plan = rows._jdf.queryExecution().analyzed().toString()
-    return any(operator in plan for operator in ("TransformWithState", "Aggregate", "Deduplicate"))
+    """Whether a stateful operator of Spark's or ours is among those that make the rows."""
+    plan = cast(Any, rows)._jdf.queryExecution().analyzed().toString()
+    return _STATEFUL.search(plan) is not None
 
 
 def routed(results: DataFrame, side: int) -> DataFrame:
