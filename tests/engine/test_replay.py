@@ -15,7 +15,7 @@ from streamsql.executor.kafka import KafkaClient
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
-CHAPTERS = 5
+CHAPTERS = 3
 PATIENCE = 180.0
 
 
