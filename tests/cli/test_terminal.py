@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
+from interrupts import heed_interrupts
 
 from streamsql.executor.kafka import KafkaClient
 
@@ -30,7 +31,12 @@ class Terminal:
         environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
         arguments = ["-m", "cli.main", "--data", str(data), "--bootstrap-servers", servers]
         self._child = pexpect.spawn(
-            sys.executable, arguments, env=environment, dimensions=(40, 120), encoding="utf-8"
+            sys.executable,
+            arguments,
+            env=environment,
+            dimensions=(40, 120),
+            encoding="utf-8",
+            preexec_fn=heed_interrupts,
         )
         self._shown = ""
 

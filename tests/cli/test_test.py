@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from interrupts import heed_interrupts
 
 from streamsql.executor.kafka import KafkaClient
 
@@ -118,11 +119,6 @@ def test_the_examples_pass() -> None:
     done = run("examples/wordcount", "examples/pageviews", "-v", "--compare", "final")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASSED wordcount" in done.stdout and "PASSED tests/a view" in done.stdout
-
-
-def heed_interrupts() -> None:
-    """What a shell starts in the background ignores them, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager
