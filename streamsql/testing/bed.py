@@ -22,7 +22,7 @@ from streamsql.executor.spark.context import LoweringContext
 from streamsql.executor.spark.session import SparkRuntime
 from streamsql.executor.spark.topic_records import TopicRecords
 
-MASTER = "local[8]"
+MASTER = "local[32]"
 HEAP = "2g"
 SETTINGS = {
     # Many small queries: what pays for a long one is a loss here.
