@@ -6,16 +6,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamsql.executor.spark.context import (
-    NULL_COLUMN,
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    TIME_COLUMN,
-    Scope,
-    quoted,
+from streamsql.executor.spark.context import NULL_COLUMN, TIME_COLUMN, Scope, quoted
+from streamsql.executor.spark.keyed import (
+    input_rows,
+    normalized,
+    operate,
+    packed_key,
+    unpacked,
 )
-from streamsql.executor.spark.join_sides import normalized
-from streamsql.executor.spark.keyed import operate, struct_type, unpacked
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Window
 from streamsql.planner.logical import Distinct
@@ -31,15 +29,8 @@ def lower(node: Distinct, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFr
     # DistinctRows finds the row's stream time in the first column.
     time = quoted(TIME_COLUMN)
     timed = rows.select(scope.jvm.stream_time(time).alias(_STREAM_TIME), *map(quoted, rows.columns))
-    keyed = timed.select(
-        scope.jvm.pack(key, struct_type(timed, key)).alias("key"),
-        F.lit(0).alias("side"),
-        time.alias("time"),
-        quoted(PARTITION_COLUMN).alias("partition"),
-        quoted(OFFSET_COLUMN).alias("offset"),
-        F.lit(None).cast("binary").alias("headers"),
-        scope.jvm.pack(F.struct(*map(quoted, timed.columns)), timed.schema).alias("row"),
-    )
+    packed = scope.jvm.pack(F.struct(*map(quoted, timed.columns)), timed.schema)
+    keyed = input_rows(timed, packed_key(timed, key, scope), packed)
     size, grace = _times(node.window)
     arguments = (len(timed.columns), size, grace)
     distinct = operate([keyed], "DistinctRows", *arguments, scope=scope)

@@ -9,15 +9,11 @@ from streamsql.executor.spark.column import predicate
 from streamsql.executor.spark.context import (
     END_COLUMN,
     NULL_COLUMN,
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    START_COLUMN,
-    TIME_COLUMN,
     Scope,
     quoted,
 )
 from streamsql.executor.spark.guard import expression_context
-from streamsql.executor.spark.keyed import operate, struct_type, unpacked
+from streamsql.executor.spark.keyed import input_rows, operate, packed_key, primary_key, unpacked
 from streamsql.nodes import Emit
 from streamsql.planner.logical import Aggregate, Filter
 from streamsql.planner.retraction import remembers_passed
@@ -44,27 +40,16 @@ def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFram
 
 def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) -> DataFrame:
     """Of the rows that fail only those whose key has passed before, as deletions."""
-    key = F.struct(
-        *(quoted(column.name) for column in node.schema.key),
-        quoted(START_COLUMN),
-        quoted(END_COLUMN),
-    )
     closes = _closes(node)
     # PassedRows finds in the first columns whether a row passes, and how long that matters.
     expires = F.lit(None).cast("bigint") if closes is None else closes
     judged = rows.select(passes.alias(_PASSES), expires.alias(_EXPIRES), *map(quoted, rows.columns))
-    keyed = judged.select(
-        scope.jvm.pack(key, struct_type(judged, key)).alias("key"),
-        F.lit(0).alias("side"),
-        quoted(TIME_COLUMN).alias("time"),
-        quoted(PARTITION_COLUMN).alias("partition"),
-        quoted(OFFSET_COLUMN).alias("offset"),
-        F.lit(None).cast("binary").alias("headers"),
-        scope.jvm.pack(F.struct(*map(quoted, judged.columns)), judged.schema).alias("row"),
-    )
+    key = packed_key(judged, primary_key(node.schema.key), scope)
+    row = scope.jvm.pack(F.struct(*map(quoted, judged.columns)), judged.schema)
+    keyed = input_rows(judged, key, row)
     passed = operate([keyed], "PassedRows", len(judged.columns), closes is not None, scope=scope)
-    row = passed.select(unpacked("after", judged.schema, scope).alias("$row"))
-    fields = row.select(*(quoted("$row").getField(name).alias(name) for name in judged.columns))
+    after = passed.select(unpacked("after", judged.schema, scope).alias("$row"))
+    fields = after.select(*(quoted("$row").getField(name).alias(name) for name in judged.columns))
     return fields.withColumn(NULL_COLUMN, ~quoted(_PASSES)).select(*map(quoted, rows.columns))
 
 

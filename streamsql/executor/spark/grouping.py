@@ -27,11 +27,11 @@ from streamsql.executor.spark.context import (
     quoted,
 )
 from streamsql.executor.spark.guard import expression_context, is_reference
-from streamsql.executor.spark.keyed import operate, unpacked
+from streamsql.executor.spark.keyed import normalized, operate, unpacked
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.logical import Aggregate, Named
-from streamsql.types import DOUBLE, type_of
+from streamsql.planner.logical import Aggregate
+from streamsql.types import type_of
 
 STEP = "GroupBy"
 ORDER = "$order"
@@ -64,7 +64,7 @@ class Grouping:
     def key(self) -> Column:
         """The group as a struct whose fields are named as the result's key columns."""
         named = [
-            _comparable(quoted(name), item).alias(item.name)
+            normalized(quoted(name), spark_type(type_of(item.expression))).alias(item.name)
             for name, item in zip(self.key_names, self.node.keys, strict=True)
         ]
         return F.struct(*named) if named else F.struct(F.lit(0).alias("$all"))
@@ -112,13 +112,6 @@ def _reference(name: str, typed: Expression) -> Expression:
     reference = exp.Column(this=exp.to_identifier(name, quoted=True))
     reference.type = type_of(typed)
     return reference
-
-
-def _comparable(key: Column, item: Named) -> Column:
-    """Equal numbers have equal bytes, as in Spark's own grouping: 0.0 and -0.0, every NaN."""
-    if type_of(item.expression) != DOUBLE:
-        return key
-    return F.when(F.isnan(key), F.lit(float("nan"))).otherwise(key + F.lit(0.0))
 
 
 def has_group(names: Sequence[str], scope: Scope) -> Column:

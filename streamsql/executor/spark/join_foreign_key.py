@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from streamsql.executor.spark.context import Scope, quoted
-from streamsql.executor.spark.join_sides import Side, normalized
+from streamsql.executor.spark.join_sides import Side
 from streamsql.executor.spark.keyed import (
     keyed_rows,
+    normalized,
     operate,
     packed_columns,
     routed,

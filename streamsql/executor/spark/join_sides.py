@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, DoubleType, StructType
+from pyspark.sql.types import StructType
 
 from streamsql.executor.spark.column import column
 from streamsql.executor.spark.context import (
@@ -22,7 +22,12 @@ from streamsql.executor.spark.context import (
     quoted,
 )
 from streamsql.executor.spark.guard import expression_context, reads_only
-from streamsql.executor.spark.keyed import keyed_rows, packed_columns, struct_type
+from streamsql.executor.spark.keyed import (
+    keyed_rows,
+    normalized,
+    packed_columns,
+    struct_type,
+)
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.logical import Derived, Join, JoinKind, LogicalPlan, Scan
@@ -97,24 +102,3 @@ def _has_sessions(plan: LogicalPlan) -> bool:
         window = plan.source.topic.window
         return window is not None and window.type is WindowType.SESSION
     return any(_has_sessions(child) for child in plan.inputs)
-
-
-def normalized(value: Column, kind: DataType) -> Column:
-    """The value, equal ones written alike."""
-    if isinstance(kind, DoubleType):
-        zero = F.when(value == F.lit(0.0), F.lit(0.0))
-        return zero.when(F.isnan(value), F.lit(float("nan"))).otherwise(value)
-    if isinstance(kind, ArrayType) and _has_doubles(kind):
-        return F.transform(value, lambda element: normalized(element, kind.elementType))
-    if isinstance(kind, StructType) and _has_doubles(kind):
-        fields = (normalized(value.getField(f.name), f.dataType).alias(f.name) for f in kind.fields)
-        return F.when(value.isNotNull(), F.struct(*fields))
-    return value
-
-
-def _has_doubles(kind: DataType) -> bool:
-    if isinstance(kind, ArrayType):
-        return _has_doubles(kind.elementType)
-    if isinstance(kind, StructType):
-        return any(_has_doubles(f.dataType) for f in kind.fields)
-    return isinstance(kind, DoubleType)

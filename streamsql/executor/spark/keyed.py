@@ -12,17 +12,28 @@ from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DoubleType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from streamsql.executor.spark.context import (
+    END_COLUMN,
     HEADERS_COLUMN,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
+    START_COLUMN,
     TIME_COLUMN,
     Scope,
     quoted,
 )
+from streamsql.schema import Column as SchemaColumn
 
 KEYED_COLUMNS = ("key", "side", "time", "partition", "offset", "headers", "row")
 """What an operator reads: see KeyedOperator.over."""
@@ -44,18 +55,37 @@ def keyed_rows(
     """
     packed = rows.select(*(quoted(name) for name in packed_columns(rows, columns)))
     struct = F.struct(*(quoted(name) for name in packed.columns))
-    headers = F.struct(quoted(HEADERS_COLUMN).alias("headers"))
+    row = F.when(~quoted(NULL_COLUMN), scope.jvm.pack(struct, packed.schema))
+    headers = scope.jvm.pack(F.struct(quoted(HEADERS_COLUMN).alias("headers")), _HEADERS)
+    given = F.when(quoted(HEADERS_COLUMN).isNotNull(), headers)
+    return input_rows(rows, packed_key(rows, key, scope), row, side, given)
+
+
+def input_rows(
+    rows: DataFrame, key: Column, row: Column, side: int = 0, headers: Column | None = None
+) -> DataFrame:
+    """Rows by a packed key, each with its packed columns (null: none), as KEYED_COLUMNS."""
+    none = F.lit(None).cast("binary")
     return rows.select(
-        scope.jvm.pack(key, struct_type(rows, key)).alias("key"),
+        key.alias("key"),
         F.lit(side).alias("side"),
         quoted(TIME_COLUMN).alias("time"),
         quoted(PARTITION_COLUMN).alias("partition"),
         quoted(OFFSET_COLUMN).alias("offset"),
-        F.when(quoted(HEADERS_COLUMN).isNotNull(), scope.jvm.pack(headers, _HEADERS)).alias(
-            "headers"
-        ),
-        F.when(~quoted(NULL_COLUMN), scope.jvm.pack(struct, packed.schema)).alias("row"),
+        (none if headers is None else headers).alias("headers"),
+        row.alias("row"),
     )
+
+
+def packed_key(rows: DataFrame, key: Column, scope: Scope) -> Column:
+    """A struct of the frame's columns, packed."""
+    return scope.jvm.pack(key, struct_type(rows, key))
+
+
+def primary_key(columns: Sequence[SchemaColumn]) -> Column:
+    """What tells the rows of a table apart: its key columns, and the window of a windowed key."""
+    names = [*(column.name for column in columns), START_COLUMN, END_COLUMN]
+    return F.struct(*map(quoted, names))
 
 
 def packed_columns(rows: DataFrame, columns: Sequence[str] | None) -> list[str]:
@@ -82,6 +112,8 @@ def merged(inputs: Sequence[DataFrame]) -> DataFrame:
     In real time the reader of a shuffle takes its task's number for that of its partition: what
     has been shuffled has to come first in a union.
     """
+    if len(inputs) == 1:
+        return inputs[0]
     return reduce(DataFrame.unionAll, sorted(inputs, key=lambda rows: not _is_shuffled(rows)))
 
 
@@ -104,3 +136,24 @@ def unpacked(packed: str, schema: StructType, scope: Scope) -> Column:
 def unpacked_headers(scope: Scope) -> Column:
     """The headers of the row that caused a result."""
     return scope.jvm.unpack(F.col("headers"), _HEADERS).getField("headers")
+
+
+def normalized(value: Column, kind: DataType) -> Column:
+    """The value, equal ones written alike."""
+    if isinstance(kind, DoubleType):
+        zero = F.when(value == F.lit(0.0), F.lit(0.0))
+        return zero.when(F.isnan(value), F.lit(float("nan"))).otherwise(value)
+    if isinstance(kind, ArrayType) and _has_doubles(kind):
+        return F.transform(value, lambda element: normalized(element, kind.elementType))
+    if isinstance(kind, StructType) and _has_doubles(kind):
+        fields = (normalized(value.getField(f.name), f.dataType).alias(f.name) for f in kind.fields)
+        return F.when(value.isNotNull(), F.struct(*fields))
+    return value
+
+
+def _has_doubles(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _has_doubles(kind.elementType)
+    if isinstance(kind, StructType):
+        return any(_has_doubles(f.dataType) for f in kind.fields)
+    return isinstance(kind, DoubleType)

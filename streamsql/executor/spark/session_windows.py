@@ -6,14 +6,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamsql.executor.spark.context import (
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    TIME_COLUMN,
-    Scope,
-    quoted,
-)
+from streamsql.executor.spark.context import TIME_COLUMN, Scope, quoted
 from streamsql.executor.spark.grouping import ORDER, Grouping, operated
+from streamsql.executor.spark.keyed import input_rows
 from streamsql.nodes import Emit, Window
 
 _STREAM_TIME = "$stream_time"
@@ -27,15 +22,9 @@ def lower(rows: DataFrame, window: Window, grouped: Grouping, scope: Scope) -> D
     timed = rows.withColumn(_STREAM_TIME, scope.jvm.stream_time(quoted(TIME_COLUMN)))
     values = timed.select(*(quoted(name) for name in names))
     totals = values.groupBy().agg(*grouped.results(scope))
-    keyed = timed.select(
-        scope.jvm.pack(grouped.key(), grouped.key_type).alias("key"),
-        F.lit(0).alias("side"),
-        quoted(TIME_COLUMN).alias("time"),
-        quoted(PARTITION_COLUMN).alias("partition"),
-        quoted(OFFSET_COLUMN).alias("offset"),
-        F.lit(None).cast("binary").alias("headers"),
-        scope.jvm.pack(F.struct(*map(quoted, names)), values.schema).alias("row"),
-    )
+    key = scope.jvm.pack(grouped.key(), grouped.key_type)
+    row = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
+    keyed = input_rows(timed, key, row)
     return operated(
         keyed,
         "SessionWindows",

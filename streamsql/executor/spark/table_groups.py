@@ -5,24 +5,21 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StructField, StructType
 
 from streamsql.executor.spark.context import (
-    END_COLUMN,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
-    START_COLUMN,
     TIME_COLUMN,
     Scope,
     quoted,
 )
 from streamsql.executor.spark.grouping import ORDER, Grouping, arrival, has_group, operated
-from streamsql.executor.spark.keyed import KEYED_COLUMNS, operate, struct_type
+from streamsql.executor.spark.keyed import packed_key, primary_key
+from streamsql.executor.spark.table_changes import pair, table_changes
 
 _SIGN = "$sign"
 _PRIMARY_KEY = "$primary_key"
-_PAIR = StructType([StructField(name, BinaryType()) for name in ("first", "second")])
 
 
 def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
@@ -34,22 +31,10 @@ def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
     totals = values.groupBy().agg(*grouped.results(scope, quoted(_SIGN)))
     group = scope.jvm.pack(grouped.key(), grouped.key_type)
     arguments = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
-    changes = operate(
-        [_table_rows(prepared, _pair(group, arguments, scope), grouped, scope)],
-        "TableChanges",
-        scope=scope,
-    )
-    members = changes.select(
-        F.col("key"),
-        F.lit(0).alias("side"),
-        F.col("time"),
-        F.col("partition"),
-        F.col("offset"),
-        F.lit(None).cast("binary").alias("headers"),
-        _pair(F.col("before"), F.col("after"), scope).alias("row"),
-    )
+    member = F.when(_is_member(grouped, scope), pair(group, arguments, scope))
+    key = packed_key(prepared, quoted(_PRIMARY_KEY), scope)
     return operated(
-        members,
+        table_changes(prepared, key, member, scope),
         "TableGroups",
         scope.jvm.aggregate_buffers(totals),
         len(names),
@@ -67,37 +52,16 @@ def _prepare(rows: DataFrame, grouped: Grouping) -> DataFrame:
     computed = [
         F.when(present, value).alias(name) for name, value in zip(names, values, strict=True)
     ]
-    primary_key = F.struct(
-        *(quoted(column.name) for column in grouped.node.input.schema.key),
-        quoted(START_COLUMN),
-        quoted(END_COLUMN),
-    )
     system = (TIME_COLUMN, NULL_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)
     return rows.select(
         F.lit(1).alias(_SIGN),
         *computed,
         arrival(),
-        primary_key.alias(_PRIMARY_KEY),
+        primary_key(grouped.node.input.schema.key).alias(_PRIMARY_KEY),
         *map(quoted, system),
     )
 
 
-def _table_rows(rows: DataFrame, pair: Column, grouped: Grouping, scope: Scope) -> DataFrame:
-    """The input of TableChanges; a row that is excluded is no row."""
-    present = F.when(quoted(NULL_COLUMN), F.lit(False)).otherwise(
-        has_group(grouped.key_names, scope)
-    )
-    key = quoted(_PRIMARY_KEY)
-    return rows.select(
-        scope.jvm.pack(key, struct_type(rows, key)).alias("key"),
-        F.lit(0).alias("side"),
-        quoted(TIME_COLUMN).alias("time"),
-        quoted(PARTITION_COLUMN).alias("partition"),
-        quoted(OFFSET_COLUMN).alias("offset"),
-        F.lit(None).cast("binary").alias("headers"),
-        F.when(present, pair).alias("row"),
-    ).select(*KEYED_COLUMNS)
-
-
-def _pair(first: Column, second: Column, scope: Scope) -> Column:
-    return scope.jvm.pack(F.struct(first.alias("first"), second.alias("second")), _PAIR)
+def _is_member(grouped: Grouping, scope: Scope) -> Column:
+    """Whether a row is in a group; one that is excluded is no row."""
+    return F.when(quoted(NULL_COLUMN), F.lit(False)).otherwise(has_group(grouped.key_names, scope))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from streamsql.executor.spark.column import column
 from streamsql.executor.spark.context import (
@@ -22,8 +22,16 @@ from streamsql.executor.spark.context import (
     quoted,
 )
 from streamsql.executor.spark.guard import expression_context
-from streamsql.executor.spark.join_sides import normalized
-from streamsql.executor.spark.keyed import KEYED_COLUMNS, operate, struct_type, unpacked
+from streamsql.executor.spark.keyed import (
+    input_rows,
+    normalized,
+    operate,
+    packed_key,
+    primary_key,
+    struct_type,
+    unpacked,
+)
+from streamsql.executor.spark.table_changes import pair, table_changes
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.logical import TopN
 from streamsql.schema import Kind
@@ -31,7 +39,6 @@ from streamsql.types import type_of
 
 _STEP = "TopN"
 _GROUP, _ROW, _ID = "$group", "$row", "$id"
-_PAIR = StructType([StructField(name, BinaryType()) for name in ("before", "after")])
 
 
 def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
@@ -43,10 +50,11 @@ def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     group = scope.jvm.pack(quoted(_GROUP), group_type)
     row = scope.jvm.pack(F.struct(*map(quoted, names)), row_type)
     if node.input.kind is Kind.TABLE:
-        members = _changes(prepared, group, row, scope)
+        member = F.when(~quoted(NULL_COLUMN), pair(group, row, scope))
+        members = table_changes(prepared, quoted(_ID), member, scope)
     else:
         nothing = F.lit(None).cast("binary")
-        members = _members(prepared, group, _pair(nothing, row, scope))
+        members = input_rows(prepared, group, pair(nothing, row, scope))
     directions = "".join("d" if order.descending else "a" for order in node.order)
     retracts = node.input.kind is Kind.TABLE
     arguments = (row_type.json(), directions, node.count, retracts)
@@ -89,40 +97,7 @@ def _id(node: TopN, rows: DataFrame, scope: Scope) -> Column:
     """The packed primary key; null in a stream."""
     if node.input.kind is Kind.STREAM:
         return F.lit(None).cast("binary")
-    names = [*(column.name for column in node.input.schema.key), START_COLUMN, END_COLUMN]
-    key = F.struct(*map(quoted, names))
-    return scope.jvm.pack(key, struct_type(rows, key))
-
-
-def _pair(before: Column, after: Column, scope: Scope) -> Column:
-    return scope.jvm.pack(F.struct(before.alias("before"), after.alias("after")), _PAIR)
-
-
-def _members(rows: DataFrame, key: Column, row: Column) -> DataFrame:
-    return rows.select(
-        key.alias("key"),
-        F.lit(0).alias("side"),
-        quoted(TIME_COLUMN).alias("time"),
-        quoted(PARTITION_COLUMN).alias("partition"),
-        quoted(OFFSET_COLUMN).alias("offset"),
-        F.lit(None).cast("binary").alias("headers"),
-        row.alias("row"),
-    )
-
-
-def _changes(rows: DataFrame, group: Column, row: Column, scope: Scope) -> DataFrame:
-    """What goes from and what comes into each group when rows of the table change."""
-    present = F.when(~quoted(NULL_COLUMN), _pair(group, row, scope))
-    changes = operate([_members(rows, quoted(_ID), present)], "TableChanges", scope=scope)
-    return changes.select(
-        "key",
-        F.lit(0).alias("side"),
-        "time",
-        "partition",
-        "offset",
-        F.lit(None).cast("binary").alias("headers"),
-        _pair(F.col("before"), F.col("after"), scope).alias("row"),
-    ).select(*KEYED_COLUMNS)
+    return packed_key(rows, primary_key(node.input.schema.key), scope)
 
 
 def _result(
