@@ -14,22 +14,16 @@ from typing import TYPE_CHECKING
 from streamsql.catalog import Catalog
 from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLError
 from streamsql.executor.engine_config import EngineConfig
-from streamsql.executor.query_info import QueryInfo, QueryState
-from streamsql.executor.startup import (
-    Report,
-    Service,
-    StartupStatus,
-    StartupStep,
-    StepState,
-    unexpected,
-)
+from streamsql.executor.startup import Report, Service, unexpected
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
 from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.results import LineStream, Result, RowStream
 from streamsql.session import Session
+from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState
 
 if TYPE_CHECKING:
+    from streamsql.executor.inspection import Inspection
     from streamsql.executor.statement_log import StatementLog
 
 __all__ = [
@@ -159,7 +153,22 @@ class Engine:
         """
         yield from self._execute(sql, session or self._state.session, ())
 
+    def each(
+        self, sql: str, session: Session | None = None
+    ) -> Iterator[tuple[Statement, Iterator[Result]]]:
+        """The statements of a text with their results: each is run as its results are taken.
+
+        Raises a ParseError in the place of a statement that is wrong.
+        """
+        return self._each(sql, session or self._state.session, ())
+
     def _execute(self, sql: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
+        for _, results in self._each(sql, session, scripts):
+            yield from results
+
+    def _each(
+        self, sql: str, session: Session, scripts: tuple[str, ...]
+    ) -> Iterator[tuple[Statement, Iterator[Result]]]:
         """`scripts` are those that are being run, the innermost last."""
         if not self._open:
             raise ConfigError("the engine is not running")
@@ -169,7 +178,7 @@ class Engine:
         for statement in statements:
             if isinstance(statement, ParseError):
                 raise statement.located(sql)
-            yield from self._run(statement, sql, session, scripts)
+            yield statement, self._run(statement, sql, session, scripts)
 
     def _run(
         self, statement: Statement, sql: str, session: Session, scripts: tuple[str, ...]
@@ -188,6 +197,11 @@ class Engine:
             raise unexpected("the statement failed", error).located(sql) from error
 
     def _script(self, path: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
+        if session.remote:
+            raise ConfigError(
+                f"cannot read the script {path}: it would be a file of the server",
+                hint="The shell reads scripts where it runs; other clients send the statements.",
+            )
         file = Path(path).expanduser().absolute()
         if str(file) in scripts:
             raise ConfigError(f"the script {path} runs itself")
@@ -211,6 +225,13 @@ class Engine:
     def queries(self) -> list[QueryInfo]:
         """Persistent and push queries as they stand."""
         return [*self._state.queries.infos(), *self._state.pushes.infos()]
+
+    @property
+    def inspection(self) -> Inspection:
+        """What there is, in all detail."""
+        from streamsql.executor.inspection import Inspection
+
+        return Inspection(self._state)
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Have all persistent queries process all input that is there now, in the order in which

@@ -11,3 +11,5 @@ class Session:
 
     properties: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    remote: bool = False
+    """Of somebody on another machine: RUN SCRIPT reads no file of this one."""

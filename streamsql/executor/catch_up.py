@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
 from streamsql.executor.checkpoint import Positions
-from streamsql.executor.query_info import QueryState
+from streamsql.status import QueryState
 
 if TYPE_CHECKING:
     from streamsql.executor.state import EngineState

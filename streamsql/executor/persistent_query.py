@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from streamsql.executor.checkpoint import Positions
-from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.run import Run
 from streamsql.executor.statement_log import Offsets
 from streamsql.planner.logical import Mode, QueryPlan, Sink
+from streamsql.status import QueryInfo, QueryState
 
 FIRST_RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 60.0

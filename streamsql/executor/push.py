@@ -20,7 +20,6 @@ from streamsql.executor.datadir import DataDir
 from streamsql.executor.engine_config import PUSH_TOPIC_PREFIX
 from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.launcher import SparkLauncher
-from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.run import Run
 from streamsql.executor.services import Services
 from streamsql.executor.statement_log import Offsets
@@ -28,6 +27,7 @@ from streamsql.nodes import Emit
 from streamsql.planner.logical import Filter, Limit, LogicalPlan, QueryPlan
 from streamsql.results import Field, Row, RowStream
 from streamsql.schema import Kind
+from streamsql.status import QueryInfo, QueryState
 
 _ONE_DAY_MS = 24 * 60 * 60 * 1000
 
@@ -116,6 +116,21 @@ class PushQueries:
         """The push queries that run just now."""
         with self._lock:
             return [query.info() for query in self._running.values()]
+
+    def plan(self, query_id: str) -> QueryPlan | None:
+        """The plan of a push query that runs just now."""
+        with self._lock:
+            query = self._running.get(query_id)
+        return query.plan if query else None
+
+    def cancel(self, query_id: str) -> bool:
+        """End a push query by its id, in whatever case it is written; whether there was one."""
+        with self._lock:
+            running = list(self._running.values())
+        found = [query for query in running if query.id.upper() == query_id.upper()]
+        for query in found:
+            query.cancel()
+        return bool(found)
 
     def remove_leftovers(self) -> None:
         """Delete what this engine left behind when it crashed."""

@@ -23,9 +23,9 @@ from streamsql.errors import BindError, ExternalError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.persistent_query import Activity, Definition, PersistentQuery
-from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.run import Run, classify
 from streamsql.planner.logical import Mode
+from streamsql.status import QueryInfo, QueryState
 
 LOOK_SECONDS = 0.1
 LIVE_LOOK_SECONDS = 1.0

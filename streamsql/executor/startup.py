@@ -7,43 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
 from typing import Generic, TypeVar
 
 from streamsql.errors import ExternalError, InternalError, StreamSQLError
+from streamsql.status import StartupStep as StartupStep
+from streamsql.status import StepState
 
 T = TypeVar("T")
-
-
-class StepState(Enum):
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True)
-class StartupStep:
-    """One line of a progress display; `fraction` (0 to 1) only where it is known."""
-
-    name: str
-    state: StepState
-    detail: str = ""
-    fraction: float | None = None
-
-
-@dataclass(frozen=True)
-class StartupStatus:
-    """All steps at one moment, and the first error among them."""
-
-    steps: tuple[StartupStep, ...]
-    error: StreamSQLError | None = None
-
-    @property
-    def ready(self) -> bool:
-        return all(step.state is StepState.DONE for step in self.steps)
-
 
 Report = Callable[[str, float | None], None]
 """Called by a service while it is made: what it is doing, and how far it is."""

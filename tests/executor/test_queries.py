@@ -18,11 +18,11 @@ from streamsql.executor import persistent_query, queries
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.persistent_query import Definition
 from streamsql.executor.queries import NEAR, QueryManager
-from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.run import Failure
 from streamsql.nodes import Emit
 from streamsql.planner.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
 from streamsql.schema import FormatSpec, Kind, Schema, Topic
+from streamsql.status import QueryInfo, QueryState
 
 
 class ScriptedRun:

@@ -11,12 +11,12 @@ from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError
 from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.persistent_query import Definition
-from streamsql.executor.query_info import QueryInfo
 from streamsql.executor.state import Context
 from streamsql.planner.explain import explain
 from streamsql.planner.state import state_stores
 from streamsql.properties import shown
 from streamsql.results import Field, Result, Rows, Text
+from streamsql.status import QueryInfo
 
 _TITLE_WIDTH = 12
 _OFFSET_FIELDS = tuple(

@@ -10,7 +10,6 @@ from streamsql.errors import CatalogError
 from streamsql.executor.engine_config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX, REGISTRY_TOPIC
 from streamsql.executor.kafka import KafkaClient, TopicInfo
 from streamsql.executor.kafka_groups import Readers
-from streamsql.executor.query_info import QueryInfo, QueryState
 from streamsql.executor.state import Context
 from streamsql.executor.statements import connectors
 from streamsql.executor.statements.describe import description
@@ -22,6 +21,7 @@ from streamsql.planner.user_functions import functions_of
 from streamsql.properties import PROPERTIES, get_text, shown
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.schema import Kind
+from streamsql.status import QueryInfo, QueryState
 from streamsql.types import to_sql
 
 

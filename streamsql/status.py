@@ -1,9 +1,40 @@
-"""What a running query looks like from outside: the rows of SHOW QUERIES."""
+"""What an engine says of itself: how far its start is, and how its queries stand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+
+from streamsql.errors import StreamSQLError
+
+
+class StepState(Enum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class StartupStep:
+    """One line of a progress display; `fraction` (0 to 1) only where it is known."""
+
+    name: str
+    state: StepState
+    detail: str = ""
+    fraction: float | None = None
+
+
+@dataclass(frozen=True)
+class StartupStatus:
+    """All steps at one moment, and the first error among them."""
+
+    steps: tuple[StartupStep, ...]
+    error: StreamSQLError | None = None
+
+    @property
+    def ready(self) -> bool:
+        return all(step.state is StepState.DONE for step in self.steps)
 
 
 class QueryState(Enum):
