@@ -7,7 +7,7 @@ begin with `$`, which no unquoted name can.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -82,6 +82,8 @@ class LoweringContext:
     include_rows_in_log: bool = False
     schemas: Schemas = field(default_factory=Schemas)
     """Of formats whose schemas are in a registry."""
+    records: Callable[[str], DataFrame] | None = None
+    """A topic's records, in the columns of Spark's Kafka source, from elsewhere than its stream."""
 
     @property
     def checkpoints(self) -> Path:

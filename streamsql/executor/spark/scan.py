@@ -70,6 +70,8 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
 
 def _records(topic: str, scope: Scope) -> DataFrame:
     context = scope.context
+    if context.records is not None:
+        return context.records(topic)
     reader = (
         context.spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", context.bootstrap_servers)
