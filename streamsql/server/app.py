@@ -1,0 +1,63 @@
+"""The ASGI application: which function answers which path, and what stands before all of them.
+
+A new endpoint is a Route in its own module's ROUTES and, for a new module, a line in `routes`.
+A new middleware is a line in `middleware`; the first one sees a request first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from streamsql.errors import StreamSQLError
+from streamsql.server import status
+from streamsql.server.errors import Failure, RequestError, failure
+from streamsql.server.guard import Guard
+from streamsql.server.state import ServerState
+
+_log = logging.getLogger("streamsql.server")
+
+
+def routes() -> list[BaseRoute]:
+    """All endpoints."""
+    return [*status.ROUTES]
+
+
+def middleware(state: ServerState) -> list[Middleware]:
+    """What stands before the endpoints, the outermost first."""
+    return [Middleware(Guard, state=state)]
+
+
+def build_app(state: ServerState, more: Sequence[BaseRoute] = ()) -> Starlette:
+    """The application over one engine; `more`: further endpoints, for tests."""
+    app = Starlette(
+        routes=[*routes(), *more],
+        middleware=middleware(state),
+        exception_handlers={
+            RequestError: _refused,
+            StreamSQLError: _refused,
+            HTTPException: _http_error,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.server = state
+    return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return failure(error).response()
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Starlette's own 404 and 405, with a body of ksqlDB's shape."""
+    assert isinstance(error, HTTPException)
+    return Failure(
+        error.status_code * 100, error.detail, headers=dict(error.headers or {})
+    ).response()

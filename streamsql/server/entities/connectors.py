@@ -1,0 +1,89 @@
+"""Connectors, as Kafka Connect tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streamsql import nodes
+from streamsql.results import Text
+from streamsql.server.entities.base import JSON, Executed
+
+
+def created(statement: nodes.CreateConnector, executed: Executed) -> JSON:
+    """CREATE SOURCE | SINK CONNECTOR."""
+    if executed.warnings:
+        return _nothing_done(executed)
+    # What was configured may hold secrets; who sent it knows it.
+    info = {"name": statement.name, "config": {}, "tasks": [], "type": statement.type.value.lower()}
+    return executed.entity("connector_info", info=info)
+
+
+def dropped(statement: nodes.DropConnector, executed: Executed) -> JSON:
+    """DROP CONNECTOR."""
+    if executed.warnings:
+        return _nothing_done(executed)
+    return executed.entity("drop_connector", connectorName=statement.name)
+
+
+def _nothing_done(executed: Executed) -> JSON:
+    return executed.entity("warning_entity", message="\n".join(executed.warnings))
+
+
+def listed(statement: nodes.Show, executed: Executed) -> JSON:
+    """SHOW [SOURCE | SINK] CONNECTORS."""
+    found = [
+        {
+            "name": row["Connector Name"],
+            "type": row["Type"].lower(),
+            "className": row["Class"],
+            "state": row["Status"],
+        }
+        for row in executed.rows
+    ]
+    return executed.entity("connector_list", connectors=found)
+
+
+def plugins(statement: nodes.Show, executed: Executed) -> JSON:
+    """SHOW CONNECTOR PLUGINS."""
+    found = [
+        {"className": row["Class"], "type": row["Type"].lower(), "version": row["Version"]}
+        for row in executed.rows
+    ]
+    return executed.entity("connector_plugins_list", connectorsPlugins=found)
+
+
+def described(statement: nodes.DescribeConnector, executed: Executed) -> JSON:
+    """DESCRIBE CONNECTOR: its state, its tasks, its topics and the streams and tables on them."""
+    facts = _facts(executed)
+    worker = facts.get("Worker", "")
+    rows = executed.rows
+    catalog = executed.engine.catalog
+    names = [row["Source Name"] for row in rows if "Source Name" in row]
+    return executed.entity(
+        "connector_description",
+        connectorClass=facts.get("Class", ""),
+        status={
+            "name": statement.name,
+            "connector": {
+                "state": facts.get("State", ""),
+                "worker_id": worker,
+                "trace": facts.get("Error"),
+            },
+            "tasks": [_task(row, worker) for row in rows if "Task ID" in row],
+            "type": facts.get("Type", ""),
+        },
+        sources=[{"name": n, "type": catalog.get(n).kind.value} for n in names],
+        topics=[row["Related Topics"] for row in rows if "Related Topics" in row],
+    )
+
+
+def _facts(executed: Executed) -> dict[str, str]:
+    """The lines `Name : value` that DESCRIBE begins with."""
+    first = next((r.text for r in executed.results if isinstance(r, Text)), "")
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {title.strip(): value.strip() for title, colon, value in pairs if colon}
+
+
+def _task(row: Mapping[str, Any], worker: str) -> JSON:
+    return {"id": row["Task ID"], "state": row["State"], "worker_id": worker, "trace": None}

@@ -1,0 +1,61 @@
+"""What became of commands, by their ids: those of late, and those whose effect is still there."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from streamsql.catalog import Catalog
+
+REMEMBERED = 1000
+"""Commands; older ones are known only by what they have made."""
+
+
+@dataclass(frozen=True)
+class CommandStatus:
+    """`status` is one of QUEUED, EXECUTING, TERMINATED, SUCCESS and ERROR."""
+
+    status: str
+    message: str
+    query_id: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"status": self.status, "message": self.message, "queryId": self.query_id}
+
+
+class CommandStatuses:
+    """May be used from several threads."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self._remembered = remembered
+        self._statuses: OrderedDict[str, CommandStatus] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, command_id: str, status: CommandStatus) -> None:
+        """The latest of a command id counts."""
+        with self._lock:
+            self._statuses.pop(command_id, None)
+            self._statuses[command_id] = status
+            if len(self._statuses) > self._remembered:
+                self._statuses.popitem(last=False)
+
+    def get(self, command_id: str, catalog: Catalog) -> CommandStatus | None:
+        """None for a command that is not known; names may stand between backticks."""
+        return self.all(catalog).get(command_id.replace("`", ""))
+
+    def all(self, catalog: Catalog) -> dict[str, CommandStatus]:
+        """Statements of an earlier life of the server are told by what the catalog holds."""
+        with self._lock:
+            return _of_catalog(catalog) | self._statuses
+
+
+def _of_catalog(catalog: Catalog) -> dict[str, CommandStatus]:
+    made = {}
+    for source in catalog.sources.values():
+        query = source.created_by_query
+        kind = source.kind.value
+        text = f"Created query with ID {query}" if query else f"{kind.capitalize()} created"
+        made[f"{kind.lower()}/{source.name}/create"] = CommandStatus("SUCCESS", text, query)
+    return made

@@ -1,0 +1,118 @@
+"""What went wrong, as ksqlDB's clients read it: HTTP status and error body.
+
+An error code is the HTTP status times 100 and a number. Every answer that is no success has such a
+body; a stack trace is never in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from streamsql.errors import ExternalError, InternalError, StreamSQLError
+
+BAD_REQUEST = 40000
+BAD_STATEMENT = 40001
+QUERY_ENDPOINT = 40002
+"""A SELECT or PRINT was sent where only other statements are taken."""
+TOO_MANY_QUERIES = 40003
+UNAUTHORIZED = 40100
+FORBIDDEN = 40300
+NOT_FOUND = 40400
+METHOD_NOT_ALLOWED = 40500
+NOT_ACCEPTABLE = 40600
+TOO_LARGE = 41300
+UNSUPPORTED_MEDIA_TYPE = 41500
+ASSERTION_FAILED = 41700
+MISDIRECTED = 42100
+TOO_MANY_REQUESTS = 42900
+SERVER_ERROR = 50000
+COMMAND_QUEUE_TIMEOUT = 50301
+NOT_READY = 50302
+SHUTTING_DOWN = 50303
+RETRY_SECONDS = 5
+"""What a client is told to wait that comes too early."""
+
+GENERIC = "generic_error"
+STATEMENT = "statement_error"
+_BUG = "an internal error: please report it"
+
+
+class RequestError(Exception):
+    """A request that the server itself refuses, before any statement of it is run."""
+
+    def __init__(
+        self, code: int, message: str, *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.headers = dict(headers or {})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error as it is sent; `body` may also stand as an element of a stream of rows."""
+
+    code: int
+    message: str
+    type: str = GENERIC
+    more: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        return self.code // 100
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return {
+            "@type": self.type,
+            "error_code": self.code,
+            "message": self.message,
+            **self.more,
+        }
+
+    def response(self) -> Response:
+        return JSONResponse(self.body, self.status, headers=dict(self.headers))
+
+
+def failure(
+    error: BaseException,
+    statement: str | None = None,
+    entities: Sequence[Mapping[str, Any]] = (),
+) -> Failure:
+    """The failure that any error amounts to.
+
+    `statement`: the text of the statement that it is about, if it is about one; `entities`: what
+    the statements before it in the request gave.
+    """
+    if isinstance(error, RequestError):
+        return Failure(error.code, error.message, headers=error.headers)
+    if not isinstance(error, StreamSQLError):
+        return Failure(SERVER_ERROR, _BUG)
+    code = code_of(error)
+    if code >= SERVER_ERROR or statement is None:
+        headers = {"Retry-After": str(RETRY_SECONDS)} if code == NOT_READY else {}
+        return Failure(code, text_of(error), headers=headers)
+    more = {"statementText": statement, "entities": list(entities)}
+    return Failure(code, text_of(error), STATEMENT, more)
+
+
+def code_of(error: StreamSQLError) -> int:
+    """The error code of an error of a statement."""
+    if isinstance(error, ExternalError):
+        return NOT_READY if error.retryable else SERVER_ERROR
+    if isinstance(error, InternalError):
+        return SERVER_ERROR
+    return BAD_STATEMENT
+
+
+def text_of(error: StreamSQLError) -> str:
+    """Message, detail and hint, and the place where it is known: `line 1:8: ...`."""
+    place = f"line {error.span.line}:{error.span.column}: " if error.span else ""
+    lines = [f"{place}{error.message}", error.detail, error.hint and f"Hint: {error.hint}"]
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,95 @@
+"""Runs the application on granian, in the engine's own process: HTTP/1.1 and HTTP/2, also without
+TLS. Ends on SIGTERM and SIGINT: no new requests, push queries told to end, the engine closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from granian.constants import HTTPModes, Interfaces
+from granian.log import LogLevels
+from granian.server.embed import Server
+
+from streamsql.errors import ExternalError
+from streamsql.server.app import build_app
+from streamsql.server.config import ServerConfig
+from streamsql.server.state import ServerState
+
+_log = logging.getLogger("streamsql.server")
+DRAIN_SECONDS = 2.0
+"""How long answers under way are waited for."""
+
+
+async def serve(
+    state: ServerState,
+    *,
+    stop: asyncio.Event | None = None,
+    on_listening: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until `stop` is set, or for ever; `on_listening` is told the URL.
+
+    ExternalError where the address cannot be had.
+    """
+    config = state.config
+    _check_address(config)
+    server = _granian(build_app(state), config)
+    serving = asyncio.create_task(server.serve())
+    stop = stop or asyncio.Event()
+    stopped = asyncio.create_task(stop.wait())
+    if on_listening is not None:
+        on_listening(config.url)
+    try:
+        await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        state.stopping = True
+        stopped.cancel()
+        server.stop()
+        await asyncio.wait({serving}, timeout=DRAIN_SECONDS)
+    if serving.done() and (error := serving.exception()) is not None:
+        raise ExternalError(f"the HTTP server failed: {error}") from error
+
+
+def run(state: ServerState, on_listening: Callable[[str], None] | None = None) -> None:
+    """Serve in the main thread until SIGTERM or SIGINT."""
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        await serve(state, stop=stop, on_listening=on_listening)
+
+    asyncio.run(main())
+
+
+def _granian(application: Any, config: ServerConfig) -> Server:
+    return Server(
+        application,
+        config.host,
+        config.port,
+        interface=Interfaces.ASGINL,
+        http=HTTPModes.auto,
+        log_enabled=False,
+        log_level=LogLevels.critical,
+        backlog=1024,
+        ssl_cert=config.tls_cert,
+        ssl_key=config.tls_key,
+    )
+
+
+def _check_address(config: ServerConfig) -> None:
+    """Granian shares a port with whoever has it already; two servers on one port are a mistake."""
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((config.host, config.port))
+        except OSError as error:
+            where = f"{config.host}:{config.port}"
+            reason = error.strerror or str(error)
+            raise ExternalError(f"cannot listen on {where}: {reason}") from None

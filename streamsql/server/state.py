@@ -1,0 +1,59 @@
+"""What all requests of one server share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+
+from streamsql.engine import Engine
+from streamsql.server.config import ServerConfig
+from streamsql.server.errors import SHUTTING_DOWN, RequestError
+from streamsql.server.requests import StatementRequest, parse_json, read_body
+from streamsql.session import Session
+
+T = TypeVar("T")
+
+
+class ServerState:
+    """The engine, the settings and the bounds; kept as `app.state.server`."""
+
+    def __init__(self, engine: Engine, config: ServerConfig) -> None:
+        self.engine = engine
+        self.config = config
+        self.started_at = time.time()
+        self.stopping = False
+        """Set once: from then on requests are refused."""
+        self._threads: anyio.CapacityLimiter | None = None
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do something that blocks (any call of the engine) in a thread, off the event loop."""
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(self.config.threads)
+        return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+
+    def session(self, request: StatementRequest) -> Session:
+        """The session of one request; see requests.py."""
+        return request.session(self.engine.session)
+
+    def refuse_when_stopping(self) -> None:
+        if self.stopping:
+            raise RequestError(SHUTTING_DOWN, "The server is shutting down")
+
+
+def state_of(request: Request) -> ServerState:
+    """The server's state, from any endpoint's request."""
+    state = request.app.state.server
+    assert isinstance(state, ServerState)
+    return state
+
+
+async def statement_request(request: Request) -> StatementRequest:
+    """The body of a request with statements, read and checked."""
+    state = state_of(request)
+    body = await read_body(request, state.config.max_request_bytes)
+    return StatementRequest.of(parse_json(body))
