@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from cli.engine import kafka_of
 from cli.progress import Bar
 from cli.style import Style
 
@@ -82,8 +83,9 @@ def _client(args: argparse.Namespace) -> Iterator[KafkaClient]:
     from streamsql.executor.datadir import DataDir
     from streamsql.executor.kafka import KafkaClient
 
-    if args.bootstrap_servers:
-        client = KafkaClient(args.bootstrap_servers)
+    chosen, security = kafka_of(args)
+    if chosen is not None:
+        client = KafkaClient(chosen, security=security)
         try:
             yield client
         finally:

@@ -61,6 +61,11 @@ def _common(parser: argparse.ArgumentParser, *, top: bool = False) -> None:
         help="a Kafka cluster (default: an embedded broker)",
     )
     add(
+        "--kafka-config",
+        metavar="FILE",
+        help="how to log in there: security.protocol, sasl.*, ssl.* as Kafka's own tools take them",
+    )
+    add(
         "--schema-registry",
         metavar="URL",
         help="of AVRO, PROTOBUF and JSON_SR (default: an embedded one)",

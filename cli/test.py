@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.engine import kafka_of
 from cli.style import Style
 from streamsql.errors import ConfigError
 
@@ -42,7 +43,7 @@ def command(args: argparse.Namespace) -> int:
         report = stack.enter_context(Report(Path(args.report))) if args.report else None
         shown = stack.enter_context(_progress(len(cases)))
         printer = _Printer(shown, args.verbose)
-        bed = stack.enter_context(open_bed(args.bootstrap_servers))
+        bed = stack.enter_context(open_bed(*kafka_of(args)))
         printer.describe("tests")
         try:
             for result in run_cases(cases, bed, Comparison(args.compare), args.jobs):

@@ -10,6 +10,8 @@ PROCESSING_LOG_TOPIC = "streamsql_processing_log"
 """Where all queries report records they cannot process."""
 PUSH_TOPIC_PREFIX = "_streamsql_push_"
 """Topics that hold the rows of running push queries."""
+COMMAND_TOPIC_PREFIX = "_streamsql_command_"
+"""Topics that hold the statements of servers, one for each service."""
 REGISTRY_TOPIC = "_schemas"
 """What the embedded schema registry knows."""
 DEFAULT_MASTER = "local[64]"
@@ -23,6 +25,9 @@ class EngineConfig:
 
     data_dir: Path | None = None
     bootstrap_servers: str | None = None
+    kafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """How to log in to the cluster of `bootstrap_servers`: security.protocol, sasl.*, ssl.* as
+    Kafka's Java client has them. Every client, in the JVM or not, follows it."""
     master: str | None = None
     """Spark's master, DEFAULT_MASTER if None."""
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -30,3 +35,10 @@ class EngineConfig:
     debug: bool = False
     until_caught_up: bool = False
     """Persistent queries do not run by themselves: `Engine.catch_up` runs them, each once."""
+    service_id: str | None = None
+    """Engines of one service share their statements, and one of them runs the queries; None: this
+    engine is alone and keeps its statements in its data folder."""
+    advertised_url: str | None = None
+    """Where the other servers of the service find this one."""
+    checkpoints: Path | None = None
+    """A folder that all servers of the service reach; None: in the data folder."""

@@ -31,6 +31,7 @@ from streamsql.executor.kafka_records import (
     error_text,
     failure,
 )
+from streamsql.executor.kafka_security import BOOTSTRAP_SERVERS, to_librdkafka
 
 __all__ = ["KafkaClient", "NewRecord", "Reader", "Record", "TopicInfo", "Writer"]
 
@@ -42,6 +43,12 @@ _LEADERLESS = {
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
+
+_REFUSED = {
+    KafkaError._AUTHENTICATION,
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError._SSL,
 }
 
 _REJECTED = {
@@ -67,15 +74,25 @@ class TopicInfo:
 class KafkaClient:
     """One cluster, reached by `bootstrap` and further librdkafka `settings`. Thread-safe.
 
+    `security` says how to log in, in the words of Kafka's Java client (kafka_security.py); who
+    connects to the same cluster takes `settings`, or in the JVM `java_settings`, from here.
+
     Every method raises ExternalError where the cluster fails; its `retryable` says whether the
     broker is only lost for now.
     """
 
     def __init__(
-        self, bootstrap: str, settings: Mapping[str, str] | None = None, timeout: float = 15.0
+        self,
+        bootstrap: str,
+        settings: Mapping[str, str] | None = None,
+        timeout: float = 15.0,
+        security: Mapping[str, str] | None = None,
     ) -> None:
         """`timeout` in seconds holds for each request. ConfigError for an unknown setting."""
         self.bootstrap = bootstrap
+        self.security: Mapping[str, str] = dict(security or {})
+        self.trouble: str | None = None
+        """Why brokers cannot be used though they are there: they refuse the login, for one."""
         self.timeout = timeout
         self._settings: dict[str, str | int | float | bool] = {
             # librdkafka writes its own log lines to the terminal: errors come by calls instead.
@@ -83,6 +100,7 @@ class KafkaClient:
             "log.connection.close": False,
             "reconnect.backoff.ms": 50,
             "reconnect.backoff.max.ms": 1000,
+            **to_librdkafka(self.security),
             **(settings or {}),
             "bootstrap.servers": bootstrap,
         }
@@ -90,16 +108,33 @@ class KafkaClient:
         self._produce_lock = threading.Lock()
         self._writer: Writer | None = None
         try:
-            self._admin = AdminClient(dict(self._settings))
+            self._admin = AdminClient({**self._settings, "error_cb": self._on_error})
         except KafkaException as error:
             raise ConfigError(f"Kafka settings: {error_text(error)}") from error
+
+    @property
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """The connection in librdkafka's words, with bootstrap.servers."""
+        return self._settings
+
+    @property
+    def java_settings(self) -> dict[str, str]:
+        """The connection in the words of Kafka's Java client, with bootstrap.servers."""
+        return {**self.security, BOOTSTRAP_SERVERS: self.bootstrap}
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() in _REFUSED:
+            self.trouble = error.str()
 
     def reachable(self, timeout: float = 5.0) -> bool:
         """Whether a broker answers within `timeout` seconds."""
         try:
-            return bool(self._admin.list_topics(timeout=max(timeout, 0.01)).brokers)
+            found = bool(self._admin.list_topics(timeout=max(timeout, 0.01)).brokers)
         except KafkaException:
+            self._admin.poll(0)
             return False
+        self.trouble = None
+        return found
 
     def topics(self) -> list[str]:
         """All names but those of Kafka's own topics, sorted."""

@@ -211,9 +211,12 @@ class SparkLauncher:
     ) -> LoweringContext:
         from streamsql.executor.spark.context import LoweringContext
 
+        client = self._services.kafka.get()
         return LoweringContext(
             spark=self._services.spark.get().start(),
-            bootstrap_servers=self._services.kafka.get().bootstrap,
+            bootstrap_servers=client.bootstrap,
+            consumer_settings=client.security,
+            producer_settings=client.security,
             data_dir=self._data.root,
             processing_log_topic=PROCESSING_LOG_TOPIC,
             # Real-Time Mode has no batches to limit, and rejects the setting.

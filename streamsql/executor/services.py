@@ -93,13 +93,16 @@ class Services:
     def _start_kafka(self, report: Report) -> KafkaClient:
         from streamsql.executor.broker import EmbeddedBroker
         from streamsql.executor.kafka import KafkaClient
+        from streamsql.executor.kafka_security import checked
 
         servers = self._config.bootstrap_servers
         if servers is not None:
             report(f"connecting to {servers}", None)
-            client = KafkaClient(servers)
+            client = KafkaClient(servers, security=checked(self._config.kafka))
             if not client.reachable(REACHABLE_SECONDS):
-                raise ExternalError(f"no answer from Kafka at {servers}", retryable=True)
+                raise ExternalError(
+                    f"no answer from Kafka at {servers}", retryable=True, detail=client.trouble
+                )
             report(servers, None)
             return client
         report("waiting for the jars", None)

@@ -6,7 +6,7 @@ import itertools
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ class Bed:
 
     @cached_property
     def records(self) -> TopicRecords:
-        return TopicRecords(self.spark, self.kafka.bootstrap)
+        return TopicRecords(self.spark, self.kafka.java_settings)
 
     def next_prefix(self) -> str:
         """A prefix for the topics and queries of one test."""
@@ -66,6 +66,8 @@ class Bed:
             self.checkpoints(prefix),
             self.log_topic,
             shuffle_partitions=self.shuffle_partitions,
+            consumer_settings=self.kafka.security,
+            producer_settings=self.kafka.security,
         )
 
     def checkpoints(self, prefix: str) -> Path:
@@ -78,8 +80,12 @@ def runtime_for_tests(folder: Path) -> SparkRuntime:
 
 
 @contextmanager
-def open_bed(bootstrap_servers: str | None = None) -> Iterator[Bed]:
+def open_bed(
+    bootstrap_servers: str | None = None, security: Mapping[str, str] | None = None
+) -> Iterator[Bed]:
     """Starts Spark and, without `bootstrap_servers`, a broker; both end with the block.
+
+    `security` says how to log in to those servers.
 
     ExternalError where either does not start.
     """
@@ -87,7 +93,7 @@ def open_bed(bootstrap_servers: str | None = None) -> Iterator[Bed]:
     broker = None if bootstrap_servers else EmbeddedBroker(DataDir.at(folder / "kafka"))
     runtime = runtime_for_tests(folder / "spark")
     try:
-        bed = _start(folder, broker, runtime, bootstrap_servers)
+        bed = _start(folder, broker, runtime, bootstrap_servers, security or {})
         try:
             yield bed
         except KeyboardInterrupt:
@@ -106,7 +112,11 @@ def open_bed(bootstrap_servers: str | None = None) -> Iterator[Bed]:
 
 
 def _start(
-    folder: Path, broker: EmbeddedBroker | None, runtime: SparkRuntime, servers: str | None
+    folder: Path,
+    broker: EmbeddedBroker | None,
+    runtime: SparkRuntime,
+    servers: str | None,
+    security: Mapping[str, str],
 ) -> Bed:
     """Kafka and Spark come up side by side; a Ctrl-C while they do ends both."""
     with ThreadPoolExecutor(2) as pool:
@@ -120,9 +130,11 @@ def _start(
             if broker is not None:
                 broker.abort()
             raise
-    kafka = KafkaClient(servers or addresses[0])
+    kafka = KafkaClient(servers or addresses[0], security=security)
     if not kafka.reachable(REACHABLE_SECONDS):
-        raise ExternalError(f"no answer from Kafka at {kafka.bootstrap}", retryable=True)
+        raise ExternalError(
+            f"no answer from Kafka at {kafka.bootstrap}", retryable=True, detail=kafka.trouble
+        )
     prefix = f"{folder.name}-"
     kafka.create_topics([prefix + LOG_TOPIC])
     return Bed(spark, kafka, folder, prefix, prefix + LOG_TOPIC)

@@ -115,7 +115,7 @@ def generate(spec: GenerateSpec, client: KafkaClient, progress: ProgressCallback
     created = ensure_topic(client, spec.topic, spec.partitions)
     started = time.monotonic()
     rate = spec.rate if spec.start is None else None
-    producer = BulkProducer(client.bootstrap, spec.topic, rate)
+    producer = BulkProducer(client, spec.topic, rate)
 
     def on_sent(records: int) -> None:
         progress(Progress(records, records / spec.count if spec.count else None))

@@ -45,7 +45,7 @@ def load(spec: LoadSpec, client: KafkaClient, progress: ProgressCallback) -> Sum
         first = next(chunks, None)
         created = ensure_topic(client, spec.topic, spec.partitions)
         started = time.monotonic()
-        producer = BulkProducer(client.bootstrap, spec.topic, spec.rate)
+        producer = BulkProducer(client, spec.topic, spec.rate)
         skipped = 0
         try:
             for chunk in chain([first] if first else [], chunks):

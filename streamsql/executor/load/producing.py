@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from streamsql.errors import ExternalError
 from streamsql.executor.kafka_records import failure
 from streamsql.executor.load.spec import Chunk
+
+if TYPE_CHECKING:
+    from streamsql.executor.kafka import KafkaClient
 
 T = TypeVar("T")
 
@@ -33,9 +36,9 @@ _PACED = {"linger.ms": 1}
 class BulkProducer:
     """Writes chunks into one topic; keys go to the partitions that Kafka's own clients choose."""
 
-    def __init__(self, bootstrap: str, topic: str, rate: int | None = None) -> None:
-        """`rate` in records a second; None is as fast as can be."""
-        self._bootstrap = bootstrap
+    def __init__(self, client: KafkaClient, topic: str, rate: int | None = None) -> None:
+        """`client` says where and how; `rate` in records a second, None is as fast as can be."""
+        self._bootstrap = client.bootstrap
         self._topic = topic
         self._rate = rate
         self._failed: list[KafkaError] = []
@@ -43,10 +46,9 @@ class BulkProducer:
         self.sent = 0
         self._producer = Producer(
             {
-                "bootstrap.servers": bootstrap,
+                **client.settings,
                 "enable.idempotence": True,
                 "partitioner": "murmur2_random",
-                "log_level": 0,
                 "delivery.report.only.error": True,
                 "on_delivery": self._on_delivery,
                 **(_PACED if rate else _BULK),

@@ -6,7 +6,7 @@ The engine's own client (kafka.py) cannot write a record of timestamp 0: librdka
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any, cast
 
@@ -20,11 +20,13 @@ from streamsql.executor.kafka_records import NewRecord, Record
 class TopicRecords:
     """The records of one cluster's topics; thread-safe."""
 
-    def __init__(self, spark: SparkSession, bootstrap_servers: str) -> None:
+    def __init__(self, spark: SparkSession, connection: Mapping[str, str]) -> None:
+        """`connection` is as Kafka's Java client has it, with bootstrap.servers."""
         jvm = cast(Any, spark)._jvm
         self._java = jvm.io.streamsql.TopicRecords
         self._settings = jvm.java.util.HashMap()
-        self._settings.put("bootstrap.servers", bootstrap_servers)
+        for name, value in connection.items():
+            self._settings.put(name, value)
         self._producer_settings = jvm.java.util.HashMap(self._settings)
         self._producer_settings.put("linger.ms", "0")
 
