@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamsql.catalog import Catalog, View
+from streamsql.catalog import Catalog, Source, View
 from streamsql.errors import CatalogError, ConfigError, PlanError, Span
+from streamsql.functions.user import using
 from streamsql.nodes import CreateView
 from streamsql.parser.generate import to_sql
 from streamsql.planner.build import build_inner
 from streamsql.planner.named_queries import names_in
 from streamsql.planner.planned import NothingToDo, ViewPlan
 from streamsql.planner.sources import check_source_name
+from streamsql.planner.user_functions import functions_of
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
 from streamsql.types import quote
 
@@ -62,6 +64,12 @@ def _check_replacing(statement: CreateView, catalog: Catalog, session: Mapping[s
             hint=f"Use CREATE OR REPLACE VIEW, or DROP VIEW {statement.name} first.",
             span=statement.span,
         )
+
+
+def source_of(view: View, catalog: Catalog) -> Source:
+    """What the view looks like where it is selected from."""
+    with using(functions_of(catalog)):
+        return build_inner(view.query, catalog, view.name).source
 
 
 def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:

@@ -12,10 +12,10 @@ from streamsql.executor.statements.query_details import offsets, query_line, que
 from streamsql.functions import REGISTRY
 from streamsql.functions.user import UserFunction, using
 from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
-from streamsql.planner.build import build_inner
 from streamsql.planner.explain import explain as explain_plan
 from streamsql.planner.planned import ExplainPlan, ExplainQueryPlan
 from streamsql.planner.user_functions import functions_of
+from streamsql.planner.views import source_of
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.schema import Column, FormatSpec, Kind, Namespace, WindowType
 from streamsql.types import to_sql
@@ -38,8 +38,7 @@ def describe(statement: Describe, context: Context) -> Iterable[Result]:
 
 def _view(catalog: Catalog, statement: Describe) -> list[Result]:
     view = catalog.views[statement.name]
-    with using(functions_of(catalog)):
-        source = build_inner(view.query, catalog, view.name).source
+    source = source_of(view, catalog)
     rows = [(c.name, _column_type(c, source)) for c in source.schema]
     table = Rows((Field("Field"), Field("Type")), rows, f"Name : {view.name}")
     details = Text(

@@ -52,10 +52,10 @@ class Executed:
             for row in r.rows
         ]
 
-    def entity(self, type: str, **content: Any) -> JSON:
+    def entity(self, kind: str, /, **content: Any) -> JSON:
         """An entity of the answer to this statement."""
         return {
-            "@type": type,
+            "@type": kind,
             "statementText": statement_text(self.statement),
             **content,
             "warnings": [{"message": text} for text in self.warnings],

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamsql import nodes
 from streamsql.catalog import Source
-from streamsql.planner.views import schema_of
+from streamsql.planner.views import source_of
 from streamsql.schema import FormatSpec, Kind
 from streamsql.server.entities.base import JSON, Executed
 from streamsql.server.entities.queries import running_query
@@ -57,7 +57,7 @@ def described(statement: nodes.Describe, executed: Executed) -> JSON:
             **_BLANK,
             "name": view.name,
             "type": "VIEW",
-            "fields": [field(column) for column in schema_of(view.name, catalog)],
+            "fields": [field(column) for column in source_of(view, catalog).schema],
             "extended": statement.extended,
             "statement": view.statement,
         }
