@@ -36,13 +36,24 @@ def plan_insert_values(
     if get_bool(session, INSERT_INTO_VALUES) is False:
         raise ConfigError(f"INSERT INTO .. VALUES is switched off by '{INSERT_INTO_VALUES}'")
     source = _target(statement, catalog)
-    columns = _columns(statement, source)
-    expressions: dict[str, Expression] = {}
-    for column, value in zip(columns, statement.values, strict=True):
-        expressions[column.name] = _value(value, column, source, catalog)
+    expressions = constants(statement, source, catalog)
     _check_primary_key(source, expressions, statement)
     rowtime = expressions.pop(ROWTIME.name, None)
     return InsertValuesPlan(source, tuple(expressions), tuple(expressions.values()), rowtime)
+
+
+def constants(
+    statement: InsertValues,
+    source: Source,
+    catalog: Catalog,
+    besides: tuple[Column, ...] = (ROWTIME,),
+) -> dict[str, Expression]:
+    """The typed expressions by column; `besides` are pseudo columns that may be given a value."""
+    columns = _columns(statement, source, besides)
+    return {
+        column.name: _value(value, column, source, catalog)
+        for column, value in zip(columns, statement.values, strict=True)
+    }
 
 
 def _target(statement: InsertValues, catalog: Catalog) -> Source:
@@ -80,7 +91,7 @@ def _unknown_target(statement: InsertValues, catalog: Catalog) -> CatalogError:
     )
 
 
-def _columns(statement: InsertValues, source: Source) -> list[Column]:
+def _columns(statement: InsertValues, source: Source, besides: tuple[Column, ...]) -> list[Column]:
     """The columns that the values are for: those listed, or keys and then values."""
     if not statement.columns:
         columns = [c for c in source.schema if c.namespace is not Namespace.HEADERS]
@@ -98,14 +109,17 @@ def _columns(statement: InsertValues, source: Source) -> list[Column]:
             f"{len(statement.columns)}, {len(statement.values)}",
             span=statement.span,
         )
-    return [_column(name, source, statement) for name in statement.columns]
+    return [_column(name, source, statement, besides) for name in statement.columns]
 
 
-def _column(name: str, source: Source, statement: InsertValues) -> Column:
+def _column(
+    name: str, source: Source, statement: InsertValues, besides: tuple[Column, ...]
+) -> Column:
     if statement.columns.count(name) > 1:
         raise PlanError(f"Duplicate column in INSERT: {name}", span=statement.span)
-    if name == ROWTIME.name:
-        return ROWTIME
+    for pseudo in besides:
+        if name == pseudo.name:
+            return pseudo
     if name in (c.name for c in PSEUDO_COLUMNS):
         raise PlanError(
             f"Inserting into column {quote(name)} is not allowed.",

@@ -31,6 +31,8 @@ class Case:
     expected_messages: tuple[str, ...] | None = None
     """The statements must be rejected, with messages that contain these; None: must not."""
     expected_sources: Sequence[JSONObject] = ()
+    asserts: bool = False
+    """The statements say themselves what must come out: ASSERT VALUES and others among them."""
     needs: tuple[str, ...] = ()
     """What the test needs that is not there: it is skipped."""
 

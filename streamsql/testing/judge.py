@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError
+from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError, render
 from streamsql.executor.spark.driven import QueryDied
+from streamsql.testing.asserting import AssertingRun, AssertionFailed
 from streamsql.testing.bed import Bed
 from streamsql.testing.case import Case, JSONObject, Result, Status
 from streamsql.testing.compare import Comparison, Sink, differences
@@ -33,6 +34,8 @@ class _Rejection:
 
     text: str
     bug: bool = False
+    lines: tuple[str, ...] = ()
+    """What is to be shown in place of the text."""
 
 
 def _judge(case: Case, bed: Bed, comparison: Comparison) -> Result:
@@ -45,7 +48,9 @@ def _judge(case: Case, bed: Bed, comparison: Comparison) -> Result:
             result = _rejected(case, case.expected_messages, rejection)
         elif rejection is not None:
             reason = _one_line(rejection.text)
-            result = Result(case, Status.FAILED, reason, error=rejection.text)
+            result = Result(
+                case, Status.FAILED, reason, error=rejection.text, differences=rejection.lines
+            )
         else:
             result = _compared(run, comparison)
     finally:
@@ -71,6 +76,8 @@ def _compared(run: CaseRun, comparison: Comparison) -> Result:
 
 def _rejection(run: CaseRun, *, each: bool) -> _Rejection | Result | None:
     """What the engine has against the test; a Result where the runner could not run it."""
+    if run.case.asserts:
+        return _ended(run, AssertingRun(run).run)
     try:
         run.plan()
     except ExternalError as error:
@@ -79,14 +86,27 @@ def _rejection(run: CaseRun, *, each: bool) -> _Rejection | Result | None:
         return _Rejection(_text(error), isinstance(error, InternalError))
     except Exception as error:
         return _Rejection(f"internal error: {type(error).__name__}: {error}", bug=True)
+    return _ended(run, lambda: run.process(each=each))
+
+
+def _ended(run: CaseRun, process: Callable[[], None]) -> _Rejection | Result | None:
+    """As `_rejection`, of what runs queries."""
     try:
-        run.process(each=each)
+        process()
     except QueryDied as error:
         return _Rejection(_text(error))
-    except (ConfigError, ExternalError) as error:
+    except ExternalError as error:
         return Result(run.case, Status.ERROR, _one_line(_text(error)))
+    except ConfigError as error:
+        # In a test of statements it is a statement that is wrong, else the test's own data.
+        if not run.case.asserts:
+            return Result(run.case, Status.ERROR, _one_line(_text(error)))
+        return _Rejection(_text(error), lines=(render(error),))
+    except AssertionFailed as error:
+        complaints = [f"processing log: {line}" for line in run.complaints()]
+        return _Rejection(_text(error), lines=(*error.lines, *complaints))
     except StreamSQLError as error:
-        return _Rejection(_text(error), isinstance(error, InternalError))
+        return _Rejection(_text(error), isinstance(error, InternalError), (render(error),))
     return None
 
 
@@ -101,6 +121,17 @@ def _rejected(case: Case, messages: Sequence[str], rejection: _Rejection | None)
     if rejection.bug:
         reason = _one_line(rejection.text)
         return Result(case, Status.FAILED, reason, error=rejection.text, message_matches=matches)
+    if case.asserts and not matches:
+        reason = f"rejected for another reason than {_one_line(' and '.join(messages))}"
+        lines = (reason, *(rejection.lines or (rejection.text,)))
+        return Result(
+            case,
+            Status.FAILED,
+            reason,
+            error=rejection.text,
+            message_matches=False,
+            differences=lines,
+        )
     return Result(case, Status.PASSED, error=rejection.text, message_matches=matches)
 
 

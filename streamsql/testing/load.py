@@ -1,6 +1,7 @@
 """Finds tests: files of them, folders of such files, and pipelines with records beside them.
 
-A pipeline `p.sql` is a test if `p.outputs.json` is beside it; `p.inputs.json` holds its inputs.
+A pipeline `p.sql` is a test if `p.outputs.json` is beside it; `p.inputs.json` holds its inputs. Any
+other `.sql` holds tests if `--@test: name` stands in it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from streamsql.errors import ConfigError
 from streamsql.testing.case import JSON, Case, JSONObject, case_from_json
+from streamsql.testing.script_cases import script_cases
 
 _INPUTS, _OUTPUTS = ".inputs.json", ".outputs.json"
 
@@ -27,17 +29,24 @@ def _of_path(path: Path) -> Iterator[Case]:
         for child in sorted(path.rglob("*")):
             if _is_pipeline(child):
                 yield _pipeline(child)
+            elif child.suffix == ".sql" and child.is_file():
+                yield from script_cases(_text(child), child.stem, str(child))
             elif _is_test_file(child):
                 yield from _tests(child, _read(child))
     elif not path.exists():
         raise ConfigError(f"there is no {path}")
     elif path.suffix == ".sql":
-        if not _is_pipeline(path):
+        if _is_pipeline(path):
+            yield _pipeline(path)
+            return
+        cases = script_cases(_text(path), path.stem, str(path))
+        if not cases:
             raise ConfigError(
                 f"{path} is no test: it has no expected records",
-                hint=f"Write them into {path.with_suffix(_OUTPUTS)}.",
+                hint=f"Write them into {path.with_suffix(_OUTPUTS)}, or name a test with "
+                "--@test: name, and let ASSERT VALUES say what must come out.",
             )
-        yield _pipeline(path)
+        yield from cases
     else:
         found = _read(path)
         if not _holds_tests(found):

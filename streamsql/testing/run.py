@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from streamsql.catalog import Source
 from streamsql.errors import UnsupportedError
 from streamsql.executor.catch_up import in_order
-from streamsql.executor.kafka_records import NewRecord
+from streamsql.executor.kafka_records import NewRecord, Record
 from streamsql.executor.spark.context import LoweringContext, StreamingQuerySpec
 from streamsql.executor.spark.driven import DrivenQuery, process_once
 from streamsql.executor.spark.lower import lower
+from streamsql.planner.logical import QueryPlan
 from streamsql.testing.bed import Bed
 from streamsql.testing.case import Case, JSONObject
 from streamsql.testing.json_text import from_text
@@ -51,6 +52,10 @@ class CaseRun:
     def plan(self) -> None:
         """Plan the statements; the StreamSQLError of the first that is rejected."""
         self.script.run()
+        self.reject_pushes()
+
+    def reject_pushes(self) -> None:
+        """UnsupportedError where a statement gives rows and not records."""
         if self.script.pushes:
             raise UnsupportedError(
                 "a test cannot read the rows of SELECT .. EMIT CHANGES",
@@ -60,7 +65,7 @@ class CaseRun:
     def process(self, *, each: bool = False) -> None:
         """Make the topics, write the inputs and let the queries process them; `each` record on its
         own, or as many at a time as do not change the result of a table."""
-        inputs = [*self._inserted(), *map(self.input, self.case.inputs)]
+        inputs = [*self.inserted(), *map(self.input, self.case.inputs)]
         self.create_topics({i.topic for i in inputs})
         ordered = order_matters(list(self.script.queries.values()))
         pieces = segments([i.arrival for i in inputs], ordered=ordered, each=each)
@@ -79,11 +84,13 @@ class CaseRun:
     # -- topics ----------------------------------------------------------------------------------
 
     def create_topics(self, others: Iterable[str] = ()) -> None:
-        """Make the topics of all sources, those compared, and `others`."""
+        """Make the topics of all sources, those compared, and `others`, where they are not there
+        yet."""
         names = {*self.script.sources, *self.case.output_topics, *others}
-        self._topics = sorted(map(self.renamed, names))
-        if self._topics:
-            self.bed.kafka.create_topics(self._topics)
+        missing = sorted({*map(self.renamed, names)} - set(self._topics))
+        if missing:
+            self._topics += missing
+            self.bed.kafka.create_topics(missing)
 
     def renamed(self, name: str) -> str:
         return self._prefix + name
@@ -95,9 +102,10 @@ class CaseRun:
         written = encode(record, source, self.script.registry)
         return Input(topic, written, Arrival(topic, _event_time(source, written)))
 
-    def _inserted(self) -> list[Input]:
+    def inserted(self, first: int = 0) -> list[Input]:
+        """What INSERT .. VALUES statements write, from the one of that number on."""
         inputs = []
-        for source, record in self.script.inserts:
+        for source, record in self.script.inserts[first:]:
             topic = source.topic.name
             inputs.append(Input(topic, record, Arrival(topic, _event_time(source, record))))
         return inputs
@@ -110,10 +118,16 @@ class CaseRun:
         """All records of a topic, in the form of the test files; none where no stream or table is
         declared over it: nothing says how to read them."""
         source = self.script.sink_of(topic)
-        if source is None:
-            return []
-        found = self.bed.records.read(self.renamed(topic))
-        return [decode(record, source, topic, self.script.registry) for record in found]
+        return [] if source is None else self.read_as(source)
+
+    def read_as(self, source: Source) -> list[JSONObject]:
+        """All records of the source's topic, in the form of the test files."""
+        topic = source.topic.name
+        return [self.decoded(r, source) for r in self.bed.records.read(self.renamed(topic))]
+
+    def decoded(self, record: Record, source: Source) -> JSONObject:
+        """A record in the form of the test files."""
+        return decode(record, source, source.topic.name, self.script.registry)
 
     def complaints(self) -> list[str]:
         """What the queries had to say of records that they could not process, a line each."""
@@ -125,11 +139,17 @@ class CaseRun:
 
     def specs(self) -> list[StreamingQuerySpec]:
         """The queries, lowered, each after those whose output it reads."""
-        context = self.context
+        return [self.spec(query) for query in self.queries()]
+
+    def queries(self) -> list[QueryPlan]:
+        """Those that run, each after those whose output it reads."""
         levels = in_order(self.script.catalog)
         ids = [query_id for level in levels for query_id in level]
-        queries = [self.script.queries[i] for i in ids if i in self.script.queries]
-        return [lower(moved(query, self.renamed), context) for query in queries]
+        return [self.script.queries[i] for i in ids if i in self.script.queries]
+
+    def spec(self, query: QueryPlan) -> StreamingQuerySpec:
+        """The query, lowered, over the topics of this run."""
+        return lower(moved(query, self.renamed), self.context)
 
     def _drive(self, pieces: Sequence[Sequence[Input]]) -> None:
         running: list[DrivenQuery] = []

@@ -5,7 +5,8 @@ Nothing here touches Kafka or Spark but an INSERT whose values only Spark can co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from streamsql import nodes
@@ -67,20 +68,38 @@ class Script:
         self.registry = CaseRegistry(case.topics)
         self._case = case
         self._spark = spark
+        self._text = ""
         self._variables: dict[str, str] = {}
         self._properties = {AUTO_OFFSET_RESET: "earliest", **_known(case.properties)}
 
     def run(self) -> None:
         """Plan all statements. Raises the StreamSQLError of the first that is rejected."""
+        for statement in self.statements():
+            self.execute(statement)
+
+    def statements(self) -> Iterator[nodes.Statement]:
+        """All statements, one by one: DEFINE, once executed, takes effect on those after it. An
+        error of one knows the text that it stands in."""
         for text in self._case.statements:
             for statement in parse_each(text, self._variables):
                 self.registry.before(text)
                 if isinstance(statement, StreamSQLError):
                     raise statement
-                try:
-                    self._execute(statement)
-                except StreamSQLError as error:
-                    raise error.located(text) from error
+                self._text = text
+                yield statement
+
+    def execute(self, statement: nodes.Statement) -> None:
+        """Plan a statement and note what it does. Raises the StreamSQLError that rejects it."""
+        with self.located():
+            self._execute(statement)
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Errors in the block are about the statement that was handed out last."""
+        try:
+            yield
+        except StreamSQLError as error:
+            raise error.located(self._text) from error
 
     def source_of(self, topic: str) -> Source | None:
         """Whose format an input of the topic has, None where no source was declared over it."""
