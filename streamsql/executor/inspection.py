@@ -9,7 +9,11 @@ from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
 from streamsql.executor.kafka import KafkaClient, TopicInfo
 from streamsql.executor.state import EngineState
+from streamsql.nodes import Statement
 from streamsql.planner.logical import QueryPlan
+from streamsql.planner.planned import QueryStatementPlan
+from streamsql.planner.statements import plan
+from streamsql.session import Session
 from streamsql.status import QueryInfo
 
 
@@ -70,6 +74,11 @@ class Inspection:
         except StreamSQLError:
             return None
         return QueryFacts(info, definition.plan, definition.properties)
+
+    def planned(self, statement: Statement, session: Session) -> QueryPlan | None:
+        """How the query of a statement would be run, None where it has none."""
+        planned = plan(statement, self.catalog, session.properties, schemas=self._state.schemas())
+        return planned.query if isinstance(planned, QueryStatementPlan) else None
 
     def topic(self, name: str) -> TopicInfo | None:
         """What Kafka knows of a topic."""

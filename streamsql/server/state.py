@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from streamsql.engine import Engine
 from streamsql.server.config import ServerConfig
+from streamsql.server.entities.statuses import CommandStatuses
 from streamsql.server.errors import SHUTTING_DOWN, RequestError
 from streamsql.server.requests import StatementRequest, parse_json, read_body
 from streamsql.session import Session
@@ -28,6 +29,8 @@ class ServerState:
         self.started_at = time.time()
         self.stopping = False
         """Set once: from then on requests are refused."""
+        self.commands = CommandStatuses()
+        """What became of statements, for /status."""
         self._threads: anyio.CapacityLimiter | None = None
 
     async def run(self, work: Callable[[], T]) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamsql import nodes
 from streamsql.executor.inspection import QueryFacts
 from streamsql.planner.explain import explain
-from streamsql.planner.logical import Aggregate, LogicalPlan
+from streamsql.planner.logical import Aggregate, LogicalPlan, QueryPlan, Sink
 from streamsql.properties import shown
 from streamsql.server.entities.base import JSON, Executed, statement_text
 from streamsql.server.entities.types import field
@@ -49,12 +49,16 @@ def listed(statement: nodes.Show, executed: Executed) -> JSON:
 def explained(statement: nodes.Explain, executed: Executed) -> JSON:
     """EXPLAIN of a query that runs, or of a statement."""
     facts = executed.engine.query(statement.query_id) if statement.query_id else None
+    inner = statement.statement
     if facts is not None:
         description = _description(facts)
+    elif inner is not None:
+        plan = executed.engine.planned(inner, executed.session)
+        own = {"statementText": statement_text(inner)}
+        description = {**_BLANK, **(_planned(plan) if plan else {}), **own}
     else:
-        inner = statement.statement or statement
-        description = {**_BLANK, "statementText": statement_text(inner)}
-    description["executionPlan"] = executed.text
+        description = dict(_BLANK)
+    description["executionPlan"] = description["topology"] = executed.text
     return executed.entity("queryDescription", queryDescription=description)
 
 
@@ -78,16 +82,13 @@ _BLANK: JSON = {
 
 
 def _description(facts: QueryFacts) -> JSON:
-    info, plan = facts.info, facts.plan
-    text = explain(plan)
+    info = facts.info
+    text = explain(facts.plan)
     return {
         **_BLANK,
+        **_planned(facts.plan),
         "id": info.id,
         "statementText": info.sql,
-        "windowType": _window(plan.root),
-        "fields": [field(column) for column in plan.schema],
-        "sources": list(plan.reads),
-        "sinks": [info.sink] if info.sink else [],
         "topology": text,
         "executionPlan": text,
         "overriddenProperties": {n: shown(n, v) for n, v in sorted(facts.properties.items())},
@@ -95,6 +96,18 @@ def _description(facts: QueryFacts) -> JSON:
         "queryType": info.kind,
         "queryErrors": _errors(info),
         "state": state(info),
+    }
+
+
+def _planned(plan: QueryPlan) -> JSON:
+    """What a plan says of its query."""
+    root = plan.root
+    return {
+        "windowType": _window(root),
+        "fields": [field(column) for column in plan.schema],
+        "sources": list(plan.reads),
+        "sinks": [root.target.name] if isinstance(root, Sink) else [],
+        "queryType": "PERSISTENT" if isinstance(root, Sink) else "PUSH",
     }
 
 

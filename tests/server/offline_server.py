@@ -1,0 +1,46 @@
+"""POST /ksql without Kafka, Spark and HTTP: an engine's state behind what the endpoint does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.offline import Offline
+
+from streamsql.errors import ParseError
+from streamsql.executor.inspection import Inspection
+from streamsql.executor.state import Context
+from streamsql.executor.statements import execute
+from streamsql.nodes import Statement
+from streamsql.parser import parse, parse_each
+from streamsql.planner.statements import apply, plan
+from streamsql.results import Result
+from streamsql.session import Session
+
+
+class OfflineRunner:
+    """What an Engine is to the endpoint."""
+
+    def __init__(self, folder: Path) -> None:
+        self.offline = Offline(folder)
+
+    @property
+    def inspection(self) -> Inspection:
+        return Inspection(self.offline.state)
+
+    def given(self, sql: str) -> None:
+        """Statements that take effect on the catalog alone, as if their topics were there."""
+        state = self.offline.state
+        for statement in parse(sql):
+            catalog = state.catalog.copy()
+            apply(plan(statement, catalog, {}), catalog)
+            state.catalog = catalog
+
+    def each(
+        self, sql: str, session: Session | None = None
+    ) -> Iterator[tuple[Statement, Iterator[Result]]]:
+        session = session or self.offline.state.session
+        context = Context(self.offline.state, session, lambda path: ())
+        for statement in parse_each(sql, session.variables):
+            assert not isinstance(statement, ParseError)
+            yield statement, execute(statement, context)

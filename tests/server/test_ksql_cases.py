@@ -1,0 +1,63 @@
+"""The answers of POST /ksql as data: tests/cases/server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datadriven import Case, cases, check
+from server.offline_server import OfflineRunner
+
+from streamsql import nodes
+from streamsql.executor.statements import HANDLERS
+from streamsql.server.entities import BUILDERS, CommandStatuses
+from streamsql.server.ksql import StatementFailed, Statements
+from streamsql.session import Session
+
+ELSEWHERE = {nodes.SelectQuery, nodes.Print, nodes.RunScript}
+"""Statements that the endpoint refuses."""
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[OfflineRunner]:
+    runner = OfflineRunner(tmp_path)
+    with runner.offline:
+        yield runner
+
+
+@pytest.mark.parametrize("case", cases("server", "ksql_*.txt"))
+def test_case(case: Case, runner: OfflineRunner, rewrite: bool) -> None:
+    check(case, {"ksql": lambda case: answer(case, runner)}, rewrite)
+
+
+def answer(case: Case, runner: OfflineRunner) -> str:
+    """The statements before a line `=>` are there already; `only=`, names of fields to be shown."""
+    before, arrow, sql = case.input.rpartition("=>\n")
+    if arrow:
+        runner.given(before)
+    session = Session(dict(runner.offline.state.session.properties))
+    statements = Statements(runner, session, CommandStatuses())
+    try:
+        found = statements.run(sql)
+    except StatementFailed as failed:
+        return f"{failed.failure.status}\n{shown(failed.failure.body)}"
+    return "\n".join(shown(entity) for entity in found)
+
+
+def shown(entity: dict[str, Any]) -> str:
+    """A line for each field."""
+    return "\n".join(f"{name}: {json.dumps(value)}" for name, value in entity.items())
+
+
+def test_every_statement_that_is_run_has_an_entity() -> None:
+    assert HANDLERS.keys() - BUILDERS.keys() == ELSEWHERE
+    assert BUILDERS.keys() <= HANDLERS.keys()
+
+
+def test_every_list_has_an_entity() -> None:
+    from streamsql.server.entities.listings import _LISTS
+
+    assert _LISTS.keys() == set(nodes.ShowWhat)
