@@ -7,21 +7,24 @@ imported where it is first needed: an engine answers before Spark is up.
 from __future__ import annotations
 
 import json
-import re
+import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.errors import StreamSQLError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.datadir import DataDir
-from streamsql.executor.engine_config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC
+from streamsql.executor.engine_config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.executor.persistent_query import Definition
+from streamsql.executor.query_counters import QueryCounters
 from streamsql.executor.run import Run, SparkRun
 from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.services import Services
+from streamsql.executor.spark.cluster import is_local, task_slots
 from streamsql.executor.starting import offsets_of
 from streamsql.executor.statement_log import Offsets
 from streamsql.nodes import Start, StartPosition
@@ -41,8 +44,6 @@ if TYPE_CHECKING:
     from streamsql.executor.spark.context import LoweringContext, StreamingQuerySpec
     from streamsql.executor.spark.start import SlotBudget
 
-SLOTS = 64
-"""Assumed of a master that does not say."""
 DYING_SECONDS = 0.5
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
@@ -54,10 +55,10 @@ class SparkLauncher:
     def __init__(self, services: Services, data: DataDir, master: str | None = None) -> None:
         self._services = services
         self._data = data
-        threads = re.fullmatch(r"local\[(\d+)\]", master or DEFAULT_MASTER)
-        self._all_slots = int(threads.group(1)) if threads else SLOTS
+        self._master = master or DEFAULT_MASTER
         self._lock = threading.Lock()
         self._budget: SlotBudget | None = None
+        self.counters = QueryCounters(services.spark.peek)
 
     # -- offsets ---------------------------------------------------------------------------------
 
@@ -66,6 +67,7 @@ class SparkLauncher:
         found = checkpoint.committed(self._data.checkpoints / query.id)
         if found:
             return found
+        self.counters.forget(query.id)
         client = self._services.kafka.get()
         positions: Positions = {}
         for topic in query.topics:
@@ -86,6 +88,9 @@ class SparkLauncher:
 
     def behind(self, query: Definition) -> int:
         """The lag at which a real-time query is to catch up again."""
+        if not is_local(self._master):
+            # How far a query is within its batch is known in the JVMs of its tasks only.
+            return sys.maxsize
         return get_int(query.properties, CATCH_UP_LAG)
 
     def live_positions(self, query: Definition) -> Positions:
@@ -196,6 +201,8 @@ class SparkLauncher:
             return
         from py4j.protocol import Py4JError
 
+        if query_id.startswith(PUSH_TOPIC_PREFIX):
+            self.counters.forget(query_id)
         # A JVM that has died just now has forgotten the query already.
         with suppress(Py4JError, OSError):
             cast(Any, runtime.session)._jvm.io.streamsql.Positions.forget(query_id)
@@ -204,7 +211,7 @@ class SparkLauncher:
         from streamsql.executor.spark.lower import lower
 
         context = self._context(query.properties, query.starting_offsets, mode)
-        return lower(query.plan, context)
+        return lower(query.plan, replace(context, checkpoint_folder=self._data.checkpoints))
 
     def _context(
         self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode
@@ -231,7 +238,9 @@ class SparkLauncher:
 
         with self._lock:
             if self._budget is None:
-                self._budget = SlotBudget(self._all_slots)
+                spark = self._services.spark.get().start()
+                slots = task_slots(self._master) or spark.sparkContext.defaultParallelism
+                self._budget = SlotBudget(slots)
             return self._budget
 
     def _take_slots(self, query_id: str, spec: StreamingQuerySpec) -> bool:

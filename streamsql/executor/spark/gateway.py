@@ -152,7 +152,6 @@ def jvm_environment(local_dir: Path) -> dict[str, str]:
     return {
         **kept,
         "SPARK_LOCAL_DIRS": str(local_dir),
-        "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_CONNECT_MODE": "0",
     }

@@ -25,6 +25,7 @@ from streamsql.executor.jars import Progress, ensure_jars
 from streamsql.executor.java import Java, find_java
 from streamsql.executor.jvm_build import ensure_runtime_jar
 from streamsql.executor.spark.class_archive import archive_path
+from streamsql.executor.spark.cluster import cluster_environment, cluster_settings
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
 
 DEFAULT_HEAP = "2g"
@@ -37,8 +38,6 @@ SETTINGS: dict[str, str] = {
     "spark.app.name": "streamsql",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
@@ -197,17 +196,21 @@ class SparkRuntime:
                 self._scratch = None
 
     def _start(self) -> SparkSession:
-        java, class_path = java_and_class_path(self._progress)
+        java, jars = java_and_jars(self._progress)
+        class_path = class_path_of(jars)
         self._scratch = Path(tempfile.mkdtemp(prefix="streamsql-spark-"))
         options = [*self._jvm_options(), *self._archive_options(java, class_path)]
         command = JvmCommand(java, options, class_path)
         output = self.log_file.with_name("spark-jvm.log")
-        environment = jvm_environment(self._scratch)
+        environment = {
+            **jvm_environment(self._scratch),
+            **cluster_environment(self._master, self._scratch),
+        }
         gateway = start_jvm(command, output, environment, self._launched)
         SparkContext._ensure_initialized(gateway=gateway)
         _silence()
         conf = SparkConf().setMaster(self._master)
-        for name, value in self._all_settings().items():
+        for name, value in self._all_settings(jars, self._scratch).items():
             conf.set(name, value)
         session = SparkSession.builder.config(conf=conf).getOrCreate()
         _remember_classes(session)
@@ -215,10 +218,10 @@ class SparkRuntime:
         session.sparkContext.pythonExec = sys.executable
         return session
 
-    def _all_settings(self) -> dict[str, str]:
+    def _all_settings(self, jars: Sequence[Path], scratch: Path) -> dict[str, str]:
         own = {
-            "spark.local.dir": str(self._scratch),
-            "spark.sql.warehouse.dir": str(self._scratch / "warehouse") if self._scratch else "",
+            **cluster_settings(self._master, jars, scratch),
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         }
         return {**SETTINGS, **own, **self._settings}
 
@@ -243,10 +246,20 @@ class SparkRuntime:
         ]
 
 
+def java_and_jars(progress: Progress | None = None) -> tuple[Java, list[Path]]:
+    """What Spark's JVM is started with, besides the jars of PySpark."""
+    return find_java(), [*ensure_jars("spark", progress), ensure_runtime_jar(progress)]
+
+
 def java_and_class_path(progress: Progress | None = None) -> tuple[Java, list[str]]:
-    """What Spark's JVM is started with: our jars before those of PySpark."""
-    jars = [*ensure_jars("spark", progress), ensure_runtime_jar(progress)]
-    return find_java(), [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")]
+    """What Spark's JVM is started with."""
+    java, jars = java_and_jars(progress)
+    return java, class_path_of(jars)
+
+
+def class_path_of(jars: Sequence[Path]) -> list[str]:
+    """Our jars, before those of PySpark."""
+    return [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")]
 
 
 _CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils")

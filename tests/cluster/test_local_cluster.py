@@ -1,0 +1,71 @@
+"""The same script where Spark's tasks run in JVMs of their own, as on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from awaiting import await_until
+from engine.live import PATIENCE, Live, Restartable
+
+from streamsql.engine import EngineConfig, QueryState
+from streamsql.executor.broker import EmbeddedBroker
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+MASTER = "local-cluster[2,1,1024]"
+
+SCRIPT = """
+CREATE STREAM $orders (id INT, customer STRING KEY, amount DOUBLE)
+  WITH (kafka_topic='$orders', value_format='JSON', partitions=2);
+CREATE TABLE $customers (id STRING PRIMARY KEY, town STRING)
+  WITH (kafka_topic='$customers', value_format='JSON', partitions=2);
+INSERT INTO $customers VALUES ('a', 'Ghent');
+INSERT INTO $customers VALUES ('b', 'Lyon');
+INSERT INTO $orders (id, customer, amount) VALUES (1, 'a', 1.5);
+INSERT INTO $orders (id, customer, amount) VALUES (2, 'b', 4);
+INSERT INTO $orders (id, customer, amount) VALUES (3, 'a', 2.5);
+CREATE STREAM $placed AS SELECT o.customer AS customer, town, amount
+  FROM $orders o JOIN $customers c ON o.customer = c.id;
+CREATE TABLE $towns AS SELECT town, COUNT(*) AS n, SUM(amount) AS total
+  FROM $placed GROUP BY town;
+"""
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, broker: EmbeddedBroker) -> Iterator[Live]:
+    folder = tmp_path_factory.mktemp("cluster")
+    config = EngineConfig(data_dir=folder, bootstrap_servers=broker.bootstrap, master=MASTER)
+    restartable = Restartable(config)
+    try:
+        restartable.start()
+        yield Live(restartable)
+    finally:
+        restartable.engine.close()
+
+
+def test_a_pipeline_runs_in_the_executors(live: Live) -> None:
+    live.run(SCRIPT)
+    stream = live.stream("SELECT town, n, total FROM $towns EMIT CHANGES;")
+    wanted = {"Ghent": (2, 4.0), "Lyon": (1, 4.0)}
+    seen: dict[object, tuple[object, ...]] = {}
+    for row in stream.rows:
+        town, *totals = row.values
+        seen[town] = tuple(totals)
+        if seen == wanted:
+            break
+    stream.cancel()
+    own = [query for query in live.engine.queries() if live.suffix in query.id]
+    assert len(own) == 2
+    await_until(
+        lambda: all(
+            query.state is QueryState.RUNNING
+            for query in live.engine.queries()
+            if live.suffix in query.id
+        ),
+        "all queries to run",
+        PATIENCE,
+    )
+    runtime = live.engine._state.services.spark.get()
+    executors = runtime.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
+    assert executors == 3, "the driver and two executors"
