@@ -83,18 +83,19 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     if plan.query_id is None or not isinstance(plan.root, Sink):
         raise InternalError("a persistent query needs an id and a sink")
     scope = Scope(context, plan.query_id, plan.emit, plan.root, needed_columns(plan.root))
-    return _spec(plan, scope, _guarded(plan.root, scope))
+    return _spec(plan, scope, lower_rows(plan.root, scope))
 
 
 def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
     """A push query: its rows go to `topic` (one partition, made by the caller) in the form that
     push_rows.py reads."""
     scope = Scope(context, plan.query_id or topic, plan.emit, plan.root, needed_columns(plan.root))
-    rows = _guarded(plan.root, scope)
+    rows = lower_rows(plan.root, scope)
     return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope))
 
 
-def _guarded(root: LogicalPlan, scope: Scope) -> DataFrame:
+def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
+    """The rows of a plan. InternalError where Spark does not accept what was made of it."""
     try:
         return _lower(root, scope)
     except (PySparkException, Py4JError) as error:
