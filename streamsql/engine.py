@@ -18,6 +18,7 @@ from streamsql.executor.startup import Report, Service, unexpected
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
 from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
+from streamsql.query_metrics import QueryMetrics
 from streamsql.results import LineStream, Result, RowStream
 from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState
@@ -232,6 +233,10 @@ class Engine:
         from streamsql.executor.inspection import Inspection
 
         return Inspection(self._state)
+
+    def query_metrics(self) -> dict[str, QueryMetrics]:
+        """What the queries have done, by their ids; nothing of those that have not begun."""
+        return self._state.query_metrics()
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Have all persistent queries process all input that is there now, in the order in which

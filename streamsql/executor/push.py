@@ -117,6 +117,11 @@ class PushQueries:
         with self._lock:
             return [query.info() for query in self._running.values()]
 
+    def topics(self) -> dict[str, str]:
+        """By the topics of those that run just now, their ids."""
+        with self._lock:
+            return {query.topic: query.id for query in self._running.values()}
+
     def plan(self, query_id: str) -> QueryPlan | None:
         """The plan of a push query that runs just now."""
         with self._lock:

@@ -27,6 +27,7 @@ from streamsql.nodes import Statement
 from streamsql.parser import to_sql
 from streamsql.planner.planned import Planned
 from streamsql.planner.statements import apply, plan
+from streamsql.query_metrics import QueryMetrics
 from streamsql.results import Result
 from streamsql.session import Session
 
@@ -57,6 +58,12 @@ class EngineState:
         """The statement log, waited for while it is being replayed."""
         assert self.restored is not None
         return self.restored.get()
+
+    def query_metrics(self) -> dict[str, QueryMetrics]:
+        """What the queries that there are have done, by their ids."""
+        ids = {query.id: query.id for query in self.queries.infos()} | self.pushes.topics()
+        found = self.launcher.counters.all()
+        return {query_id: found[name] for name, query_id in ids.items() if name in found}
 
     def topics(self) -> KafkaTopics:
         """A view of Kafka's topics for planning one statement."""

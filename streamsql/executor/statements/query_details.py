@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError
 from streamsql.executor.kafka import KafkaClient
+from streamsql.executor.metrics_text import metrics_lines
 from streamsql.executor.persistent_query import Definition
 from streamsql.executor.state import Context
 from streamsql.planner.explain import explain
@@ -41,6 +42,7 @@ def details(info: QueryInfo, context: Context) -> list[Result]:
         "State": info.state.value,
         "Mode": f"{info.mode} ({info.reason})",
         "Lag": "unknown" if info.lag is None else f"{info.lag} record{'s' * (info.lag != 1)}",
+        **metrics_lines(context.state.query_metrics().get(info.id)),
         "Error": info.error,
         "Statement": info.sql,
     }

@@ -15,6 +15,7 @@ final class CurrentRecord {
   private long task = -1;
   private String queryId;
   private AtomicLong position;
+  private QueryMetrics metrics;
   private UTF8String topic;
   private int partition;
   private long offset;
@@ -23,7 +24,7 @@ final class CurrentRecord {
   private CurrentRecord() {}
 
   static void set(
-      String queryId, UTF8String topic, int partition, long offset, byte[] value) {
+      String queryId, UTF8String topic, int partition, long offset, byte[] key, byte[] value) {
     CurrentRecord record = CURRENT.get();
     long task = currentTask();
     boolean samePlace =
@@ -40,7 +41,9 @@ final class CurrentRecord {
     record.value = value;
     if (!samePlace) {
       record.position = Positions.slot(queryId, topic, partition);
+      record.metrics = QueryMetrics.of(queryId);
     }
+    record.metrics.read((key == null ? 0 : key.length) + (value == null ? 0 : value.length));
     record.position.lazySet(offset + 1);
   }
 

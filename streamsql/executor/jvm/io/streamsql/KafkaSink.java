@@ -7,6 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.InterruptException;
@@ -36,6 +37,7 @@ public final class KafkaSink extends ForeachWriter<Row> {
   private transient volatile Exception failure;
   private transient Thread task;
   private transient Queue<String> refused;
+  private transient QueryMetrics metrics;
 
   private KafkaSink(Map<String, String> producerSettings, ProcessingLog log) {
     this.producerSettings = Map.copyOf(producerSettings);
@@ -49,6 +51,7 @@ public final class KafkaSink extends ForeachWriter<Row> {
    */
   public static DataStreamWriter<Row> write(
       Dataset<Row> rows, Map<String, String> producerSettings, ProcessingLog log) {
+    QueryProgress.follow(rows.sparkSession());
     return rows.writeStream().foreach(new KafkaSink(producerSettings, log));
   }
 
@@ -58,6 +61,7 @@ public final class KafkaSink extends ForeachWriter<Row> {
     failure = null;
     task = Thread.currentThread();
     refused = new ConcurrentLinkedQueue<>();
+    metrics = log == null ? null : QueryMetrics.of(log.queryId());
     return true;
   }
 
@@ -77,7 +81,7 @@ public final class KafkaSink extends ForeachWriter<Row> {
 
   private void send(ProducerRecord<byte[], byte[]> record) {
     try {
-      producer.send(record, (meta, e) -> sent(e));
+      producer.send(record, this::sent);
     } catch (InterruptException | ApiException e) {
       throw e; // of this task or this record; the producer goes on
     } catch (KafkaException e) {
@@ -87,14 +91,18 @@ public final class KafkaSink extends ForeachWriter<Row> {
   }
 
   /** Called by the producer: within send() for what it refuses itself, later by its own thread. */
-  private void sent(Exception e) {
-    if (e instanceof RecordTooLargeException || e instanceof InvalidTimestampException) {
+  private void sent(RecordMetadata written, Exception e) {
+    if (e == null) {
+      if (metrics != null) {
+        metrics.wrote(written);
+      }
+    } else if (e instanceof RecordTooLargeException || e instanceof InvalidTimestampException) {
       if (Thread.currentThread() == task) {
         reject(e.getMessage());
       } else {
         refused.add(e.getMessage());
       }
-    } else if (e != null && failure == null) {
+    } else if (failure == null) {
       failure = e;
     }
   }

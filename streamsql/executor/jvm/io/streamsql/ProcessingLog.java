@@ -36,6 +36,7 @@ public final class ProcessingLog implements Serializable {
   private final boolean includeRows;
 
   /**
+   * @param topic if empty, nothing is written anywhere
    * @param includeRows whether entries hold the record itself ({@code
    *     ksql.logging.processing.rows.include})
    */
@@ -90,6 +91,9 @@ public final class ProcessingLog implements Serializable {
   }
 
   private void send(String step, int type, String kind, CurrentRecord source, Body body) {
+    if (topic.isEmpty()) {
+      return;
+    }
     byte[] entry;
     try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
       try (JsonGenerator out = JsonCodec.JSON.createGenerator(bytes)) {
@@ -99,6 +103,7 @@ public final class ProcessingLog implements Serializable {
     } catch (IOException e) {
       throw new UncheckedIOException(e); // a buffer in memory does not fail
     }
+    QueryMetrics.of(queryId).failed();
     TaskEntries task = entriesOfTask();
     task.failIfBroken();
     task.producer.send(

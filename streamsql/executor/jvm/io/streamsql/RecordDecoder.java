@@ -87,7 +87,7 @@ public final class RecordDecoder implements Serializable {
   /** The row, or null for a record that cannot be read. */
   public InternalRow decode(
       byte[] keyBytes, byte[] valueBytes, UTF8String topic, int partition, long offset) {
-    CurrentRecord.set(queryId, topic, partition, offset, valueBytes);
+    CurrentRecord.set(queryId, topic, partition, offset, keyBytes, valueBytes);
     Object[] fields = new Object[rowType.length()];
     String target = "key";
     try {

@@ -1,0 +1,61 @@
+"""A query's numbers as SHOW QUERIES EXTENDED says them."""
+
+from __future__ import annotations
+
+import time
+
+from streamsql.query_metrics import Latency, QueryMetrics
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
+    """Titles and texts; nothing of a query that has not begun."""
+    if metrics is None:
+        return {}
+    lines = {"Records in": _amount(metrics.records_in, metrics.bytes_in)}
+    if metrics.records_out is not None:
+        last = _ago(metrics.last_out_ms)
+        lines["Records out"] = _amount(metrics.records_out, metrics.bytes_out) + last
+    if metrics.errors is not None:
+        lines["Failed"] = f"{metrics.errors:,} (in the processing log)" if metrics.errors else "0"
+    if metrics.latency is not None and metrics.latency.count:
+        lines["Latency"] = _latency(metrics.latency)
+    if metrics.batch_ms is not None:
+        lines["Batches"] = f"{metrics.batches:,}, the last one took {metrics.batch_ms:,} ms"
+    if metrics.state_rows is not None:
+        memory, disk = size(metrics.state_memory_bytes or 0), size(metrics.state_disk_bytes or 0)
+        lines["Kept"] = f"{metrics.state_rows:,} entries, {memory} in memory, {disk} in files"
+    return lines
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: 999 B, 1.5 kB.
+
+    >>> size(999), size(1500), size(12_000_000)
+    ('999 B', '1.5 kB', '12 MB')
+    """
+    value, unit = float(count), 0
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.1f} {_UNITS[unit]}" if unit and value < 9.95 else f"{value:.0f} {_UNITS[unit]}"
+
+
+def _amount(records: int, bytes: int | None) -> str:
+    return f"{records:,}" if bytes is None else f"{records:,} ({size(bytes)})"
+
+
+def _ago(at_ms: int | None) -> str:
+    if at_ms is None:
+        return ""
+    return f", the last one {max(0.0, time.time() - at_ms / 1000):.0f} s ago"
+
+
+def _latency(latency: Latency) -> str:
+    shares = (("half", 0.5), ("95%", 0.95), ("99%", 0.99))
+    parts = [f"{name} {_within(latency.quantile(share), latency)}" for name, share in shares]
+    return f"{', '.join(parts)} after the record's timestamp"
+
+
+def _within(bound: int | None, latency: Latency) -> str:
+    return f"within {bound:,} ms" if bound is not None else f"beyond {latency.bounds[-1]:,} ms"

@@ -1,0 +1,87 @@
+"""What queries count: the same numbers in SHOW QUERIES EXTENDED and for a monitoring system."""
+
+from __future__ import annotations
+
+import pytest
+from awaiting import await_until
+from engine.live import PATIENCE, Live
+
+from streamsql.executor.kafka import NewRecord
+from streamsql.query_metrics import Latency, QueryMetrics
+from streamsql.results import Text
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+
+def test_a_query_counts_what_it_reads_writes_and_leaves_out(live: Live) -> None:
+    live.run(
+        "CREATE STREAM $s (k STRING KEY, v INT) WITH (kafka_topic='$s', value_format='json',"
+        " partitions=1);"
+    )
+    (created,) = [
+        r
+        for r in live.run("CREATE STREAM $big AS SELECT k, v * 2 AS d FROM $s WHERE v > 1;")
+        if getattr(r, "query_id", None)
+    ]
+    query_id = created.query_id  # type: ignore[union-attr]
+    live.run(
+        "INSERT INTO $s (k, v) VALUES ('a', 1);"
+        "INSERT INTO $s (k, v) VALUES ('b', 2);"
+        "INSERT INTO $s (k, v) VALUES ('c', 3);"
+    )
+    client = live.engine._state.services.kafka.get()
+    client.produce(live.name("S"), [NewRecord(b"d", b"{this is no json")])
+
+    def counted() -> QueryMetrics | None:
+        found = live.engine.query_metrics().get(query_id)
+        return found if found and found.errors and found.records_out == 2 else None
+
+    await_until(lambda: counted() is not None, "the records are counted", PATIENCE)
+    found = counted()
+    assert found is not None
+    assert (found.records_in, found.records_out, found.errors) == (4, 2, 1)
+    assert found.bytes_in == 3 * (1 + len('{"V":1}')) + 1 + len(b"{this is no json")
+    assert found.bytes_out == 2 * (1 + len('{"D":4}'))
+    assert found.latency is not None and found.latency.count == 2
+    (shown,) = [
+        r.text
+        for r in live.run("SHOW QUERIES EXTENDED;")
+        if isinstance(r, Text) and query_id in r.text.splitlines()[0]
+    ]
+    assert f"Records in  : 4 ({found.bytes_in} B)" in shown
+    assert "Records out : 2 (16 B), the last one" in shown
+    assert "Failed      : 1 (in the processing log)" in shown
+    live.run(f"TERMINATE {query_id};")
+    assert query_id not in live.engine.query_metrics()
+
+
+def test_the_state_is_measured(live: Live) -> None:
+    live.run(
+        "CREATE STREAM $e (k STRING KEY, v INT) WITH (kafka_topic='$e', value_format='json',"
+        " partitions=1);"
+        "INSERT INTO $e (k, v) VALUES ('a', 1);"
+        "INSERT INTO $e (k, v) VALUES ('b', 2);"
+        "SET 'processing.mode' = 'microbatch';"
+    )
+    (created,) = [
+        r
+        for r in live.run("CREATE TABLE $n AS SELECT k, COUNT(*) AS n FROM $e GROUP BY k;")
+        if getattr(r, "query_id", None)
+    ]
+    query_id = created.query_id  # type: ignore[union-attr]
+
+    def kept() -> int | None:
+        found = live.engine.query_metrics().get(query_id)
+        return found.state_rows if found else None
+
+    await_until(lambda: kept() == 2, "the state is measured", PATIENCE)
+
+
+def test_quantiles_are_bounds() -> None:
+    latency = Latency((1, 10, 100), (5, 4, 0, 1), 1234)
+    assert latency.count == 10
+    assert latency.quantile(0.5) == 1
+    assert latency.quantile(0.9) == 10
+    assert latency.quantile(0.99) is None
+    assert latency.cumulative == [(0.001, 5), (0.01, 9), (0.1, 9), (float("inf"), 10)]
+    assert Latency((1,), (0, 0), 0).quantile(0.5) is None
