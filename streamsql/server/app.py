@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from streamsql.errors import StreamSQLError
-from streamsql.server import ksql, status
+from streamsql.server import ksql, native, status
 from streamsql.server.errors import Failure, RequestError, failure
 from streamsql.server.guard import Guard
 from streamsql.server.state import ServerState
@@ -27,7 +27,7 @@ _log = logging.getLogger("streamsql.server")
 
 def routes() -> list[BaseRoute]:
     """All endpoints."""
-    return [*status.ROUTES, *ksql.ROUTES]
+    return [*status.ROUTES, *ksql.ROUTES, *native.ROUTES]
 
 
 def middleware(state: ServerState) -> list[Middleware]:

@@ -1,0 +1,200 @@
+"""Results as lines of JSON, and back: what POST /streamsql/execute answers.
+
+A result is an object with a `type`. Rows follow what they belong to, each as an array, a tombstone
+as {"tombstone": [..]}, a line of PRINT as a string; {"type": "end"} ends them. Nothing comes after
+{"type": "error"} or {"type": "done"}; {"type": "alive"} only says that the server is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import singledispatch
+from typing import Any
+
+from streamsql import errors
+from streamsql.client.wire_values import (
+    Codec,
+    decoder,
+    encode_cells,
+    encoder,
+    type_of_text,
+    type_text,
+)
+from streamsql.errors import ExternalError, InternalError, Span, StreamSQLError
+from streamsql.results import (
+    Answer,
+    Field,
+    LineStream,
+    Message,
+    Result,
+    Row,
+    Rows,
+    RowStream,
+    Text,
+    Warning,
+)
+from streamsql.schema import Column, Namespace, Schema
+
+ALIVE = {"type": "alive"}
+DONE = {"type": "done"}
+ALIVE_SECONDS = 5.0
+"""How long the server is silent at most while a statement is at work."""
+
+
+def to_line(item: object) -> bytes:
+    """One line of JSON, with its end."""
+    return json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+@singledispatch
+def encode(result: Result) -> Iterator[object]:
+    """The lines of a result, of a stream as its rows come."""
+    raise InternalError(f"a result that cannot be sent: {type(result).__name__}")
+
+
+@encode.register
+def _message(result: Message) -> Iterator[object]:
+    line = {"type": "message", "text": result.text, "query_id": result.query_id}
+    yield {**line, **_more(result, Message.__dataclass_fields__, line)}
+
+
+def _more(result: object, names: Iterable[str], known: Mapping[str, object]) -> dict[str, Any]:
+    """Fields of a result of text that have no rule of their own."""
+    return {name: getattr(result, name) for name in names if name not in known}
+
+
+@encode.register
+def _warning(result: Warning) -> Iterator[object]:
+    yield {"type": "warning", "text": result.text}
+
+
+@encode.register
+def _text(result: Text) -> Iterator[object]:
+    yield {"type": "text", "text": result.text}
+
+
+@encode.register
+def _rows(result: Rows) -> Iterator[object]:
+    codecs = [encoder(field.type) for field in result.fields]
+    yield {
+        "type": "rows",
+        "title": result.title,
+        "fields": [[field.name, type_text(field.type)] for field in result.fields],
+        "rows": [encode_cells(codecs, row) for row in result.rows],
+    }
+
+
+@encode.register
+def _answer(result: Answer) -> Iterator[object]:
+    columns = [[c.name, type_text(c.type), c.namespace.value] for c in result.schema]
+    yield {"type": "answer", "query_id": result.query_id, "columns": columns}
+    yield from _cells(result.fields, result.rows)
+    yield {"type": "end", "final_message": result.final_message}
+
+
+@encode.register
+def _row_stream(result: RowStream) -> Iterator[object]:
+    columns = [[field.name, type_text(field.type)] for field in result.fields]
+    yield {"type": "row_stream", "query_id": result.query_id, "fields": columns}
+    yield from _cells(result.fields, result.rows)
+    yield {"type": "end", "final_message": result.final_message}
+
+
+@encode.register
+def _line_stream(result: LineStream) -> Iterator[object]:
+    yield {"type": "line_stream"}
+    yield from result.lines
+    yield {"type": "end", "final_message": result.final_message}
+
+
+def _cells(fields: Sequence[Field], rows: Iterable[Row]) -> Iterator[object]:
+    codecs = [encoder(field.type) for field in fields]
+    for row in rows:
+        cells = encode_cells(codecs, row.values)
+        yield {"tombstone": cells} if row.tombstone else cells
+
+
+# -- what a client reads ---------------------------------------------------------------------------
+
+
+def decode_complete(line: Mapping[str, Any]) -> Result | None:
+    """The result of a line that is all of it; None for another line."""
+    match line["type"]:
+        case "message":
+            known = Message.__dataclass_fields__
+            return Message(**{name: value for name, value in line.items() if name in known})
+        case "warning":
+            return Warning(line["text"])
+        case "text":
+            return Text(line["text"])
+        case "rows":
+            fields = decode_fields(line["fields"])
+            codecs = row_decoders(fields)
+            rows = [tuple(encode_cells(codecs, row)) for row in line["rows"]]
+            return Rows(fields, rows, line["title"])
+    return None
+
+
+def decode_fields(columns: Iterable[Sequence[str | None]]) -> tuple[Field, ...]:
+    return tuple(Field(str(name), type_of_text(kind)) for name, kind in columns)
+
+
+def decode_schema(columns: Iterable[Sequence[str]]) -> Schema:
+    """The columns of an Answer."""
+    found = []
+    for name, text, namespace in columns:
+        kind = type_of_text(text)
+        assert kind is not None
+        found.append(Column(name, kind, Namespace(namespace)))
+    return Schema(tuple(found))
+
+
+def row_decoders(fields: Sequence[Field]) -> list[Codec]:
+    return [decoder(field.type) for field in fields]
+
+
+def decode_row(codecs: Sequence[Codec], line: Any) -> Row:
+    """A row of an array or of a tombstone."""
+    if isinstance(line, dict):
+        return Row(tuple(encode_cells(codecs, line["tombstone"])), tombstone=True)
+    return Row(tuple(encode_cells(codecs, line)))
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def encode_error(error: StreamSQLError, sql: str) -> dict[str, Any]:
+    """An error; its text only where that is not the one that was sent."""
+    span = error.span
+    place = [span.start, span.end, span.line, span.column] if span else None
+    line: dict[str, Any] = {
+        "type": "error",
+        "class": type(error).__name__,
+        "message": error.message,
+        "detail": error.detail,
+        "hint": error.hint,
+        "span": place,
+    }
+    if isinstance(error, ExternalError):
+        line["retryable"] = error.retryable
+    if error.sql not in (None, sql):
+        line["sql"] = error.sql
+    return line
+
+
+def decode_error(line: Mapping[str, Any], sql: str | None = None) -> StreamSQLError:
+    """The error that `encode_error` wrote, about `sql` if it names no other text."""
+    cause = getattr(errors, line["class"], None)
+    known = isinstance(cause, type) and issubclass(cause, StreamSQLError)
+    kind: type[StreamSQLError] = cause if known else InternalError  # type: ignore[assignment]
+    error = kind(
+        line["message"],
+        detail=line.get("detail"),
+        hint=line.get("hint"),
+        span=Span(*line["span"]) if line.get("span") else None,
+    )
+    if isinstance(error, ExternalError):
+        error.retryable = bool(line.get("retryable"))
+    text = line.get("sql", sql)
+    return error if text is None else error.located(text)

@@ -1,0 +1,168 @@
+"""The catalog and the state of an engine as JSON, and back: what completion and the status line of
+a shell on another machine read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from streamsql.catalog import Catalog, QueryLinks, Source, View
+from streamsql.client.wire import decode_error, encode_error
+from streamsql.client.wire_values import type_of_text, type_text
+from streamsql.errors import ParseError
+from streamsql.nodes import CreateFunction, CreateView, Statement
+from streamsql.parser import parse, to_sql
+from streamsql.schema import (
+    Column,
+    FormatSpec,
+    KeyWindow,
+    Kind,
+    Namespace,
+    Schema,
+    TimestampColumn,
+    Topic,
+    WindowType,
+)
+from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState
+from streamsql.types import SQLType
+
+JSON = dict[str, Any]
+S = TypeVar("S", bound=Statement)
+
+
+def encode_catalog(catalog: Catalog) -> JSON:
+    """All that a catalog holds; functions and views by the statements that made them."""
+    return {
+        "sources": [_source(source) for source in catalog.sources.values()],
+        "types": {name: type_text(kind) for name, kind in catalog.types.items()},
+        "queries": [asdict(links) for links in catalog.queries.values()],
+        "views": [
+            {"name": v.name, "reads": sorted(v.reads), "statement": v.statement}
+            for v in catalog.views.values()
+        ],
+        "functions": {name: to_sql(made) for name, made in catalog.functions.items()},
+        "next_query": catalog.next_query,
+    }
+
+
+def decode_catalog(given: Mapping[str, Any]) -> Catalog:
+    """The catalog that `encode_catalog` wrote.
+
+    A view or function whose statement this version cannot read is left out.
+    """
+    sources = (_decode_source(source) for source in given["sources"])
+    links = (QueryLinks(q["id"], tuple(q["reads"]), q["writes"]) for q in given["queries"])
+    functions = ((name, _parsed(text, CreateFunction)) for name, text in given["functions"].items())
+    return Catalog(
+        {source.name: source for source in sources},
+        {name: _type(text) for name, text in given["types"].items()},
+        {query.id: query for query in links},
+        {view.name: view for view in map(_decode_view, given["views"]) if view is not None},
+        {name: made for name, made in functions if made is not None},
+        given["next_query"],
+    )
+
+
+def _source(source: Source) -> JSON:
+    topic = source.topic
+    return {
+        "name": source.name,
+        "kind": source.kind.value,
+        "columns": [
+            [c.name, type_text(c.type), c.namespace.value, c.header] for c in source.schema
+        ],
+        "topic": {
+            "name": topic.name,
+            "key_format": _format(topic.key_format),
+            "value_format": _format(topic.value_format),
+            "window": [topic.window.type.value, topic.window.size_ms] if topic.window else None,
+            "partitions": topic.partitions,
+            "replicas": topic.replicas,
+            "retention_ms": topic.retention_ms,
+        },
+        "timestamp": [source.timestamp.name, source.timestamp.format] if source.timestamp else None,
+        "is_source": source.is_source,
+        "created_by_query": source.created_by_query,
+        "statement": source.statement,
+    }
+
+
+def _decode_source(given: JSON) -> Source:
+    topic = given["topic"]
+    window = topic["window"]
+    columns = (
+        Column(name, _type(text), Namespace(namespace), header)
+        for name, text, namespace, header in given["columns"]
+    )
+    return Source(
+        given["name"],
+        Kind(given["kind"]),
+        Schema(tuple(columns)),
+        Topic(
+            topic["name"],
+            FormatSpec(*topic["key_format"]),
+            FormatSpec(*topic["value_format"]),
+            KeyWindow(WindowType(window[0]), window[1]) if window else None,
+            topic["partitions"],
+            topic["replicas"],
+            topic["retention_ms"],
+        ),
+        TimestampColumn(*given["timestamp"]) if given["timestamp"] else None,
+        given["is_source"],
+        given["created_by_query"],
+        given["statement"],
+    )
+
+
+def _decode_view(given: JSON) -> View | None:
+    made = _parsed(given["statement"], CreateView)
+    if made is None:
+        return None
+    return View(given["name"], made.query, frozenset(given["reads"]), given["statement"])
+
+
+def _parsed(text: str, kind: type[S]) -> S | None:
+    try:
+        found = parse(text)
+    except ParseError:
+        return None
+    return next((statement for statement in found if isinstance(statement, kind)), None)
+
+
+def _format(spec: FormatSpec) -> list[Any]:
+    return [spec.name, dict(spec.properties)]
+
+
+def _type(text: str) -> SQLType:
+    kind = type_of_text(text)
+    assert kind is not None
+    return kind
+
+
+# -- how the engine is -----------------------------------------------------------------------------
+
+
+def encode_status(status: StartupStatus, queries: Iterable[QueryInfo]) -> JSON:
+    """The start-up's steps and the queries."""
+    return {
+        "steps": [[s.name, s.state.value, s.detail, s.fraction] for s in status.steps],
+        "error": encode_error(status.error, "") if status.error else None,
+        "queries": [{**asdict(query), "state": query.state.value} for query in queries],
+    }
+
+
+def decode_status(given: Mapping[str, Any]) -> tuple[StartupStatus, list[QueryInfo]]:
+    """What `encode_status` wrote."""
+    steps = (
+        StartupStep(name, StepState(state), detail, fraction)
+        for name, state, detail, fraction in given["steps"]
+    )
+    error = decode_error(given["error"]) if given["error"] else None
+    return StartupStatus(tuple(steps), error), [_query(query) for query in given["queries"]]
+
+
+def _query(given: JSON) -> QueryInfo:
+    known = {name: given[name] for name in QueryInfo.__dataclass_fields__ if name in given}
+    return QueryInfo(**{**known, "state": QueryState(given["state"])})
