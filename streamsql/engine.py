@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 
+CLOSE_SECONDS = 30.0
+
+
 class Engine:
     """One engine on one data folder. May be used from several threads."""
 
@@ -83,7 +86,9 @@ class Engine:
                 self._queries,
             )
         )
-        return StartupStatus(steps, next((error for error in errors if error), None))
+        succession = self._state.succession
+        lost = succession.failure if succession is not None else None
+        return StartupStatus(steps, next((error for error in errors if error), lost))
 
     def wait_until_ready(self, timeout: float | None = None) -> None:
         """Wait until Kafka, Spark and the queries are up; raises what went wrong."""
@@ -97,16 +102,18 @@ class Engine:
                 return
             self._open = False
         state = self._state
-        self._restored.settle()
         state.services.closing()
+        self._restored.settle(CLOSE_SECONDS)
         try:
             state.pushes.close()
             state.queries.close()
+            if state.succession is not None:
+                state.succession.close()
             state.watch.close()
-            state.services.close()
             log = self._restored.peek()
             if log is not None:
                 log.close()
+            state.services.close()
         finally:
             from streamsql.executor.datadir import Ownership
 
@@ -216,6 +223,27 @@ class Engine:
             if isinstance(result, (RowStream, LineStream)):
                 # Whoever shows a stream has seen all they wanted when they ask for more.
                 result.cancel()
+
+    # -- one of several servers ------------------------------------------------------------------
+
+    @property
+    def leads(self) -> bool:
+        """Whether this engine runs the queries and the statements that change things: always,
+        unless it is one of several with the same `service_id`."""
+        succession = self._state.succession
+        return succession.leads if succession is not None else self._config.service_id is None
+
+    @property
+    def leader_url(self) -> str | None:
+        """The `advertised_url` of the engine that leads; None if that is this one, or not known."""
+        succession = self._state.succession
+        return succession.leader_url if succession is not None else None
+
+    def sync(self, timeout: float = 10.0) -> bool:
+        """Wait, at most so many seconds, until all statements that any of several servers has
+        acknowledged by now are in this one's catalog too; whether they are."""
+        succession = self._state.succession
+        return succession.sync(timeout) if succession is not None else True
 
     # -- what there is ---------------------------------------------------------------------------
 

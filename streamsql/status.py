@@ -38,7 +38,8 @@ class StartupStatus:
 
 
 class QueryState(Enum):
-    """Where a query stands. WAITING: Kafka or Spark is not there; it goes on when it is back."""
+    """Where a query stands. WAITING: Kafka or Spark is not there; it goes on when it is back.
+    STANDBY: another server runs it, and this one will if that fails."""
 
     STARTING = "STARTING"
     CATCHING_UP = "CATCHING_UP"
@@ -46,6 +47,7 @@ class QueryState(Enum):
     PAUSED = "PAUSED"
     WAITING = "WAITING"
     ERROR = "ERROR"
+    STANDBY = "STANDBY"
 
 
 @dataclass(frozen=True)

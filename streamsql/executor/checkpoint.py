@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Container
 from pathlib import Path
 
 from streamsql.errors import ExternalError
@@ -67,6 +68,13 @@ def remove(checkpoint: Path) -> None:
         ) from error
 
 
+def remove_others(folder: Path, keep: Container[str]) -> None:
+    """Delete all checkpoints in a folder but those of these names."""
+    for found in _entries(folder):
+        if found.name not in keep:
+            remove(found)
+
+
 def remove_torn_commits(checkpoint: Path) -> None:
     """Delete what a kill in the middle of a commit leaves behind.
 
@@ -87,7 +95,11 @@ def remove_uncommitted_state(checkpoint: Path) -> None:
 
 
 def _numbers(folder: Path) -> list[int]:
+    return [int(p.name) for p in _entries(folder) if p.name.isdigit()]
+
+
+def _entries(folder: Path) -> list[Path]:
     try:
-        return [int(p.name) for p in folder.iterdir() if p.name.isdigit()]
+        return list(folder.iterdir())
     except OSError:
         return []

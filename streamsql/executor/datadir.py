@@ -20,13 +20,17 @@ class DataDir:
     """The paths below a data folder; nothing is created or owned by naming them."""
 
     root: Path
+    shared_checkpoints: Path | None = None
 
     @classmethod
-    def at(cls, chosen: str | os.PathLike[str] | None = None) -> DataDir:
+    def at(
+        cls, chosen: str | os.PathLike[str] | None = None, checkpoints: Path | None = None
+    ) -> DataDir:
         """The folder the user chose (`--data`), else STREAMSQL_DATA, else the user's own."""
         name = chosen or os.environ.get("STREAMSQL_DATA") or platformdirs.user_data_dir("streamsql")
         # Resolved: one folder must have one name, by which its broker is found again.
-        return cls(Path(name).expanduser().resolve())
+        shared = checkpoints.expanduser().resolve() if checkpoints else None
+        return cls(Path(name).expanduser().resolve(), shared)
 
     @property
     def kafka(self) -> Path:
@@ -35,7 +39,13 @@ class DataDir:
 
     @property
     def checkpoints(self) -> Path:
-        """One folder per query: Spark's offsets and state."""
+        """One folder per persistent query: Spark's offsets and state. Perhaps elsewhere, where the
+        other servers of a service reach it too."""
+        return self.shared_checkpoints or self.own_checkpoints
+
+    @property
+    def own_checkpoints(self) -> Path:
+        """Those of push queries, which end with their engine."""
         return self.root / "checkpoints"
 
     @property
@@ -66,12 +76,19 @@ class DataDir:
     def create(self) -> DataDir:
         """Make the folder and those in it; ConfigError where that is not possible."""
         try:
-            for folder in (self.root, self.kafka, self.checkpoints, self.logs):
+            for folder in (self.root, self.kafka, self.own_checkpoints, self.logs):
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(
                 f"cannot use the data folder {self.root}: {error.strerror}",
                 hint="Name another folder with --data.",
+            ) from error
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot use the folder of checkpoints {self.checkpoints}: {error.strerror}",
+                hint="Name another folder with --checkpoints.",
             ) from error
         return self
 

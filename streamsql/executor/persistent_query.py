@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from streamsql.executor.checkpoint import Positions
@@ -145,3 +145,11 @@ class PersistentQuery:
             self.definition.sink,
             self.error,
         )
+
+
+def on_standby(info: QueryInfo) -> QueryInfo:
+    """The same query, as a server has it that leaves its running to another."""
+    if info.state is QueryState.PAUSED:
+        return info
+    reason = "another server of the service runs it"
+    return replace(info, state=QueryState.STANDBY, reason=reason, lag=None, error=None)

@@ -104,7 +104,7 @@ class PushQueries:
         while True:
             try:
                 query.client.delete_topic(query.topic, missing_ok=True)
-                checkpoint.remove(self._data.checkpoints / query.topic)
+                checkpoint.remove(self._data.own_checkpoints / query.topic)
                 break
             except StreamSQLError:
                 # Kafka is lost for now. What is left at the engine's end the next one removes.

@@ -22,7 +22,7 @@ from typing import Protocol
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
-from streamsql.executor.persistent_query import Activity, Definition, PersistentQuery
+from streamsql.executor.persistent_query import Activity, Definition, PersistentQuery, on_standby
 from streamsql.executor.run import Run, classify
 from streamsql.planner.logical import Mode
 from streamsql.status import QueryInfo, QueryState
@@ -81,6 +81,7 @@ class QueryManager:
         self._watch = watch
         self._checkpoints = checkpoints
         self._by_itself = by_itself
+        self._standby = False
         self._queries: dict[str, PersistentQuery] = {}
         self._changed = threading.Condition()
         self._closing = False
@@ -93,10 +94,22 @@ class QueryManager:
         """Begin to run queries; before that, they can be added already."""
         self._thread.start()
 
-    def add(self, definition: Definition, *, paused: bool = False) -> None:
+    def lead(self, leads: bool) -> None:
+        """Run the queries, or know them only: another engine runs them, on their checkpoints."""
+        with self._changed:
+            self._standby = not leads
+            for query in self._queries.values():
+                query.recovered()
+            self._changed.notify_all()
+
+    def remove_leftovers(self) -> None:
+        """Delete checkpoints of queries that are not known."""
+        checkpoint.remove_others(self._checkpoints, self._queries)
+
+    def add(self, definition: Definition) -> None:
         """Take over a new query; it is started in the background."""
         with self._changed:
-            self._queries[definition.id] = PersistentQuery(definition, paused=paused)
+            self._queries[definition.id] = PersistentQuery(definition)
             self._changed.notify_all()
 
     def replace(self, definition: Definition) -> None:
@@ -137,7 +150,8 @@ class QueryManager:
         """The queries as they stand, in the order of their making."""
         with self._changed:
             queries = list(self._queries.values())
-        return [q.info(self._watch.outage, NEAR) for q in queries]
+        infos = [q.info(self._watch.outage, NEAR) for q in queries]
+        return [on_standby(info) for info in infos] if self._standby else infos
 
     def definition(self, query_id: str) -> Definition:
         """What a query is; BindError for an unknown id."""
@@ -229,7 +243,7 @@ class QueryManager:
         """Bring one query closer to what it is to do. Of what it reads, others change only what is
         asked for (paused, removed, drain), which the next step sees if this one does not."""
         now = time.monotonic()
-        if self._closing or query.paused or query.removed:
+        if self._closing or self._standby or query.paused or query.removed:
             if query.run is not None:
                 self._submit(query, self._stop)
             else:
@@ -268,7 +282,8 @@ class QueryManager:
     def _settle_stopped(self, query: PersistentQuery) -> None:
         if query.removed and query.id in self._queries and not self._closing:
             try:
-                checkpoint.remove(self._checkpoints / query.id)
+                if not self._standby:
+                    checkpoint.remove(self._checkpoints / query.id)
             except ExternalError:
                 # The next start tries again: there is no query of that id any more.
                 pass

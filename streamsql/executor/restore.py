@@ -1,17 +1,14 @@
-"""Brings an engine back to where it was: replays the statement log, without Kafka or Spark."""
+"""Brings an engine back to where it was: replays the statement log, without Spark."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from streamsql.catalog import Catalog
 from streamsql.errors import InternalError, StreamSQLError
-from streamsql.executor import checkpoint
 from streamsql.executor.persistent_query import Definition
 from streamsql.executor.processing_log import declare
 from streamsql.executor.schema_registry.lookup import RememberedSchemas
 from streamsql.executor.state import EngineState
-from streamsql.executor.statement_log import Entry, Offsets, StatementLog
+from streamsql.executor.statement_log import Entry, FileLog, Offsets, StatementLog
 from streamsql.executor.topics import RememberedTopics
 from streamsql.nodes import DefineVariable, QueryAction, Statement, UndefineVariable
 from streamsql.parser import parse
@@ -24,7 +21,6 @@ from streamsql.planner.planned import (
     QueryStatementPlan,
 )
 from streamsql.planner.statements import apply, plan
-from streamsql.session import Session
 
 
 def define(
@@ -43,10 +39,12 @@ def define(
 
 def restore(state: EngineState) -> StatementLog:
     """Replay the log into the state's catalog, session and queries; the log to go on with."""
-    log = StatementLog(state.data.statements)
-    replay = _Replay(state.session)
+    declare(state.catalog)
+    if state.config.service_id is not None:
+        return _restore_service(state, state.config.service_id)
+    log = FileLog(state.data.statements)
     try:
-        declare(replay.catalog)
+        replay = Replay(state)
         for entry in log.entries:
             replay.run(entry)
     except BaseException:
@@ -54,40 +52,41 @@ def restore(state: EngineState) -> StatementLog:
         raise
     state.catalog = replay.catalog
     # What a crash in the midst of TERMINATE has left.
-    for folder in state.data.checkpoints.iterdir():
-        if folder.name not in replay.queries:
-            checkpoint.remove(folder)
-    for definition in replay.queries.values():
-        state.queries.add(definition, paused=definition.id in replay.paused)
+    state.queries.remove_leftovers()
     return log
 
 
-@dataclass
-class _Replay:
-    session: Session
-    catalog: Catalog = field(default_factory=Catalog)
-    queries: dict[str, Definition] = field(default_factory=dict)
-    paused: set[str] = field(default_factory=set)
+def _restore_service(state: EngineState, service_id: str) -> StatementLog:
+    """All that is in the topic now; what comes later, and whether we lead, is for Succession."""
+    from streamsql.executor.command_log import CommandLog
+    from streamsql.executor.succession import Succession
 
-    def run(self, entry: Entry) -> None:
-        try:
-            (statement,) = parse(entry.sql)
-            planned = plan(
-                statement,
-                self.catalog,
-                entry.properties,
-                RememberedTopics(entry.topics),
-                query_id=entry.query_id,
-                schemas=RememberedSchemas(entry.schemas),
-            )
-        except StreamSQLError as error:
-            raise InternalError(
-                f"cannot replay entry {entry.sequence} of the statement log: {error.message}",
-                detail=f"Statement: {entry.sql}\nIt was written by streamsql {entry.version}.",
-                hint="Go back to that version, or start afresh in another data folder.",
-            ) from error
+    state.queries.lead(False)
+    log = CommandLog(state.services.kafka.get(), service_id)
+    try:
+        state.succession = Succession(state, log)
+        state.succession.read_to_end()
+    except BaseException:
+        log.close()
+        raise
+    state.succession.start()
+    return log
+
+
+class Replay:
+    """Has entries take effect again, one after the other, on a copy of the state's catalog."""
+
+    def __init__(self, state: EngineState) -> None:
+        self.session = state.session
+        self.queries = state.queries
+        self.catalog = state.catalog.copy()
+
+    def run(self, entry: Entry) -> Planned:
+        """InternalError for one that cannot be planned any more."""
+        statement, planned = plan_again(entry, self.catalog)
         self._effect(entry, statement, planned)
         apply(planned, self.catalog)
+        return planned
 
     def _effect(self, entry: Entry, statement: Statement, planned: Planned) -> None:
         """What the statement does besides changing the catalog."""
@@ -96,10 +95,13 @@ class _Replay:
                 definition = define(
                     entry.sql, planned, self.catalog, dict(entry.properties), entry.offsets
                 )
-                self.queries[definition.id] = definition
+                if planned.replaces:
+                    self.queries.replace(definition)
+                else:
+                    self.queries.add(definition)
             case DropPlan():
                 for query_id in planned.terminate:
-                    self._terminate(query_id)
+                    self.queries.terminate(query_id)
             case ControlPlan():
                 for query_id in planned.query_ids:
                     self._control(planned.action, query_id)
@@ -114,15 +116,11 @@ class _Replay:
     def _control(self, action: QueryAction, query_id: str) -> None:
         match action:
             case QueryAction.TERMINATE:
-                self._terminate(query_id)
+                self.queries.terminate(query_id)
             case QueryAction.PAUSE:
-                self.paused.add(query_id)
+                self.queries.pause(query_id)
             case QueryAction.RESUME:
-                self.paused.discard(query_id)
-
-    def _terminate(self, query_id: str) -> None:
-        self.queries.pop(query_id, None)
-        self.paused.discard(query_id)
+                self.queries.resume(query_id)
 
     def _variable(self, statement: Statement) -> None:
         match statement:
@@ -130,3 +128,24 @@ class _Replay:
                 self.session.variables[statement.name.upper()] = statement.value
             case UndefineVariable():
                 self.session.variables.pop(statement.name.upper(), None)
+
+
+def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
+    """What an entry did, without Kafka; InternalError for one that cannot be planned any more."""
+    try:
+        (statement,) = parse(entry.sql)
+        planned = plan(
+            statement,
+            catalog,
+            entry.properties,
+            RememberedTopics(entry.topics),
+            query_id=entry.query_id,
+            schemas=RememberedSchemas(entry.schemas),
+        )
+    except StreamSQLError as error:
+        raise InternalError(
+            f"cannot replay entry {entry.sequence} of the statement log: {error.message}",
+            detail=f"Statement: {entry.sql}\nIt was written by streamsql {entry.version}.",
+            hint="Go back to that version, or start afresh in another data folder.",
+        ) from error
+    return statement, planned

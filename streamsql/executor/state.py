@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
 from streamsql.executor.datadir import DataDir
@@ -31,13 +33,16 @@ from streamsql.query_metrics import QueryMetrics
 from streamsql.results import Result
 from streamsql.session import Session
 
+if TYPE_CHECKING:
+    from streamsql.executor.succession import Succession
+
 
 class EngineState:
     """All that statements work on. `catalog` is replaced, never changed: read it once."""
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
-        self.data = DataDir.at(config.data_dir)
+        self.data = DataDir.at(config.data_dir, _checkpoints(config))
         self.session = Session(properties=dict(config.properties))
         self.catalog = Catalog()
         self.lock = threading.RLock()
@@ -52,6 +57,8 @@ class EngineState:
         )
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None
+        self.succession: Succession | None = None
+        """Of servers that share their statements: who leads them."""
 
     @property
     def log(self) -> StatementLog:
@@ -72,6 +79,13 @@ class EngineState:
     def schemas(self) -> RegistrySchemas:
         """A view of the schema registry for planning one statement."""
         return RegistrySchemas(lambda: self.services.registry(self.session.properties))
+
+
+def _checkpoints(config: EngineConfig) -> Path | None:
+    """Services that share a folder do not share what is in it."""
+    if config.checkpoints is None:
+        return None
+    return config.checkpoints / (config.service_id or "")
 
 
 @dataclass

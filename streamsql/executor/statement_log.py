@@ -1,7 +1,8 @@
 """The durable log of statements: what the engine replays at its start.
 
-One JSON object a line, appended and synced before a statement takes effect, never rewritten. What
-an entry means is the replay's business (restore.py).
+An engine by itself keeps it in a file: one JSON object a line, appended and synced before a
+statement takes effect, never rewritten; servers keep it in Kafka (command_log.py). What an entry
+means is the replay's business (restore.py).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from streamsql.errors import ExternalError, StreamSQLError
 
@@ -39,8 +40,21 @@ class Entry:
     """The registered schemas that planning asked for, by subject or id, None for missing ones."""
 
 
-class StatementLog:
-    """The log in one file. Not thread-safe: the engine serialises its changes."""
+class StatementLog(Protocol):
+    """A log of statements. Not thread-safe: the engine serialises its changes."""
+
+    @property
+    def next_sequence(self) -> int:
+        """The number that the next entry gets."""
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
+
+    def close(self) -> None: ...
+
+
+class FileLog:
+    """The log in one file."""
 
     def __init__(self, path: Path) -> None:
         """Reads what is there; a last line that a crash has torn is cut off.
@@ -69,7 +83,7 @@ class StatementLog:
         entries: list[Entry] = []
         size = 0
         for line in content.splitlines(keepends=True):
-            entry = _decode(line)
+            entry = decode(line) if line.endswith(b"\n") else None
             if entry is None:
                 if size + len(line) < len(content):
                     raise ExternalError(
@@ -92,7 +106,7 @@ class StatementLog:
 
     def append(self, entry: Entry) -> None:
         """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
-        line = json.dumps(asdict(entry), ensure_ascii=False).encode() + b"\n"
+        line = encode(entry) + b"\n"
         try:
             written = self._file.write(line)
             if written != len(line):
@@ -115,16 +129,34 @@ class StatementLog:
         self._file.close()
 
 
-def _decode(line: bytes) -> Entry | None:
-    if not line.endswith(b"\n"):
-        return None
+def encode(entry: Entry) -> bytes:
+    """An entry as JSON, on one line."""
+    return json.dumps(asdict(entry), ensure_ascii=False).encode()
+
+
+def decode(text: bytes) -> Entry | None:
+    """The entry of a JSON text; None for one that is torn, or of a later version."""
     try:
-        content: dict[str, Any] = json.loads(line)
+        content: dict[str, Any] = json.loads(text)
         told = content["topics"].items()
         content["topics"] = {n: tuple(facts) if facts else None for n, facts in told}
         return Entry(**content)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def read_file(path: Path) -> list[Entry]:
+    """The entries of a log that an engine may be writing just now; none where there is no log.
+
+    Raises ExternalError where the file cannot be read.
+    """
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _failed("read", path, error) from error
+    return [e for line in lines if line.endswith(b"\n") and (e := decode(line)) is not None]
 
 
 def _sync_folder(folder: Path) -> None:

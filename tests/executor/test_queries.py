@@ -279,11 +279,37 @@ def test_terminate_removes_the_checkpoint(
         manager.pause("Q")
 
 
-def test_a_paused_query_is_not_started(manager: QueryManager, script: Script) -> None:
-    manager.add(definition(), paused=True)
+def test_a_query_paused_before_the_start_is_not_started(script: Script, tmp_path: Path) -> None:
+    manager = QueryManager(script, script, tmp_path)
+    manager.add(definition())
+    manager.pause("Q")
     manager.add(definition(query_id="R"))
+    manager.start()
+    try:
+        await_runs(script, "real-time")
+        assert info(manager).state is QueryState.PAUSED
+    finally:
+        manager.close()
+
+
+def test_on_standby_queries_are_known_but_not_run(
+    manager: QueryManager, script: Script, tmp_path: Path
+) -> None:
+    manager.lead(False)
+    manager.add(definition())
+    manager.add(definition(query_id="R"))
+    (tmp_path / "R").mkdir()
+    manager.terminate("R")
+    assert info(manager).state is QueryState.STANDBY and script.runs == []
+    assert (tmp_path / "R").exists(), "the checkpoint is the leader's"
+    manager.lead(True)
     await_runs(script, "real-time")
-    assert info(manager).state is QueryState.PAUSED
+    await_state(manager, QueryState.RUNNING)
+    manager.lead(False)
+    await_until(lambda: not script.runs[0].running, "the run to be stopped")
+    assert info(manager).state is QueryState.STANDBY
+    manager.remove_leftovers()
+    assert not (tmp_path / "R").exists()
 
 
 def test_replace_starts_the_new_plan(manager: QueryManager, script: Script) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamsql.errors import ExternalError
-from streamsql.executor.statement_log import Entry, StatementLog
+from streamsql.executor.statement_log import Entry, FileLog, read_file
 
 
 def entry(sequence: int, sql: str = "SHOW STREAMS;") -> Entry:
@@ -28,16 +28,16 @@ def path(tmp_path: Path) -> Path:
 
 
 def written(path: Path, count: int) -> list[Entry]:
-    log = StatementLog(path)
+    log = FileLog(path)
     for _ in range(count):
         log.append(entry(log.next_sequence, f"DEFINE x = 'ä{log.next_sequence}';"))
     log.close()
     return log.entries
 
 
-def reopened(path: Path) -> StatementLog:
+def reopened(path: Path) -> FileLog:
     """The log as the next start reads it."""
-    log = StatementLog(path)
+    log = FileLog(path)
     log.close()
     return log
 
@@ -55,7 +55,7 @@ def test_a_torn_last_line_is_cut_off(path: Path, cut: int) -> None:
     entries = written(path, 3)
     content = path.read_bytes()
     path.write_bytes(content[:-cut])
-    log = StatementLog(path)
+    log = FileLog(path)
     assert log.entries == entries[:2]
     log.append(entry(log.next_sequence))
     log.close()
@@ -78,9 +78,18 @@ def test_damage_in_the_middle_is_an_error(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + b"{broken\n" + lines[2])
     with pytest.raises(ExternalError, match="damaged after entry 1"):
-        StatementLog(path)
+        FileLog(path)
 
 
 def test_a_log_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ExternalError, match="cannot read the statement log"):
-        StatementLog(tmp_path)
+        FileLog(tmp_path)
+
+
+def test_another_process_reads_while_an_entry_is_being_written(path: Path) -> None:
+    entries = written(path, 2)
+    with path.open("ab") as file:
+        file.write(b'{"sequence": 3, "sql"')
+    assert read_file(path) == entries
+    assert path.read_bytes().endswith(b'"sql"'), "it changes nothing"
+    assert read_file(path.with_name("none.log")) == []

@@ -85,9 +85,12 @@ class LoweringContext:
     records: Callable[[str], DataFrame] | None = None
     """A topic's records, in the columns of Spark's Kafka source, from elsewhere than its stream."""
 
+    checkpoint_folder: Path | None = None
+    """Where the checkpoints of persistent queries are, if not in the data folder."""
+
     @property
     def checkpoints(self) -> Path:
-        return self.data_dir / "checkpoints"
+        return self.checkpoint_folder or self.data_dir / "checkpoints"
 
     @cached_property
     def jvm(self) -> Jvm:

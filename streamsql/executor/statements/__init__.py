@@ -66,6 +66,25 @@ HANDLERS: dict[type[nodes.Statement], Handler] = {
 }
 
 
+CHANGES: frozenset[type[nodes.Statement]] = frozenset(
+    {
+        nodes.CreateSource,
+        nodes.DropSource,
+        nodes.AlterSource,
+        nodes.CreateView,
+        nodes.DropView,
+        nodes.CreateFunction,
+        nodes.DropFunction,
+        nodes.CreateType,
+        nodes.DropType,
+        nodes.CreateAsSelect,
+        nodes.InsertInto,
+        nodes.ControlQuery,
+    }
+)
+"""Statements of the log: of several servers only the one that leads runs them."""
+
+
 def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     """Run a statement; its results as they come. UnsupportedError for one that is not run."""
     kind = type(statement)
@@ -74,4 +93,6 @@ def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     handler = HANDLERS.get(kind)
     if handler is None:
         raise InternalError(f"no handler for {kind.__name__}", span=statement.span)
+    if context.state.succession is not None and kind in CHANGES:
+        context.state.succession.check_leads()
     yield from handler(statement, context)

@@ -120,7 +120,10 @@ def _remark(query: QueryInfo) -> str | None:
     """What is out of the ordinary: an error, why it waits, why it does not run in real time."""
     if query.error:
         return query.error.splitlines()[0]
-    if query.state is QueryState.WAITING or query.mode != Mode.REAL_TIME.value:
+    if (
+        query.state in (QueryState.WAITING, QueryState.STANDBY)
+        or query.mode != Mode.REAL_TIME.value
+    ):
         return query.reason
     return None
 

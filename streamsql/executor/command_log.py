@@ -1,0 +1,212 @@
+"""The statement log of servers: a topic of one partition that is kept for ever.
+
+The server that leads appends, each entry a transaction: the next leader's first act ends what the
+last one has begun and keeps it from writing any more, so no two of them ever write. All servers
+read it. Who leads is leadership.py's business, what an entry does the replay's.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from streamsql.errors import ExternalError
+from streamsql.executor.engine_config import COMMAND_TOPIC_PREFIX
+from streamsql.executor.kafka_records import failure
+from streamsql.executor.statement_log import Entry, decode, encode
+
+if TYPE_CHECKING:
+    from streamsql.executor.kafka import KafkaClient
+
+_STATEMENT, _LEADER = b"statement", b"leader"
+_TRANSACTION_SECONDS = 10.0
+_OUTCOME_SECONDS = 20.0
+"""How long an append may take until its outcome is held to be unknown."""
+_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Written by whoever begins to lead; `url` is where the others send what changes things."""
+
+    url: str | None
+    version: str
+
+
+class CommandLog:
+    """The log of one service. Append and take_over are for its leader alone; `poll` is for one
+    thread. Every method raises ExternalError where Kafka fails."""
+
+    def __init__(self, client: KafkaClient, service_id: str) -> None:
+        """Makes the topic if it is not there; reads nothing yet."""
+        self.topic = COMMAND_TOPIC_PREFIX + service_id
+        self.service_id = service_id
+        self._client = client
+        client.create_topic(self.topic, 1, -1, _SETTINGS, exists_ok=True)
+        self._consumer = Consumer(
+            {
+                "fetch.queue.backoff.ms": 5,
+                **client.settings,
+                # In no group: only assign is used.
+                "group.id": f"streamsql-{uuid.uuid4().hex}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "error",
+            }
+        )
+        begin = client.begin_offsets(self.topic)[0]
+        if begin > 0:
+            raise ExternalError(
+                f"the command topic {self.topic} has lost its first {begin} records",
+                hint="Its retention must be unlimited. Restore the catalog from an export.",
+            )
+        self._consumer.assign([TopicPartition(self.topic, 0, 0)])
+        self._producer: Producer | None = None
+        self.position = 0
+        """The offset of the record that `poll` gives next."""
+        self.next_sequence = 1
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def poll(self, seconds: float) -> Entry | Leader | None:
+        """The next record, waited for; None if none has come. Which of the entries are this
+        server's own, and have taken effect long ago, `is_new` tells."""
+        message = self._consumer.poll(seconds)
+        if message is None:
+            return None
+        error = message.error()
+        if error is not None:
+            self._no_record(message, error)
+            return None
+        self.position = cast(int, message.offset()) + 1
+        if message.key() == _LEADER:
+            return Leader(**json.loads(cast(bytes, message.value())))
+        entry = decode(message.value() or b"")
+        if entry is None:
+            raise ExternalError(
+                f"cannot read record {message.offset()} of the command topic {self.topic}",
+                hint="It was written by a later version of streamsql, or by something else.",
+            )
+        return entry
+
+    def is_new(self, entry: Entry) -> bool:
+        """Whether an entry is one that this server has neither written nor read before."""
+        new = entry.sequence >= self.next_sequence
+        self.next_sequence = max(self.next_sequence, entry.sequence + 1)
+        return new
+
+    def _no_record(self, message: Message, error: KafkaError) -> None:
+        if error.code() == KafkaError._PARTITION_EOF:
+            # Reached also where the last offsets hold no records, but commit markers.
+            self.position = max(self.position, cast(int, message.offset()))
+        elif not error.retriable() and error.code() != KafkaError._ALL_BROKERS_DOWN:
+            raise failure(self._client.bootstrap, f"read {self.topic}", KafkaException(error))
+
+    def end(self) -> int:
+        """Where the topic ends now."""
+        return self._client.end_offsets(self.topic)[0]
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    @property
+    def writable(self) -> bool:
+        """Whether `take_over` was called, and nothing has gone wrong since."""
+        return self._producer is not None
+
+    def take_over(self) -> None:
+        """Become the one who writes: whoever was it before cannot do so any more.
+
+        What they have written is there to be read when this returns.
+        """
+        self.give_up()
+        producer = Producer(
+            {
+                "linger.ms": 0,
+                **self._client.settings,
+                "transactional.id": f"streamsql-{self.service_id}",
+                "transaction.timeout.ms": int(_TRANSACTION_SECONDS * 1000),
+            }
+        )
+        try:
+            producer.init_transactions(_OUTCOME_SECONDS)
+        except KafkaException as error:
+            raise failure(self._client.bootstrap, f"lead {self.topic}", error) from error
+        self._producer = producer
+
+    def give_up(self) -> None:
+        """Write no more; what was not committed never was."""
+        self._producer = None
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; acknowledged by Kafka when this returns."""
+        self._write(_STATEMENT, encode(entry))
+        self.next_sequence = entry.sequence + 1
+
+    def announce(self, leader: Leader) -> None:
+        """Tell all servers who leads."""
+        self._write(_LEADER, json.dumps({"url": leader.url, "version": leader.version}).encode())
+
+    def _write(self, key: bytes, value: bytes) -> None:
+        producer = self._producer
+        if producer is None:
+            raise ExternalError("this server does not lead", retryable=True)
+        try:
+            producer.begin_transaction()
+            producer.produce(self.topic, value, key, partition=0)
+            _commit(producer)
+        except KafkaException as error:
+            cause = error.args[0]
+            aborted = cause.txn_requires_abort() and _abort(producer)
+            if not aborted:
+                # Whether it is there will be seen when the topic is read, before the next one.
+                self.give_up()
+            raise self._not_written(error, aborted) from error
+
+    def _not_written(self, error: KafkaException, aborted: bool) -> ExternalError:
+        if error.args[0].code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED):
+            return ExternalError("this server does not lead any more", retryable=True)
+        found = failure(self._client.bootstrap, f"write to {self.topic}", error)
+        if not aborted:
+            found.hint = "Whether the statement has been written is not known: look before again."
+        return found
+
+    def close(self) -> None:
+        self.give_up()
+        self._consumer.close()
+
+
+def _commit(producer: Producer) -> None:
+    deadline = time.monotonic() + _OUTCOME_SECONDS
+    while True:
+        try:
+            producer.commit_transaction(_TRANSACTION_SECONDS)
+            return
+        except KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > deadline:
+                raise
+
+
+def _abort(producer: Producer) -> bool:
+    with suppress(KafkaException):
+        producer.abort_transaction(_TRANSACTION_SECONDS)
+        return True
+    return False
+
+
+def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
+    """All that a service's log holds now; ExternalError where there is none."""
+    topic = COMMAND_TOPIC_PREFIX + service_id
+    if client.partitions(topic) is None:
+        raise ExternalError(f"there is no command topic {topic}")
+    found: list[Any] = []
+    for record in client.consume(topic, until=client.end_offsets(topic)):
+        if record.key == _STATEMENT and record.value is not None:
+            found.append(decode(record.value))
+    return [entry for entry in found if entry is not None]
