@@ -52,7 +52,7 @@ _FILE = "schema.proto"
 def protobuf_to_json(schema: SchemaText, data: bytes, indexes: Sequence[int] = (0,)) -> JSON:
     """The message of the bytes, a frame left out; `indexes` say where it stands in the schema.
     ValueError where the bytes are not of it."""
-    message = _message_class(schema, tuple(indexes))()
+    message = message_class(schema, tuple(indexes))()
     try:
         message.ParseFromString(data)
     except DecodeError as error:
@@ -62,7 +62,7 @@ def protobuf_to_json(schema: SchemaText, data: bytes, indexes: Sequence[int] = (
 
 def protobuf_from_json(schema: SchemaText, value: JSON, indexes: Sequence[int] = (0,)) -> bytes:
     """The bytes of an object, without a frame; names of fields may differ in case."""
-    message = _message_class(schema, tuple(indexes))()
+    message = message_class(schema, tuple(indexes))()
     _fill(message, value)
     return message.SerializeToString(deterministic=True)
 
@@ -84,7 +84,8 @@ def indexes_of(schema: SchemaText, full_name: str | None) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _message_class(schema: SchemaText, indexes: tuple[int, ...]) -> type[Message]:
+def message_class(schema: SchemaText, indexes: tuple[int, ...] = (0,)) -> type[Message]:
+    """The class of messages of a schema, by where it stands in there."""
     references = tuple(schema.references.items())
     return _cached_class(schema.text, references, indexes)
 

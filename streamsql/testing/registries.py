@@ -60,23 +60,36 @@ def _server() -> _Server:
     return _Server()
 
 
+def _open_store() -> Store:
+    store = Store()
+    store.set_level(None, "NONE")
+    store.set_mode(None, "IMPORT")
+    return store
+
+
+class SharedRegistry:
+    """A registry for several tests, whose ids never come twice."""
+
+    def __init__(self) -> None:
+        self.store = _open_store()
+        self.client = RegistryClient(_server().add(self.store))
+
+
 class CaseRegistry:
     """One test's registry. The schemas of a topic are in it as soon as a statement names it."""
 
-    def __init__(self, topics: Iterable[JSONObject]) -> None:
+    def __init__(self, topics: Iterable[JSONObject], shared: SharedRegistry | None = None) -> None:
+        """`shared`: a registry that others use, too."""
         self._waiting = [t for t in topics if _has_schema(t)]
-        self._used = False
+        self._shared = shared
 
     @cached_property
     def store(self) -> Store:
-        store = Store()
-        store.set_level(None, "NONE")
-        store.set_mode(None, "IMPORT")
-        return store
+        return self._shared.store if self._shared else _open_store()
 
     @cached_property
     def client(self) -> RegistryClient:
-        return RegistryClient(_server().add(self.store))
+        return self._shared.client if self._shared else RegistryClient(_server().add(self.store))
 
     @property
     def lookup(self) -> RegistrySchemas:

@@ -14,10 +14,11 @@ SUITE = Path(__file__).parents[3] / "shared" / "conformance" / "qtt"
 """Tests that are no part of this project: they are run from where they are, if they are."""
 KNOWN_FAILURES = Path(__file__).with_name("known_failures.txt")
 
-_HEAD = """\
+HEAD = """\
 # Tests of the conformance suite that fail, and why: an id, a tab, the reason. Written by
-# `python -m tests.conformance REPORT --rewrite`; reasons may be edited and are then kept.
+# `{command}`; reasons may be edited and are then kept.
 """
+COMMAND = "python -m tests.conformance REPORT --rewrite"
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,11 @@ def read_known(path: Path = KNOWN_FAILURES) -> dict[str, str]:
     return {id: reason for id, reason in pairs}
 
 
-def write_known(known: Mapping[str, str], path: Path = KNOWN_FAILURES) -> None:
+def write_known(
+    known: Mapping[str, str], path: Path = KNOWN_FAILURES, command: str = COMMAND
+) -> None:
     lines = "".join(f"{id}\t{reason}\n" for id, reason in sorted(known.items()))
-    path.write_text(_HEAD + lines, "utf-8")
+    path.write_text(HEAD.format(command=command) + lines, "utf-8")
 
 
 def problems(results: Iterable[Ended], known: Mapping[str, str]) -> list[str]:

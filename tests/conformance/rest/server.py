@@ -1,0 +1,89 @@
+"""What the tests of the HTTP interface share: one server, on one engine, and a schema registry."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from streamsql.engine import Engine, EngineConfig
+from streamsql.executor.kafka import KafkaClient
+from streamsql.properties import SCHEMA_REGISTRY_URL
+from streamsql.server.config import ServerConfig
+from streamsql.server.run import serve
+from streamsql.server.state import ServerState
+from streamsql.testing.registries import SharedRegistry
+from tests.awaiting import await_until
+
+START_SECONDS = 240.0
+ANSWER_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs in this process, so that a test can see what its queries have read."""
+
+    engine: Engine
+    kafka: KafkaClient
+    registry: SharedRegistry
+    http: httpx.Client
+
+
+@contextmanager
+def open_server(folder: Path, bootstrap_servers: str | None = None) -> Iterator[Server]:
+    """Without `bootstrap_servers`, on a broker of its own."""
+    registry = SharedRegistry()
+    engine = Engine(
+        EngineConfig(
+            data_dir=folder,
+            bootstrap_servers=bootstrap_servers,
+            properties={SCHEMA_REGISTRY_URL: registry.client.url},
+        )
+    )
+    with engine:
+        engine.wait_until_ready(START_SECONDS)
+        state = ServerState(engine, ServerConfig(port=_free_port()))
+        kafka = engine._state.services.kafka.get()
+        with _serving(state), httpx.Client(base_url=state.config.url, timeout=ANSWER_SECONDS) as c:
+            yield Server(engine, kafka, registry, c)
+
+
+@contextmanager
+def _serving(state: ServerState) -> Iterator[None]:
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    thread = threading.Thread(
+        target=lambda: loop.run_until_complete(serve(state, stop=stop)), name="server"
+    )
+    thread.start()
+    try:
+        _await_port(state.config.host, state.config.port)
+        yield
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _await_port(host: str, port: int) -> None:
+    def open() -> bool:
+        try:
+            socket.create_connection((host, port), 1).close()
+        except OSError:
+            return False
+        return True
+
+    await_until(open, "the server to listen")
