@@ -59,6 +59,11 @@ SCHEMA_REGISTRY_URL = "ksql.schema.registry.url"
 SCHEMA_REGISTRY_USER = "ksql.schema.registry.basic.auth.user.info"
 ASSERT_SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 LOG_ROWS = "ksql.logging.processing.rows.include"
+PULL_ENABLED = "ksql.pull.queries.enable"
+PULL_TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
+PULL_RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
+PULL_STREAM = "ksql.query.pull.stream.enabled"
+PULL_LIMIT = "ksql.query.pull.limit.clause.enabled"
 
 PROPERTIES: dict[str, PropertyDefinition] = {
     p.name: p
@@ -184,8 +189,37 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "false",
             "Whether the processing log also holds the data of the records that failed.",
         ),
+        PropertyDefinition(
+            PULL_ENABLED,
+            _BOOLEAN,
+            "true",
+            "Whether pull queries (SELECT without EMIT) are allowed.",
+        ),
+        PropertyDefinition(
+            PULL_TABLE_SCAN,
+            _BOOLEAN,
+            "true",
+            "Whether pull queries may look at more than the rows of given keys: scans, joins, "
+            "aggregations and all else that Spark answers.",
+        ),
+        PropertyDefinition(
+            PULL_RANGE_SCAN,
+            _BOOLEAN,
+            "true",
+            "Whether pull queries may look up a range of keys where table scans are not allowed.",
+        ),
+        PropertyDefinition(
+            PULL_STREAM,
+            _BOOLEAN,
+            "true",
+            "Whether pull queries may read the history of a stream.",
+        ),
+        PropertyDefinition(PULL_LIMIT, _BOOLEAN, "true", "Whether pull queries may have a LIMIT."),
     )
 }
+
+CONNECTIONS = {SCHEMA_REGISTRY_URL: SCHEMA_REGISTRY_USER, CONNECT_URL: CONNECT_USER}
+"""Of other systems that statements have the engine talk to: the URL, and how it logs in there."""
 
 HIDDEN = "[hidden]"
 
@@ -244,6 +278,18 @@ def _invalid(definition: PropertyDefinition, value: str, hint: str) -> ConfigErr
 def shown(name: str, value: str | None) -> str | None:
     """A value as results show it."""
     return HIDDEN if value and PROPERTIES[name].secret else value
+
+
+def forget_credentials(
+    changed: str, properties: dict[str, str], owned: Mapping[str, str]
+) -> None:
+    """Where the URL of another system was changed: the `owned` name and password were meant for
+    the one before, and whoever names another must give others."""
+    user = CONNECTIONS.get(changed)
+    if user is None or properties is owned or properties.get(changed) == owned.get(changed):
+        return
+    if user in properties and properties[user] == owned.get(user):
+        del properties[user]
 
 
 # -- reading -------------------------------------------------------------------------------------

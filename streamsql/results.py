@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from streamsql.schema import Schema
 from streamsql.types import SQLType
 
 Value = object
@@ -94,4 +95,23 @@ class LineStream:
         self.source.cancel()
 
 
-Result = Message | Warning | Rows | Text | RowStream | LineStream
+@dataclass
+class Answer:
+    """What a pull query answers: complete, in the columns of `schema`, of which a table's keys are
+    KEY columns.
+
+    `rows` can be iterated once, and may still be on their way: an error can come out of them, and
+    `final_message` is known at their end.
+    """
+
+    query_id: str
+    schema: Schema
+    rows: Iterable[Row]
+    final_message: str | None = None
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(Field(column.name, column.type) for column in self.schema)
+
+
+Result = Message | Warning | Rows | Text | Answer | RowStream | LineStream

@@ -177,7 +177,7 @@ class Query:
     """A SELECT; empty `group_by`/`partition_by` mean that there is no such clause.
 
     `union` are the SELECTs added by UNION ALL (they have no clauses after HAVING); `common_tables`,
-    `emit` and `limit` hold for all of them together.
+    `order_by`, `emit` and `limit` hold for all of them together.
     """
 
     items: tuple[SelectItem, ...]
@@ -193,3 +193,5 @@ class Query:
     distinct: bool = False
     union: tuple[Query, ...] = ()
     common_tables: tuple[CommonTable, ...] = ()
+    order_by: tuple[Expression, ...] = ()
+    """sqlglot's Ordered, each."""

@@ -39,9 +39,10 @@ class QueryBuilder:
         self, span: Span, common_tables: tuple[CommonTable, ...] | None, *parts: Any
     ) -> Query:
         first: Query
-        first, *union, emit, limit = parts
+        first, *union, order_by, emit, limit = parts
         return replace(
             first,
+            order_by=order_by,
             emit=emit,
             limit=limit,
             span=span,
@@ -218,6 +219,23 @@ class QueryBuilder:
 
     def partition_by(self, span: Span, expressions: tuple[Expression, ...]) -> Any:
         return _at_least_one("PARTITION BY", span, expressions)
+
+    def order_by(self, span: Span, *orders: Expression) -> tuple[Expression, ...]:
+        return orders
+
+    def nulls_as_usual(self, span: Span, order: Expression) -> Expression:
+        return order
+
+    @with_tokens
+    def nulls_placed(self, span: Span, order: Expression, nulls: Token, place: Token) -> Expression:
+        if nulls.upper() != "NULLS" or place.upper() not in ("FIRST", "LAST"):
+            raise ParseError(
+                f"'{nulls} {place}' does not belong into ORDER BY",
+                hint="An expression may be followed by ASC or DESC, and NULLS FIRST or NULLS LAST.",
+                span=span,
+            )
+        order.set("nulls_first", place.upper() == "FIRST")
+        return order
 
     def emit_changes(self, span: Span) -> Emit:
         return Emit.CHANGES

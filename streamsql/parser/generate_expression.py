@@ -175,7 +175,9 @@ def _over(node: exp.Window) -> Printed:
 
 def _ordered(node: exp.Ordered) -> Printed:
     direction = " DESC" if node.args.get("desc") else ""
-    return OR, f"{expression_sql(node.this, VALUE)}{direction}"
+    nulls = node.args.get("nulls_first")
+    placed = "" if nulls is None else f" NULLS {'FIRST' if nulls else 'LAST'}"
+    return OR, f"{expression_sql(node.this, VALUE)}{direction}{placed}"
 
 
 def _at_time_zone(node: exp.AtTimeZone) -> Printed:

@@ -26,6 +26,7 @@ def _query(node: n.Query) -> str:
     return words(
         node.common_tables and f"WITH {', '.join(map(_common_table, node.common_tables))}",
         " UNION ALL ".join(map(_select, (node, *node.union))),
+        node.order_by and f"ORDER BY {', '.join(map(to_sql, node.order_by))}",
         node.emit and f"EMIT {node.emit.value}",
         f"LIMIT {node.limit}" if node.limit is not None else None,
     )

@@ -38,7 +38,7 @@ _OPERATORS = {
     ("PLUS", "EQUAL"): "Nothing is assigned in SQL.",
 }
 _ELSEWHERE = {
-    "ORDER": "ORDER BY is not part of streaming SQL: rows come as events arrive.",
+    "ORDER": "ORDER BY stands at the end of a pull query, before LIMIT.",
     "UNION": "Rows of both queries are put together by UNION ALL, which keeps duplicates.",
     "INTERSECT": "There is no INTERSECT: join the sources, or filter by IN (SELECT ..).",
     "EXCEPT": "There is no EXCEPT: filter by NOT IN (SELECT ..).",
@@ -140,7 +140,7 @@ def _clause_order(trouble: Trouble) -> str | None:
     if in_query and after_from and trouble.found in _CLAUSES and not trouble.open_brackets:
         return (
             "The clauses of a query come in this order: "
-            "SELECT, FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, EMIT, LIMIT."
+            "SELECT, FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT."
         )
     return None
 

@@ -68,6 +68,7 @@ def build_aggregation(
     sink: str | None,
     *,
     inner: bool = False,
+    bounded: bool = False,
 ) -> tuple[Project, tuple[str, ...]]:
     """The plan of a query with aggregates, and its columns in the order of the SELECT."""
     _check_clauses(query)
@@ -82,7 +83,7 @@ def build_aggregation(
     _check_non_aggregate(query, items, having, groups)
     _check_grouped(query, calls, sink)
     if source.kind is Kind.TABLE:
-        _check_table_source(query, calls)
+        _check_table_source(query, calls, bounded=bounded)
     keys = Keys(groups, "grouping expression", scope.alias)
     selected = divide(items, keys)
     if sink is not None:
@@ -244,8 +245,8 @@ def _check_arguments(call: Expression) -> None:
                 )
 
 
-def _check_table_source(query: Query, calls: Sequence[Expression]) -> None:
-    refused = [c.name for c in calls if not aggregate_function(c).undo]
+def _check_table_source(query: Query, calls: Sequence[Expression], *, bounded: bool) -> None:
+    refused = [c.name for c in calls if not (bounded or aggregate_function(c).undo)]
     if refused:
         raise PlanError(
             f"The aggregation function(s) ({', '.join(refused)}) cannot be applied to a table "

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from streamsql.catalog import Catalog
-from streamsql.errors import PlanError, StreamSQLError
+from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.formats import format_named
 from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery, Window
 from streamsql.planner.aggregation import build_aggregation
@@ -56,6 +56,8 @@ class _Place:
     catalog: Catalog
     sink: str | None
     inner: str | None = None
+    bounded: bool = False
+    """Whether the query ends where its topics end: the tables that it reads do not change."""
 
     @property
     def named(self) -> str | None:
@@ -67,9 +69,23 @@ class _Place:
         return None if self.inner is not None and kind is Kind.STREAM else self.named
 
 
-def build_query(query: Query, catalog: Catalog, sink: str | None) -> Built:
-    """The plan of a query whose result is stored in `sink`, or shown (None)."""
-    return _build(expand(query, catalog.views), _Place(catalog, sink))
+def build_query(
+    query: Query, catalog: Catalog, sink: str | None, *, bounded: bool = False
+) -> Built:
+    """The plan of a query whose result is stored in `sink`, or shown (None); `bounded`: of a pull
+    query, whose ORDER BY is its planner's."""
+    _check_not_ordered(query)
+    return _build(expand(query, catalog.views), _Place(catalog, sink, bounded=bounded))
+
+
+def _check_not_ordered(query: Query) -> None:
+    if query.order_by:
+        raise UnsupportedError(
+            "ORDER BY is only supported in pull queries (SELECT without EMIT).",
+            hint="Rows come as events arrive. For the first rows of an order use "
+            "ROW_NUMBER() OVER (..) <= n.",
+            span=span_of(query.order_by[0]),
+        )
 
 
 def build_inner(query: Query, catalog: Catalog, name: str) -> Derived:
@@ -129,7 +145,13 @@ def _build_select(query: Query, place: _Place) -> Built:
         query = replace(query, window=window)
         rows = _where(query, source, place)
         root, columns = build_aggregation(
-            query, scope, rows, source.stars, place.named, inner=place.inner is not None
+            query,
+            scope,
+            rows,
+            source.stars,
+            place.named,
+            inner=place.inner is not None,
+            bounded=place.bounded,
         )
         if window is None:
             return Built(root, source, columns, None)
@@ -179,7 +201,7 @@ def _build_distinct(query: Query, place: _Place) -> Built:
             span=query.span,
         )
     built = _build_select(replace(query, distinct=False, window=None), place)
-    if built.root.kind is Kind.TABLE:
+    if built.root.kind is Kind.TABLE and not place.bounded:
         raise PlanError(
             "SELECT DISTINCT is only supported on streams, and the source is a table.",
             hint="The distinct values in a table are its groups: GROUP BY them, with COUNT(*).",

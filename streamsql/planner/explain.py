@@ -46,15 +46,18 @@ def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
         *_state_lines(plan.root),
         "",
     ]
-    if not verbose:
-        return "\n".join([*lines, *tree_lines(plan.root)])
+    return "\n".join([*lines, *(verbose_lines(plan) if verbose else tree_lines(plan.root))])
+
+
+def verbose_lines(plan: QueryPlan) -> list[str]:
+    """The operators before the rules, and after each one that changed them."""
     start = plan.unoptimized or plan.root
-    lines += ["Before the rules:", *_indented(tree_lines(start))]
+    lines = ["Before the rules:", *_indented(tree_lines(start))]
     for step in optimize(start).steps:
         lines += [f"After {step.rule}:", *_indented(tree_lines(step.plan))]
     if start == plan.root:
         lines.append("No rule changed it.")
-    return "\n".join(lines)
+    return lines
 
 
 def _state_lines(root: LogicalPlan) -> list[str]:

@@ -49,7 +49,7 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
     for operator in operators(root):
         if _merges_shuffled(operator, root):
             yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
-        for name in _python_functions(operator):
+        for name in python_functions(operator):
             yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
         if isinstance(operator, Aggregate):
             for call in operator.aggregates:
@@ -74,7 +74,8 @@ def _shuffles(plan: LogicalPlan, root: LogicalPlan) -> bool:
     )
 
 
-def _python_functions(operator: LogicalPlan) -> Iterator[str]:
+def python_functions(operator: LogicalPlan) -> Iterator[str]:
+    """The names of the users' functions that the operator calls."""
     for expression in expressions_of(operator):
         for call in expression.find_all(exp.Anonymous):
             if "user_function" in call.meta:

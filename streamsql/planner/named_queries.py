@@ -96,6 +96,12 @@ def _inner(
             hint="The first rows of each group are those WHERE ROW_NUMBER() OVER (..) <= n.",
             span=query.span,
         )
+    if query.order_by:
+        raise UnsupportedError(
+            "ORDER BY is not supported in a subquery",
+            hint="Order the result of the whole query.",
+            span=query.span,
+        )
     return replace(_expand(query, views, tables, within), emit=None)
 
 

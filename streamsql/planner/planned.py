@@ -7,8 +7,10 @@ from typing import Protocol
 
 from streamsql.catalog import Source, View
 from streamsql.formats.registered import SchemaText
-from streamsql.nodes import CreateFunction, Expression, QueryAction, Statement
+from streamsql.nodes import CreateFunction, Expression, QueryAction, SelectQuery, Statement
 from streamsql.planner.logical import QueryPlan
+from streamsql.planner.routes import Route
+from streamsql.schema import Schema
 from streamsql.types import SQLType
 
 
@@ -54,6 +56,33 @@ class QueryStatementPlan:
     create_topic: bool = False
     replaces: bool = False
     statement: Statement | None = None
+
+
+@dataclass(frozen=True)
+class ResultOrder:
+    """One column of ORDER BY, by its name in the schema of the query's root."""
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class PullPlan:
+    """A pull query: SELECT without EMIT, whose answer is complete.
+
+    The root of `query` is a Project: its rows are sorted by `order`, of those the first `limit`
+    are the answer, and of their columns those that `schema` names. What `order` sorts by may be a
+    column of the root that is not shown.
+    """
+
+    query: QueryPlan
+    route: Route
+    schema: Schema
+    """The columns of the answer in the order of the SELECT; keys of a table are KEY columns."""
+    limit: int | None = None
+    order: tuple[ResultOrder, ...] = ()
+    statement: SelectQuery | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +190,7 @@ class OtherPlan:
 Planned = (
     SourcePlan
     | QueryStatementPlan
+    | PullPlan
     | NothingToDo
     | InsertValuesPlan
     | DropPlan

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import CatalogError, ConfigError, PlanError, UnsupportedError
+from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
 from streamsql.planner.build import Built, build_query
 from streamsql.planner.checks import CHECKS
-from streamsql.planner.from_clause import check_relation
 from streamsql.planner.infer import coerce
 from streamsql.planner.limits import note_limits
 from streamsql.planner.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
 from streamsql.planner.modes import decide_mode, sources_read
-from streamsql.planner.named_queries import expand
-from streamsql.planner.planned import NothingToDo, QueryStatementPlan, SchemaLookup, TopicLookup
+from streamsql.planner.planned import NothingToDo, PullPlan, QueryStatementPlan
+from streamsql.planner.planning import Planning
+from streamsql.planner.pull import plan_pull
 from streamsql.planner.query_ids import insert_query_id, numbered_id
 from streamsql.planner.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.rules import optimize
@@ -28,18 +27,6 @@ from streamsql.planner.with_properties import Place, read_properties
 from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, get_bool
 from streamsql.schema import Column, Kind, Schema
 from streamsql.types import quote, widens_to
-
-
-@dataclass(frozen=True)
-class Planning:
-    """What all of these statements are planned with."""
-
-    catalog: Catalog
-    session: Mapping[str, str]
-    topics: TopicLookup | None = None
-    query_id: str | None = None
-    """Forces the id of a persistent query (replay of the statement log)."""
-    schemas: SchemaLookup | None = None
 
 
 def plan_create_as(
@@ -98,16 +85,11 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
     return QueryStatementPlan(query, target, statement=statement)
 
 
-def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan:
-    """SELECT .. EMIT CHANGES | FINAL."""
+def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
+    """SELECT; with EMIT CHANGES | FINAL a push query."""
     query = statement.query
     if query.emit is None:
-        check_relation(expand(query, planning.catalog.views).relation, planning.catalog)
-        raise UnsupportedError(
-            "pull queries (SELECT without EMIT) are not supported yet",
-            hint="Add EMIT CHANGES if you intended to issue a push query.",
-            span=statement.span,
-        )
+        return plan_pull(statement, planning)
     built = build_query(query, planning.catalog, None)
     root: LogicalPlan = built.root
     if query.limit is not None:

@@ -21,6 +21,7 @@ from streamsql.planner.ddl import (
 )
 from streamsql.planner.drops import plan_drop, plan_drop_view
 from streamsql.planner.explain import explain
+from streamsql.planner.explain_pull import explain_pull
 from streamsql.planner.inserts import plan_insert_values
 from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.planner.planned import (
@@ -33,6 +34,7 @@ from streamsql.planner.planned import (
     OtherPlan,
     Planned,
     PropertyPlan,
+    PullPlan,
     QueryStatementPlan,
     SchemaLookup,
     SourcePlan,
@@ -40,8 +42,8 @@ from streamsql.planner.planned import (
     TypePlan,
     ViewPlan,
 )
+from streamsql.planner.planning import Planning
 from streamsql.planner.queries import (
-    Planning,
     plan_create_as,
     plan_insert_into,
     plan_select,
@@ -186,6 +188,8 @@ def _(statement: nodes.Explain, planning: Planning) -> Planned:
     if statement.statement is None:
         return ExplainQueryPlan(statement.query_id or "", statement.verbose)
     planned = _plan(statement.statement, planning)
+    if isinstance(planned, PullPlan):
+        return ExplainPlan(explain_pull(planned, verbose=statement.verbose))
     if not isinstance(planned, QueryStatementPlan):
         raise PlanError(
             "The provided statement does not run a query",

@@ -11,12 +11,14 @@ from planner.plan_script import Script, Topics
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError, render
 from streamsql.planner.explain import explain, topic_text, tree_lines
+from streamsql.planner.explain_pull import explain_pull
 from streamsql.planner.planned import (
     AlterPlan,
     DropPlan,
     InsertValuesPlan,
     NothingToDo,
     Planned,
+    PullPlan,
     QueryStatementPlan,
     SourcePlan,
     ViewPlan,
@@ -42,8 +44,10 @@ def _query(planned: Planned) -> QueryStatementPlan:
 
 def _explain(case: Case) -> str:
     """The last statement's plan; with `verbose` after each rule."""
-    planned = _query(_script(case).run(case.input))
-    return explain(planned.query, verbose="verbose" in case.args)
+    planned = _script(case).run(case.input)
+    if isinstance(planned, PullPlan):
+        return explain_pull(planned, verbose="verbose" in case.args)
+    return explain(_query(planned).query, verbose="verbose" in case.args)
 
 
 def _rule(case: Case) -> str:
