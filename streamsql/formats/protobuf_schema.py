@@ -89,10 +89,19 @@ _KNOWN: dict[str, SQLType] = {
 # -- from columns --------------------------------------------------------------------------------
 
 
-def protobuf_schema(columns: Sequence[Column], full_name: str | None, nullable: str | None) -> str:
-    """The .proto text; `nullable` is OPTIONAL or WRAPPER where nulls are to be told from zeros."""
+def protobuf_schema(
+    columns: Sequence[Column],
+    full_name: str | None,
+    nullable: str | None,
+    *,
+    map_entries: bool = False,
+) -> str:
+    """The .proto text; `nullable` is OPTIONAL or WRAPPER where nulls are to be told from zeros.
+
+    `map_entries`: maps are lists of messages `ConnectDefaultNEntry` with key and value.
+    """
     package, _, name = (full_name or DEFAULT_NAME).rpartition(".")
-    writer = _Writer(nullable)
+    writer = _Writer(nullable, map_entries)
     body = writer.message(name, [(c.name, c.type) for c in columns])
     head = ['syntax = "proto3";']
     if package:
@@ -104,6 +113,7 @@ def protobuf_schema(columns: Sequence[Column], full_name: str | None, nullable: 
 @dataclass
 class _Writer:
     nullable: str | None
+    map_entries: bool = False
     imports: set[str] = field(default_factory=set)
     _count: int = 1
 
@@ -120,6 +130,11 @@ class _Writer:
         if is_array(t):
             text, options, inner = self._type(element_type(t))
             return "repeated ", text, options, inner
+        if is_map(t) and self.map_entries:
+            self._count += 1
+            entry = f"ConnectDefault{self._count}Entry"
+            members = [("key", STRING), ("value", element_type(t))]
+            return "repeated ", entry, "", self.message(entry, members)
         if is_map(t):
             text, options, inner = self._type(element_type(t))
             return "", f"map<string, {text}>", options, inner

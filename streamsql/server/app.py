@@ -17,8 +17,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from streamsql.errors import StreamSQLError
-from streamsql.server import ksql, native, status
+from streamsql.server import ksql, native, queries, status
 from streamsql.server.errors import Failure, RequestError, failure
+from streamsql.server.forward import Forward
 from streamsql.server.guard import Guard
 from streamsql.server.state import ServerState
 
@@ -27,12 +28,12 @@ _log = logging.getLogger("streamsql.server")
 
 def routes() -> list[BaseRoute]:
     """All endpoints."""
-    return [*status.ROUTES, *ksql.ROUTES, *native.ROUTES]
+    return [*status.ROUTES, *ksql.ROUTES, *queries.ROUTES, *native.ROUTES]
 
 
 def middleware(state: ServerState) -> list[Middleware]:
     """What stands before the endpoints, the outermost first."""
-    return [Middleware(Guard, state=state)]
+    return [Middleware(Guard, state=state), Middleware(Forward, state=state)]
 
 
 def build_app(state: ServerState, more: Sequence[BaseRoute] = ()) -> Starlette:

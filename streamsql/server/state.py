@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import anyio
@@ -15,9 +16,13 @@ from streamsql.server.config import ServerConfig
 from streamsql.server.entities.statuses import CommandStatuses
 from streamsql.server.errors import SHUTTING_DOWN, RequestError
 from streamsql.server.requests import StatementRequest, parse_json, read_body
+from streamsql.server.running import RunningQueries
 from streamsql.session import Session
 
 T = TypeVar("T")
+TOKEN_HEADER = "streamsql-token"
+"""In an answer: what its statements wrote. In a request: what its queries are to have seen."""
+TOKEN_PROPERTY = "streamsql.consistency.token"
 
 
 class ServerState:
@@ -31,6 +36,8 @@ class ServerState:
         """Set once: from then on requests are refused."""
         self.commands = CommandStatuses()
         """What became of statements, for /status."""
+        self.running = RunningQueries(config.max_push_queries)
+        """Push queries, each with a thread of its own besides the bounded ones."""
         self._threads: anyio.CapacityLimiter | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -59,4 +66,8 @@ async def statement_request(request: Request) -> StatementRequest:
     """The body of a request with statements, read and checked."""
     state = state_of(request)
     body = await read_body(request, state.config.max_request_bytes)
-    return StatementRequest.of(parse_json(body))
+    given = StatementRequest.of(parse_json(body))
+    token = request.headers.get(TOKEN_HEADER)
+    if token:
+        return replace(given, properties={TOKEN_PROPERTY: token, **given.properties})
+    return given
