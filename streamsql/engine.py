@@ -110,6 +110,7 @@ class Engine:
             if state.succession is not None:
                 state.succession.close()
             state.watch.close()
+            state.serving.close()
             log = self._restored.peek()
             if log is not None:
                 log.close()

@@ -16,3 +16,4 @@ def begin(state: EngineState) -> None:
     state.services.spark.get()
     state.watch.start()
     state.queries.start()
+    state.serving.start(eager=state.config.serve_tables)

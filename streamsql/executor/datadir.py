@@ -49,6 +49,11 @@ class DataDir:
         return self.root / "checkpoints"
 
     @property
+    def serving(self) -> Path:
+        """One folder per served table: a copy of its topic's latest rows."""
+        return self.root / "serving"
+
+    @property
     def statements(self) -> Path:
         """The durable log of statements."""
         return self.root / "statements.log"

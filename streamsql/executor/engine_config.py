@@ -33,6 +33,9 @@ class EngineConfig:
     properties: Mapping[str, str] = field(default_factory=dict)
     """Of SET, which the engine's session starts with."""
     debug: bool = False
+    serve_tables: bool = False
+    """Whether every table that can be asked by key is kept ready for it; else those that have been
+    asked for once."""
     until_caught_up: bool = False
     """Persistent queries do not run by themselves: `Engine.catch_up` runs them, each once."""
     service_id: str | None = None

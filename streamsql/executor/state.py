@@ -21,6 +21,7 @@ from streamsql.executor.push import PushQueries
 from streamsql.executor.queries import QueryManager
 from streamsql.executor.schema_registry.lookup import RegistrySchemas
 from streamsql.executor.services import Services
+from streamsql.executor.serving.serving import Serving
 from streamsql.executor.startup import Service
 from streamsql.executor.statement_log import Entry, Offsets, StatementLog
 from streamsql.executor.topics import KafkaTopics
@@ -44,9 +45,10 @@ class EngineState:
         self.config = config
         self.data = DataDir.at(config.data_dir, _checkpoints(config))
         self.session = Session(properties=dict(config.properties))
-        self.catalog = Catalog()
+        self._catalog = Catalog()
         self.lock = threading.RLock()
         self.services = Services(config, self.data)
+        self.serving = Serving(self.services, self.data, lambda: self.catalog)
         self.watch = KafkaWatch(self.services, lambda: self.queries.topics())
         self.launcher = SparkLauncher(self.services, self.data, config.master)
         self.queries = QueryManager(
@@ -59,6 +61,15 @@ class EngineState:
         self.restored: Service[StatementLog] | None = None
         self.succession: Succession | None = None
         """Of servers that share their statements: who leads them."""
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._catalog
+
+    @catalog.setter
+    def catalog(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self.serving.changed()
 
     @property
     def log(self) -> StatementLog:

@@ -1,0 +1,1 @@
+"""Tables answered out of stores on disk that follow their topics: in milliseconds, with no job."""

@@ -1,0 +1,144 @@
+"""One served table's store in the JVM (io.streamsql.ServedTable), as Python uses it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from streamsql.errors import ExternalError
+
+
+class StoredTable:
+    """The rows of one topic; thread-safe. Lives as long as the JVM it is in."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        folder: Path,
+        topic: str,
+        connection: Mapping[str, str],
+        retention_ms: int | None,
+    ) -> None:
+        """Opens the store, or begins one, and lets it follow its topic. `connection` as Kafka's
+        Java client has it, with bootstrap.servers; rows older than the newest one's time less the
+        retention (ms) are gone."""
+        self.spark = spark
+        self.topic = topic
+        jvm = cast(Any, spark)._jvm
+        settings = jvm.java.util.HashMap()
+        for name, value in connection.items():
+            settings.put(name, value)
+        retention = -1 if retention_ms is None else retention_ms
+        try:
+            self._java = jvm.io.streamsql.ServedTable.open(str(folder), topic, settings, retention)
+        except Py4JError as error:
+            raise broken(topic, error) from error
+        self._complete = False
+
+    def await_complete(self, seconds: float) -> None:
+        """Wait until all that was in the topic when it was opened is there; ExternalError if it
+        takes longer."""
+        if self._complete:
+            return
+        try:
+            self._complete = bool(self._java.awaitComplete(int(seconds * 1000)))
+            reason = self._java.failure()
+        except Py4JError as error:
+            raise broken(self.topic, error) from error
+        if not self._complete:
+            raise ExternalError(
+                f"the table of the topic {self.topic} is still being read",
+                retryable=True,
+                detail=None if reason is None else str(reason),
+            )
+
+    def await_positions(self, positions: Mapping[int, int], seconds: float) -> bool:
+        """Whether, after at most that time, the store has taken in all before these offsets."""
+        wanted = b"".join(struct.pack(">iq", p, offset) for p, offset in positions.items())
+        try:
+            # Named so that Python's own word is not in the way.
+            return bool(getattr(self._java, "await")(wanted, int(max(0.0, seconds) * 1000)))
+        except Py4JError as error:
+            raise broken(self.topic, error) from error
+
+    def positions(self) -> dict[int, int]:
+        """The next offset of each partition."""
+        try:
+            lines = str(self._java.positions()).splitlines()
+        except Py4JError as error:
+            raise broken(self.topic, error) from error
+        pairs = (line.split(" ") for line in lines)
+        return {int(partition): int(offset) for partition, offset in pairs}
+
+    def lag(self) -> int | None:
+        """How many records the store is behind its topic; None while that is not known."""
+        try:
+            lag = int(self._java.lag())
+        except Py4JError as error:
+            raise broken(self.topic, error) from error
+        return None if lag < 0 else lag
+
+    def lookups(self, program: Any, suffix: int) -> KeyLookups:
+        """What looks up keys and gives a program's results; `suffix` as `window_bytes` has it."""
+        return KeyLookups(self.topic, self._java.lookups(program, suffix))
+
+    def scan(self, program: Any, low: bytes | None, high: bytes | None) -> Iterator[bytes]:
+        """A program's results for all rows with keys between the two, inclusive."""
+        try:
+            rows = self._java.scan(program, low, high)
+            try:
+                while (piece := rows.next()) is not None:
+                    yield from split(bytes(piece))
+            finally:
+                rows.close()
+        except Py4JError as error:
+            raise broken(self.topic, error) from error
+
+    def close(self) -> None:
+        """Stop following; the store stays on disk."""
+        try:
+            self._java.close()
+        except Py4JError:
+            return  # the JVM is gone, and the store with it
+
+
+class KeyLookups:
+    """One query's lookups of keys in one table."""
+
+    def __init__(self, topic: str, java: Any) -> None:
+        self._topic = topic
+        self._java = java
+
+    def get(self, keys: bytes) -> list[bytes]:
+        """The results for keys as `keys.packed` makes them."""
+        try:
+            return split(self._java.get(keys))
+        except Py4JError as error:
+            raise broken(self._topic, error) from error
+
+
+def split(packed: bytes) -> list[bytes]:
+    """Byte strings out of one, each after its length."""
+    found = []
+    at, end = 0, len(packed)
+    while at < end:
+        begin = at + 4
+        at = begin + int.from_bytes(packed[at:begin], "big")
+        found.append(packed[begin:at])
+    return found
+
+
+def broken(topic: str, error: Py4JError) -> ExternalError:
+    """The error for a store that cannot be read."""
+    if isinstance(error, Py4JJavaError):
+        detail = str(error.java_exception.getMessage() or error.java_exception.toString())
+    else:
+        detail = str(error)
+    return ExternalError(
+        f"the table of the topic {topic} cannot be read just now", retryable=True, detail=detail
+    )
