@@ -21,7 +21,7 @@ from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.query_metrics import QueryMetrics
 from streamsql.results import LineStream, Result, RowStream
 from streamsql.session import Session
-from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState
+from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
 
 if TYPE_CHECKING:
     from streamsql.executor.inspection import Inspection
@@ -232,7 +232,7 @@ class Engine:
         """Whether this engine runs the queries and the statements that change things: always,
         unless it is one of several with the same `service_id`."""
         succession = self._state.succession
-        return succession.leads if succession is not None else self._config.service_id is None
+        return succession.leads if succession is not None else self._state.config.service_id is None
 
     @property
     def leader_url(self) -> str | None:
@@ -266,6 +266,10 @@ class Engine:
     def query_metrics(self) -> dict[str, QueryMetrics]:
         """What the queries have done, by their ids; nothing of those that have not begun."""
         return self._state.query_metrics()
+
+    def stores(self) -> list[StoreInfo]:
+        """The stores that answer for tables, as they stand."""
+        return self._state.serving.infos()
 
     def catch_up(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Have all persistent queries process all input that is there now, in the order in which

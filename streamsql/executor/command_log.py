@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -146,20 +147,28 @@ class CommandLog:
 
     def append(self, entry: Entry) -> None:
         """Add an entry; acknowledged by Kafka when this returns."""
-        self._write(_STATEMENT, encode(entry))
+        self._write((_STATEMENT, encode(entry)))
         self.next_sequence = entry.sequence + 1
+
+    def adopt(self, entries: Sequence[Entry]) -> None:
+        """Begin a log that is empty with these; they are there to be read, all or none."""
+        if entries:
+            self._write(*((_STATEMENT, encode(entry)) for entry in entries))
 
     def announce(self, leader: Leader) -> None:
         """Tell all servers who leads."""
-        self._write(_LEADER, json.dumps({"url": leader.url, "version": leader.version}).encode())
+        content = {"url": leader.url, "version": leader.version}
+        self._write((_LEADER, json.dumps(content).encode()))
 
-    def _write(self, key: bytes, value: bytes) -> None:
+    def _write(self, *records: tuple[bytes, bytes]) -> None:
+        """Write records, all of them or none."""
         producer = self._producer
         if producer is None:
             raise ExternalError("this server does not lead", retryable=True)
         try:
             producer.begin_transaction()
-            producer.produce(self.topic, value, key, partition=0)
+            for key, value in records:
+                producer.produce(self.topic, value, key, partition=0)
             _commit(producer)
         except KafkaException as error:
             cause = error.args[0]

@@ -59,6 +59,12 @@ class DataDir:
         return self.root / "statements.log"
 
     @property
+    def service(self) -> Path:
+        """Holds the name of the service whose command topic, in the embedded broker, has the
+        statements instead."""
+        return self.root / "service"
+
+    @property
     def broker_record(self) -> Path:
         """Which process the embedded broker is, and its ports."""
         return self.root / "broker.json"

@@ -7,6 +7,7 @@ from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.persistent_query import Definition
 from streamsql.executor.processing_log import declare
 from streamsql.executor.schema_registry.lookup import RememberedSchemas
+from streamsql.executor.service import claim
 from streamsql.executor.state import EngineState
 from streamsql.executor.statement_log import Entry, FileLog, Offsets, StatementLog
 from streamsql.executor.topics import RememberedTopics
@@ -64,6 +65,7 @@ def _restore_service(state: EngineState, service_id: str) -> StatementLog:
     state.queries.lead(False)
     log = CommandLog(state.services.kafka.get(), service_id)
     try:
+        claim(state.config, state.data)
         state.succession = Succession(state, log)
         state.succession.read_to_end()
     except BaseException:

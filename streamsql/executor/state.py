@@ -9,17 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
-from streamsql.executor.datadir import DataDir
 from streamsql.executor.engine_config import EngineConfig
 from streamsql.executor.kafka_watch import KafkaWatch
 from streamsql.executor.launcher import SparkLauncher
 from streamsql.executor.push import PushQueries
 from streamsql.executor.queries import QueryManager
 from streamsql.executor.schema_registry.lookup import RegistrySchemas
+from streamsql.executor.service import data_of, joined
 from streamsql.executor.services import Services
 from streamsql.executor.serving.serving import Serving
 from streamsql.executor.startup import Service
@@ -42,8 +41,8 @@ class EngineState:
     """All that statements work on. `catalog` is replaced, never changed: read it once."""
 
     def __init__(self, config: EngineConfig) -> None:
-        self.config = config
-        self.data = DataDir.at(config.data_dir, _checkpoints(config))
+        self.config = config = joined(config)
+        self.data = data_of(config)
         self.session = Session(properties=dict(config.properties))
         self._catalog = Catalog()
         self.lock = threading.RLock()
@@ -90,13 +89,6 @@ class EngineState:
     def schemas(self) -> RegistrySchemas:
         """A view of the schema registry for planning one statement."""
         return RegistrySchemas(lambda: self.services.registry(self.session.properties))
-
-
-def _checkpoints(config: EngineConfig) -> Path | None:
-    """Services that share a folder do not share what is in it."""
-    if config.checkpoints is None:
-        return None
-    return config.checkpoints / (config.service_id or "")
 
 
 @dataclass

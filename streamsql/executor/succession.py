@@ -15,6 +15,7 @@ from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.command_log import CommandLog, Leader
 from streamsql.executor.leadership import Leadership
 from streamsql.executor.restore import Replay
+from streamsql.executor.service import entries_before
 from streamsql.executor.startup import unexpected
 from streamsql.executor.statement_log import Entry
 from streamsql.executor.version import VERSION
@@ -149,6 +150,9 @@ class Succession:
         with self._state.lock:
             self._log.take_over()
             self.read_to_end()
+            if self._log.next_sequence == 1:
+                self._log.adopt(entries_before(self._state.config, self._state.data))
+                self.read_to_end()
             self._log.announce(Leader(self._url, VERSION))
             self._leads = True
         self._state.queries.remove_leftovers()

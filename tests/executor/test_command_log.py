@@ -77,6 +77,17 @@ def test_a_server_knows_its_own_entries_again(opened: Opened) -> None:
     assert other.is_new(foreign) and not other.is_new(foreign)
 
 
+def test_a_log_begins_with_what_an_engine_by_itself_has_left(opened: Opened) -> None:
+    log = opened()
+    log.take_over()
+    log.adopt([])
+    log.adopt([entry(1), entry(2)])
+    found = read(log)
+    assert found == [entry(1), entry(2)] == read(opened())
+    assert all(isinstance(e, Entry) and log.is_new(e) for e in found), "they take effect now"
+    assert log.next_sequence == 3
+
+
 def test_who_led_before_cannot_write_any_more(opened: Opened) -> None:
     old, new = opened(), opened()
     old.take_over()
