@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 EPILOG = """\
 examples:
@@ -13,6 +13,8 @@ examples:
   streamsql check pipeline.sql                 find its errors, without running anything
   streamsql test tests/                        run the tests of pipelines
   streamsql load trips.csv --topic trips       a file into a topic
+  streamsql server                             a server, and
+  streamsql connect http://localhost:8088      the shell over a server
 """
 
 _KEY_HELP = "key column(s), each COL or COL:TYPE (types: STRING, INT, BIGINT, DOUBLE)"
@@ -40,20 +42,43 @@ def build_parser() -> argparse.ArgumentParser:
     _load(commands)
     _datagen(commands)
     _test(commands)
+    _connect(commands)
+    _server(commands)
     return parser
 
 
 Commands = argparse._SubParsersAction  # its only name
 
 
-def _common(parser: argparse.ArgumentParser, *, top: bool = False) -> None:
-    """Options of every command; they may stand before or after the command's name."""
+def _common(parser: argparse.ArgumentParser, *, top: bool = False, remote: bool = False) -> None:
+    """Options of every command; they may stand before or after the command's name. Those of the
+    engine make no sense where it is `remote`."""
     group = parser.add_argument_group("common options")
 
     def add(*names: str, default: object = None, **settings: object) -> None:
         chosen = default if top else argparse.SUPPRESS
         group.add_argument(*names, default=chosen, **settings)  # type: ignore[arg-type]
 
+    if not remote:
+        _engine(add)
+    add(
+        "-d",
+        "--define",
+        metavar="NAME=VALUE",
+        action="append",
+        help="a variable for ${NAME} in statements; may be repeated",
+    )
+    add(
+        "--property",
+        metavar="NAME=VALUE",
+        action="append",
+        help="a property, as SET does; may be repeated",
+    )
+    add("--output", choices=("table", "json", "csv"), help="how results are shown")
+    add("--debug", action="store_true", default=False, help="show where an error comes from")
+
+
+def _engine(add: Callable[..., None]) -> None:
     add("--data", metavar="DIR", help="the data folder: statements, state, embedded Kafka")
     add(
         "--bootstrap-servers",
@@ -71,21 +96,6 @@ def _common(parser: argparse.ArgumentParser, *, top: bool = False) -> None:
         help="of AVRO, PROTOBUF and JSON_SR (default: an embedded one)",
     )
     add("--master", metavar="URL", help="Spark's master (default: local)")
-    add(
-        "-d",
-        "--define",
-        metavar="NAME=VALUE",
-        action="append",
-        help="a variable for ${NAME} in statements; may be repeated",
-    )
-    add(
-        "--property",
-        metavar="NAME=VALUE",
-        action="append",
-        help="a property, as SET does; may be repeated",
-    )
-    add("--output", choices=("table", "json", "csv"), help="how results are shown")
-    add("--debug", action="store_true", default=False, help="show where an error comes from")
 
 
 def _add(
@@ -191,6 +201,48 @@ def _test(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("--junit", metavar="FILE", help="write the results there, as JUnit XML")
     parser.add_argument("--jobs", type=_positive, default=4, metavar="N", help="tests at a time")
     parser.add_argument("-v", "--verbose", action="store_true", help="show passed tests too")
+    _common(parser)
+
+
+def _connect(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands, "connect", "The shell over a server, wherever that runs.", "cli.connect:command"
+    )
+    parser.add_argument("url", metavar="URL", help="such as http://localhost:8088")
+    # Not `execute`: that is for an engine of this process.
+    parser.add_argument(
+        *("-e", "--execute"),
+        dest="statements",
+        metavar="SQL",
+        action="append",
+        help="run the statements and exit; may be repeated",
+    )
+    parser.add_argument(
+        *("-f", "--file"),
+        dest="files",
+        metavar="FILE",
+        action="append",
+        help="run the statements of a .sql file and exit; - is standard input",
+    )
+    parser.add_argument("-u", "--user", metavar="NAME", help="who asks; the password is asked for")
+    parser.add_argument("-p", "--password", metavar="PASSWORD", help="of the user")
+    parser.add_argument(
+        "--password-file", metavar="FILE", help="a file with the password in its first line"
+    )
+    parser.add_argument("--ca-file", metavar="FILE", help="certificates to trust, for https")
+    _common(parser, remote=True)
+
+
+def _server(commands: Commands[argparse.ArgumentParser]) -> None:
+    from cli.server_options import add_server_options
+
+    parser = _add(
+        commands,
+        "server",
+        "Serve ksqlDB's REST API, shells and clients over HTTP until Ctrl-C.",
+        "cli.server:command",
+    )
+    add_server_options(parser)
     _common(parser)
 
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +16,13 @@ from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
 
-from streamsql.errors import ExternalError
+from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.server.app import build_app
 from streamsql.server.config import ServerConfig
 from streamsql.server.state import ServerState
 
 _log = logging.getLogger("streamsql.server")
+LOOK_SECONDS = 0.05
 DRAIN_SECONDS = 2.0
 """How long answers under way are waited for."""
 
@@ -41,17 +43,46 @@ async def serve(
     serving = asyncio.create_task(server.serve())
     stop = stop or asyncio.Event()
     stopped = asyncio.create_task(stop.wait())
+    broken = asyncio.create_task(_startup_error(state))
     if on_listening is not None:
         on_listening(config.url)
     try:
-        await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        ends = {serving, stopped, broken}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:
         state.stopping = True
+        await _drained(state)
         stopped.cancel()
         server.stop()
         await asyncio.wait({serving}, timeout=DRAIN_SECONDS)
+    if broken.done():
+        raise broken.result()
+    broken.cancel()
     if serving.done() and (error := serving.exception()) is not None:
         raise ExternalError(f"the HTTP server failed: {error}") from error
+
+
+async def _startup_error(state: ServerState) -> StreamSQLError:
+    """What the engine cannot start for; waits for ever where it can."""
+    while True:
+        status = state.engine.startup()
+        if status.error is not None:
+            return status.error
+        if status.ready:
+            await asyncio.Event().wait()
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _drained(state: ServerState) -> None:
+    """End push queries, and wait until all requests have been answered, but not for long."""
+    deadline = time.monotonic() + DRAIN_SECONDS
+    while state.requests and time.monotonic() < deadline:
+        state.running.close_all()
+        await asyncio.sleep(LOOK_SECONDS)
+    left = list(state.requests)
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 def run(state: ServerState, on_listening: Callable[[str], None] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from streamsql.engine import Engine
 from streamsql.server.config import ServerConfig
 from streamsql.server.entities.statuses import CommandStatuses
-from streamsql.server.errors import SHUTTING_DOWN, RequestError
+from streamsql.server.metrics import Metrics
 from streamsql.server.requests import StatementRequest, parse_json, read_body
 from streamsql.server.running import RunningQueries
 from streamsql.session import Session
@@ -34,10 +35,13 @@ class ServerState:
         self.started_at = time.time()
         self.stopping = False
         """Set once: from then on requests are refused."""
+        self.requests: set[asyncio.Task[object]] = set()
+        """Those being answered."""
         self.commands = CommandStatuses()
         """What became of statements, for /status."""
         self.running = RunningQueries(config.max_push_queries)
         """Push queries, each with a thread of its own besides the bounded ones."""
+        self.metrics = Metrics(engine)
         self._threads: anyio.CapacityLimiter | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -49,10 +53,6 @@ class ServerState:
     def session(self, request: StatementRequest) -> Session:
         """The session of one request; see requests.py."""
         return request.session(self.engine.session)
-
-    def refuse_when_stopping(self) -> None:
-        if self.stopping:
-            raise RequestError(SHUTTING_DOWN, "The server is shutting down")
 
 
 def state_of(request: Request) -> ServerState:

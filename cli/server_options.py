@@ -1,0 +1,40 @@
+"""The options of `streamsql server`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_server_options(parser: argparse.ArgumentParser) -> None:
+    """Addresses, files and bounds of a server; what they mean is in docs/server.md."""
+    group = parser.add_argument_group("server options")
+    group.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="where to take requests (default: 127.0.0.1:8088, this machine only)",
+    )
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a .properties file: ksqlDB's names of settings; options go before it",
+    )
+    group.add_argument(
+        "--service-id",
+        metavar="ID",
+        help="servers of one id share their statements through Kafka, and one of them runs the "
+        "queries (default with --bootstrap-servers: default_)",
+    )
+    group.add_argument(
+        "--advertised-url", metavar="URL", help="how other servers of the service reach this one"
+    )
+    group.add_argument(
+        "--checkpoints", metavar="DIR", help="a folder that all servers of the service reach"
+    )
+    group.add_argument("--tls-cert", metavar="FILE", help="a certificate (PEM): serve HTTPS only")
+    group.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
+    group.add_argument(
+        "--max-push-queries", type=int, metavar="N", help="push queries at a time (default: 100)"
+    )
+    group.add_argument(
+        "--max-request-bytes", type=int, metavar="N", help="of one request (default: 10 MiB)"
+    )
