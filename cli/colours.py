@@ -9,9 +9,6 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
-from streamsql.parser import KEYWORDS
-from streamsql.parser.lexer import lexemes
-
 _CLASSES = {
     "TEXT_LITERAL": "class:sql.text",
     "UNCLOSED_TEXT": "class:sql.text",
@@ -56,6 +53,8 @@ class SqlLexer(Lexer):
     """prompt-toolkit's view of the parser's lexer; half-written text is coloured too."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        if not document.text:
+            return lambda number: []
         lines: list[StyleAndTextTuples] = [[]]
         for style, text in coloured(document.text):
             head, *more = text.split("\n")
@@ -67,6 +66,9 @@ class SqlLexer(Lexer):
 
 def coloured(text: str) -> list[tuple[str, str]]:
     """Pieces of the text with their styles; together they are the text."""
+    from streamsql.parser import KEYWORDS
+    from streamsql.parser.lexer import lexemes
+
     pieces = list(lexemes(text))
     styled = []
     for number, (kind, written, _) in enumerate(pieces):

@@ -136,7 +136,7 @@ def _version(shell: Shell, argument: str) -> None:
     shell.renderer.write([version_line()])
 
 
-@command("server", "server", "the data folder, Kafka and Spark in use")
+@command("server", "server", "what the shell works with: engine, Kafka, Spark")
 def _server(shell: Shell, argument: str) -> None:
     shell.renderer.show(Rows((Field("Part"), Field("Status")), list(shell.status())))
 

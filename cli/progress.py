@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from streamsql.engine import StartupStatus
+    from streamsql.status import StartupStatus
 
 STEP_NAMES = {"jars": "Jars", "kafka": "Kafka", "spark": "Spark", "queries": "Queries"}
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

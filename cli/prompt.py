@@ -1,13 +1,18 @@
-"""The prompt: editing over several lines, colours, completion, history and the status line."""
+"""The prompt: editing over several lines, colours, completion, history and the status line.
+
+It is there before what it knows of the language is: that is loaded once it is seen.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import Application
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import (
@@ -24,13 +29,10 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from cli.colours import STYLE, SqlLexer
 from cli.commands import find_command
-from cli.completer import Names, suggest
-from cli.completion_text import locate
 from cli.progress import STEP_NAMES
-from streamsql.parser import expected_keywords, is_complete
 
 if TYPE_CHECKING:
-    from streamsql.engine import Engine
+    from cli.connection import Connection
 
 QUERIES_SECONDS = 1.0
 """How old the queries' states in the status line may be."""
@@ -40,7 +42,7 @@ REFRESH_SECONDS = 0.5
 class Prompt:
     """Reads statements from a terminal, in sight of an engine."""
 
-    def __init__(self, engine: Engine, history: Path) -> None:
+    def __init__(self, engine: Connection, history: Path) -> None:
         self._history = FileHistory(str(history))
         self._status = StatusLine(engine)
         self._session: PromptSession[str] = PromptSession(
@@ -60,6 +62,12 @@ class Prompt:
             reserve_space_for_menu=6,
         )
 
+        self._session.app.after_render += self._seen
+
+    def _seen(self, app: Application[str]) -> None:
+        app.after_render -= self._seen
+        threading.Thread(target=load_language, name="load language", daemon=True).start()
+
     def read(self) -> str:
         """What is typed until it is complete; KeyboardInterrupt, EOFError as `input` has them."""
         return self._session.prompt()
@@ -69,12 +77,22 @@ class Prompt:
         return list(self._history.get_strings())
 
 
+def load_language() -> None:
+    """Load what the first key will need: parser, functions and completion."""
+    from cli.completer import suggest
+    from streamsql.catalog import Catalog
+
+    suggest("SELECT ", len("SELECT "), Catalog())
+
+
 def _continuation(width: int, line: int, wrapped: int) -> StyleAndTextTuples:
     return [("class:continuation", "" if wrapped else "·".rjust(width - 1) + " ")]
 
 
 def ends_input(text: str) -> bool:
     """Whether Enter runs the text: it is empty, a command, ends with `;`, or cannot be SQL."""
+    from streamsql.parser import expected_keywords, is_complete
+
     if not text.strip() or is_complete(text) or find_command(text) is not None:
         return True
     words = text.split()
@@ -133,12 +151,14 @@ def _indent(line: str) -> str:
 class EngineCompleter(Completer):
     """`suggest` over the engine's catalog as it is now."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Connection) -> None:
         self._engine = engine
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
+        from cli.completion_text import locate
+
         at = locate(document.text, document.cursor_position)
         asked_for = at.word or at.in_string or at.previous in (".", "->")
         if complete_event.text_inserted and not asked_for:
@@ -146,6 +166,8 @@ class EngineCompleter(Completer):
         yield from self._completions(document, len(at.word))
 
     def _completions(self, document: Document, replaced: int) -> Iterator[Completion]:
+        from cli.completer import Names, suggest
+
         names = Names(self._engine.session.variables)
         found = suggest(document.text, document.cursor_position, self._engine.catalog(), names)
         if len(found) == 1 and len(found[0].text) == replaced:
@@ -159,7 +181,7 @@ class EngineCompleter(Completer):
 class StatusLine:
     """One line below the prompt: what is up, what is starting, how the queries are."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Connection) -> None:
         self._engine = engine
         self._queries: StyleAndTextTuples = []
         self._asked = 0.0

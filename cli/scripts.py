@@ -16,7 +16,9 @@ from cli.running import Interrupted, run
 from streamsql.errors import StreamSQLError
 
 if TYPE_CHECKING:
-    from streamsql.engine import Engine, QueryInfo
+    from cli.connection import Connection
+    from streamsql.engine import Engine
+    from streamsql.status import QueryInfo
 
 WATCH_SECONDS = 0.5
 
@@ -26,7 +28,7 @@ def execute(args: argparse.Namespace) -> int:
     renderer = Renderer(args.output or "table")
     with make_engine(args) as engine:
         for sql in args.execute:
-            code = _run_text(engine, sql, renderer, args.debug)
+            code = run_text(engine, sql, renderer, args.debug)
             if code:
                 return code
     return 0
@@ -38,7 +40,7 @@ def run_files(args: argparse.Namespace) -> int:
     scripts = [(display_name(name), read_script(name)) for name in args.files]
     with make_engine(args, until_caught_up=args.until_caught_up) as engine:
         for name, sql in scripts:
-            code = _run_text(engine, sql, renderer, args.debug, file=name)
+            code = run_text(engine, sql, renderer, args.debug, file=name)
             if code:
                 return code
         if args.until_caught_up:
@@ -47,8 +49,8 @@ def run_files(args: argparse.Namespace) -> int:
         return _keep_running(engine, renderer)
 
 
-def _run_text(
-    engine: Engine, sql: str, renderer: Renderer, debug: bool, file: str | None = None
+def run_text(
+    engine: Connection, sql: str, renderer: Renderer, debug: bool, file: str | None = None
 ) -> int:
     """Run statements; an error is shown with its place in the text and gives the exit code."""
     from cli.main import INTERRUPTED

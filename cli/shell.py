@@ -10,7 +10,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.commands import find_command
@@ -22,8 +21,8 @@ from cli.starting import wait_for_start
 from streamsql.errors import StreamSQLError
 
 if TYPE_CHECKING:
+    from cli.connection import Connection
     from cli.prompt import Prompt
-    from streamsql.engine import Engine
 
 
 def command(args: argparse.Namespace) -> int:
@@ -34,26 +33,29 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _interactive(args: argparse.Namespace) -> int:
-    # All that the prompt needs is imported before the engine's threads compete for the time.
-    from cli.prompt import Prompt
+    # All that the prompt needs is loaded before the engine's threads compete for the time.
+    from cli.prompt import Prompt, load_language
     from streamsql.executor.datadir import DataDir
 
+    load_language()
     data = DataDir.at(args.data).create()
     engine = make_engine(args)
     engine.start()
     try:
         prompt = Prompt(engine, data.root / "history")
-        shell = Shell(engine, Renderer(args.output or "table"), data.root, args.debug)
-        shell.history_of = prompt.entries
+        place = ("Data folder", str(data.root))
+        shell = Shell(engine, Renderer(args.output or "table"), place, args.debug)
         shell.greet()
-        _loop(shell, prompt)
+        converse(shell, prompt)
     finally:
         with waiting(engine.startup, "stopping Kafka and Spark"):
             engine.close()
     return 0
 
 
-def _loop(shell: Shell, prompt: Prompt) -> None:
+def converse(shell: Shell, prompt: Prompt) -> None:
+    """Read and run what is typed until the end of it."""
+    shell.history_of = prompt.entries
     while not shell.left:
         try:
             text = prompt.read()
@@ -71,27 +73,31 @@ def _loop(shell: Shell, prompt: Prompt) -> None:
 
 
 def _piped(args: argparse.Namespace) -> int:
+    with make_engine(args) as engine:
+        place = ("Data folder", args.data or "")
+        return read_statements(Shell(engine, Renderer(args.output or "table"), place, args.debug))
+
+
+def read_statements(shell: Shell) -> int:
     """Statements from standard input, each run as soon as it is complete; ends at an error."""
     from cli.main import INTERRUPTED
     from streamsql.parser import is_complete
 
-    with make_engine(args) as engine:
-        shell = Shell(engine, Renderer(args.output or "table"), Path(), args.debug)
-        pending = ""
-        try:
-            for line in sys.stdin:
-                pending += line
-                if is_complete(pending) or (not pending.strip(";\n ") or _is_command(pending)):
-                    shell.run(pending, stop_at_interrupt=True)
-                    pending = ""
-                if shell.left:
-                    return 0
-            shell.run(pending, stop_at_interrupt=True)
-        except Interrupted:
-            return INTERRUPTED
-        except StreamSQLError as error:
-            shell.show_error(error)
-            return error.exit_code
+    pending = ""
+    try:
+        for line in sys.stdin:
+            pending += line
+            if is_complete(pending) or (not pending.strip(";\n ") or _is_command(pending)):
+                shell.run(pending, stop_at_interrupt=True)
+                pending = ""
+            if shell.left:
+                return 0
+        shell.run(pending, stop_at_interrupt=True)
+    except Interrupted:
+        return INTERRUPTED
+    except StreamSQLError as error:
+        shell.show_error(error)
+        return error.exit_code
     return 0
 
 
@@ -100,23 +106,28 @@ def _is_command(text: str) -> bool:
 
 
 class Shell:
-    """Runs what is typed; the state that the shell's own commands change."""
+    """Runs what is typed; the state that the shell's own commands change.
 
-    def __init__(self, engine: Engine, renderer: Renderer, data: Path, debug: bool) -> None:
+    `place` says where the engine is: a name and a value for `server`.
+    """
+
+    def __init__(
+        self, engine: Connection, renderer: Renderer, place: tuple[str, str], debug: bool
+    ) -> None:
         self.renderer = renderer
         self.left = False
         self.history_of: Callable[[], Sequence[str]] = list
         self._engine = engine
-        self._data = data
+        self._place = place
         self._debug = debug
 
-    def greet(self) -> None:
+    def greet(self, remark: str = "SQL over streams") -> None:
         from cli.main import version_line
 
         style = self.renderer.style
         self.renderer.write(
             [
-                f"{style.title(version_line())}  {style.dim('SQL over streams')}",
+                f"{style.title(version_line())}  {style.dim(remark)}",
                 style.dim("A statement ends with ;  Tab completes, help explains, exit ends."),
                 "",
             ]
@@ -178,4 +189,4 @@ class Shell:
             (STEP_NAMES.get(step.name, step.name), f"{step.state.value}  {step.detail}".strip())
             for step in self._engine.startup().steps
         ]
-        return [("Data folder", str(self._data)), *steps]
+        return [self._place, *steps]

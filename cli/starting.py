@@ -11,42 +11,51 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cli.progress import waiting
-from streamsql import nodes
-from streamsql.errors import ParseError
-from streamsql.parser import parse_each
 
 if TYPE_CHECKING:
-    from streamsql.engine import Engine
+    from cli.connection import Connection
+    from streamsql.nodes import Statement
 
 LOOK_SECONDS = 0.05
-_NOTHING = (
-    nodes.Show,
-    nodes.Describe,
-    nodes.DescribeAll,
-    nodes.DescribeFunction,
-    nodes.Explain,
-    nodes.SetProperty,
-    nodes.UnsetProperty,
-    nodes.DefineVariable,
-    nodes.UndefineVariable,
-)
-_QUERIES = (nodes.SelectQuery, nodes.CreateAsSelect, nodes.InsertInto, nodes.RunScript)
 
 
 def steps_needed(sql: str, variables: Mapping[str, str]) -> set[str]:
     """Names of the start-up's steps that the statements wait for, up to one that is wrong."""
+    from streamsql.errors import ParseError
+    from streamsql.parser import parse_each
+
     needed: set[str] = set()
     for statement in parse_each(sql, variables):
         if isinstance(statement, ParseError):
             break
-        if isinstance(statement, _QUERIES):
-            needed |= {"kafka", "spark", "queries"}
-        elif not isinstance(statement, _NOTHING):
-            needed.add("kafka")
+        needed |= _steps(statement)
     return needed
 
 
-def wait_for_start(engine: Engine, sql: str) -> None:
+def _steps(statement: Statement) -> set[str]:
+    from streamsql import nodes
+
+    if isinstance(
+        statement,
+        nodes.Show
+        | nodes.Describe
+        | nodes.DescribeAll
+        | nodes.DescribeFunction
+        | nodes.Explain
+        | nodes.SetProperty
+        | nodes.UnsetProperty
+        | nodes.DefineVariable
+        | nodes.UndefineVariable,
+    ):
+        return set()
+    if isinstance(
+        statement, nodes.SelectQuery | nodes.CreateAsSelect | nodes.InsertInto | nodes.RunScript
+    ):
+        return {"kafka", "spark", "queries"}
+    return {"kafka"}
+
+
+def wait_for_start(engine: Connection, sql: str) -> None:
     """Return when what the statements need is up, or has failed (the engine says how then)."""
     needed = steps_needed(sql, engine.session.variables)
     if _there(engine, needed):
@@ -56,7 +65,7 @@ def wait_for_start(engine: Engine, sql: str) -> None:
             time.sleep(LOOK_SECONDS)
 
 
-def _there(engine: Engine, needed: set[str]) -> bool:
+def _there(engine: Connection, needed: set[str]) -> bool:
     status = engine.startup()
     if status.error is not None:
         return True

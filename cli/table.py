@@ -8,7 +8,6 @@ from decimal import Decimal
 
 from cli.style import Style
 from cli.values import NULL, printable, to_text
-from streamsql import types
 from streamsql.results import Field, Row, Value
 
 MIN_WIDTH = 6
@@ -61,6 +60,14 @@ def header(fields: Sequence[Field], layout: Layout, style: Style) -> list[str]:
     return [" " + f" {bar} ".join(names).rstrip(), rule]
 
 
+def _type_name(field: Field) -> str:
+    if field.type is None:
+        return "STRING"
+    from streamsql.types import to_sql
+
+    return to_sql(field.type)
+
+
 def live_layout(
     fields: Sequence[Field], width: int, seen: Sequence[Row] = (), column_width: int = 0
 ) -> Layout:
@@ -70,7 +77,7 @@ def live_layout(
         return Layout(tuple(column_width for _ in fields), right)
     natural = []
     for i, field in enumerate(fields):
-        kind = types.to_sql(field.type) if field.type is not None else "STRING"
+        kind = _type_name(field)
         usual = _LIVE_WIDTHS.get(kind, _TEXT_WIDTH)
         found = max((_len(_cell(row.values[i])) for row in seen), default=0)
         natural.append(max(_len(field.name), usual if not seen else min(usual, found + 4), found))
@@ -117,7 +124,9 @@ def _cell(value: Value) -> str:
 
 def _is_number(field: Field, values: Sequence[Value]) -> bool:
     if field.type is not None:
-        return types.is_numeric(field.type)
+        from streamsql.types import is_numeric
+
+        return is_numeric(field.type)
     known = [v for v in values if v is not None]
     return bool(known) and all(
         isinstance(v, (int, float, Decimal)) and not isinstance(v, bool) for v in known

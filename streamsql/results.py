@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from streamsql.schema import Schema
-from streamsql.types import SQLType
+if TYPE_CHECKING:
+    # Whoever only shows results is spared what types are made of.
+    from streamsql.schema import Schema
+    from streamsql.types import SQLType
 
 Value = object
 """A cell: None, bool, int, float, Decimal, str, bytes, date, time, datetime, list or dict."""

@@ -9,25 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
-from streamsql.catalog import Catalog
-from streamsql.client.scripts import Piece, pieces
-from streamsql.client.transport import Address, Lines, Transport
+from streamsql.client.transport import Address, Transport
 from streamsql.client.watch import Watch
-from streamsql.client.wire import (
-    decode_complete,
-    decode_error,
-    decode_fields,
-    decode_row,
-    decode_schema,
-    row_decoders,
-)
-from streamsql.errors import ConfigError, InternalError
+from streamsql.errors import ConfigError
 from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
-from streamsql.results import Answer, LineStream, Result, Row, RowStream
+from streamsql.results import LineStream, Result, RowStream
 from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
+
+if TYPE_CHECKING:
+    # What these need of the language is loaded with the first statement.
+    from streamsql.catalog import Catalog
+    from streamsql.client.scripts import Piece
 
 EXECUTE = "/streamsql/execute"
 
@@ -96,6 +91,8 @@ class RemoteEngine:
         """`scripts` are those that are being run, the innermost last."""
         if not self._open:
             raise ConfigError("the connection is closed")
+        from streamsql.client.scripts import pieces
+
         substitution = get_bool(session.properties, VARIABLE_SUBSTITUTION)
         for piece in pieces(sql, session.variables if substitution else None):
             if piece.script is None:
@@ -118,6 +115,8 @@ class RemoteEngine:
                 result.cancel()
 
     def _send(self, piece: Piece, sql: str, session: Session) -> Iterator[Result]:
+        from streamsql.client.received import Received
+
         body = {
             "sql": piece.text,
             "properties": session.properties,
@@ -129,113 +128,3 @@ class RemoteEngine:
         finally:
             answer.close()
             self._watch.hurry()
-
-
-class Received:
-    """The answer to one text: its lines as results, and what they change in the session."""
-
-    def __init__(self, lines: Lines, sql: str, session: Session) -> None:
-        self._source = lines
-        self._lines = iter(lines)
-        self._sql = sql
-        self._session = session
-        self._cancelled = False
-        self._complete = False
-        self._between = True
-        """No rows are to come before the next result."""
-
-    def cancel(self) -> None:
-        """End it, from any thread."""
-        self._cancelled = True
-        self._source.close()
-
-    def close(self) -> None:
-        if self._complete:
-            self._source.finish()
-        else:
-            self._source.dispose()
-
-    def results(self) -> Iterator[Result]:
-        """The results in their order; the rows of one must be read before the next is asked for,
-        or are skipped."""
-        while (line := self._next()) is not None:
-            yield self._result(line)
-            while not self._between and self._item() is not None:
-                pass
-
-    def _next(self) -> dict[str, Any] | None:
-        """The next line that begins a result; None at the end. Raises the error of a statement."""
-        for line in self._lines:
-            match line["type"]:
-                case "alive":
-                    continue
-                case "session":
-                    self._change_session(line)
-                case "done":
-                    self._complete = True
-                    return None
-                case "error":
-                    self._complete = True
-                    raise decode_error(line, self._sql)
-                case _:
-                    found: dict[str, Any] = line
-                    return found
-        return None
-
-    def _result(self, line: dict[str, Any]) -> Result:
-        complete = decode_complete(line)
-        if complete is not None:
-            return complete
-        self._between = False
-        match line["type"]:
-            case "row_stream":
-                fields = decode_fields(line["fields"])
-                stream = RowStream(line["query_id"], fields, iter(()), self)
-                stream.rows = self._rows(stream)
-                return stream
-            case "answer":
-                answer = Answer(line["query_id"], decode_schema(line["columns"]), ())
-                answer.rows = self._rows(answer)
-                return answer
-            case "line_stream":
-                lines = LineStream(iter(()), self)
-                lines.lines = self._text(lines)
-                return lines
-        raise InternalError(f"the server sent a result of an unknown type: {line['type']}")
-
-    def _rows(self, result: RowStream | Answer) -> Iterator[Row]:
-        codecs = row_decoders(result.fields)
-        while (item := self._item(result)) is not None:
-            yield decode_row(codecs, item)
-
-    def _text(self, result: LineStream) -> Iterator[str]:
-        while (item := self._item(result)) is not None:
-            yield item
-
-    def _item(self, result: RowStream | Answer | LineStream | None = None) -> Any | None:
-        """The next row or text; None at the end, which may leave a message in `result`."""
-        if self._between:
-            return None
-        for item in self._lines:
-            if not isinstance(item, dict) or "tombstone" in item:
-                return item
-            match item["type"]:
-                case "end":
-                    self._between = True
-                    if result is not None:
-                        result.final_message = item["final_message"]
-                    return None
-                case "error":
-                    self._complete = self._between = True
-                    raise decode_error(item, self._sql)
-        self._between = True
-        return None
-
-    def _change_session(self, line: dict[str, Any]) -> None:
-        session = self._session
-        session.properties.update(line["set"])
-        session.variables.update(line["define"])
-        for name in line["unset"]:
-            session.properties.pop(name, None)
-        for name in line["undefine"]:
-            session.variables.pop(name, None)

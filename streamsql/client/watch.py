@@ -7,12 +7,15 @@ after a statement, and for the whole catalog only when it has changed.
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
-from streamsql.catalog import Catalog
 from streamsql.client.transport import Transport
-from streamsql.client.wire_catalog import decode_catalog, decode_status
+from streamsql.client.wire_status import decode_status
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.status import QueryInfo, StartupStatus, StartupStep, StepState
+
+if TYPE_CHECKING:
+    from streamsql.catalog import Catalog
 
 STATUS = "/streamsql/status"
 CATALOG = "/streamsql/catalog"
@@ -53,9 +56,13 @@ class Watch:
             try:
                 self._ask_catalog()
             except StreamSQLError:
-                return Catalog()
+                pass
         self._begin()
-        return self._catalog or Catalog()
+        if self._catalog is None:
+            from streamsql.catalog import Catalog
+
+            return Catalog()
+        return self._catalog
 
     def hurry(self) -> None:
         """A statement was run: what is known may be wrong."""
@@ -73,14 +80,17 @@ class Watch:
         threading.Thread(target=self._run, name="server watch", daemon=True).start()
 
     def _run(self) -> None:
-        while not self._closed:
-            try:
-                self._ask_status()
-                self._ask_catalog()
-            except StreamSQLError as error:
-                self._status = _lost(error)
+        while True:
             self._wake.wait(EVERY_SECONDS)
             self._wake.clear()
+            if self._closed:
+                return
+            try:
+                self._ask_status()
+                if self._catalog is not None:
+                    self._ask_catalog()
+            except StreamSQLError as error:
+                self._status = _lost(error)
 
     def _ask_status(self) -> None:
         body = self._transport.get(STATUS).body
@@ -96,6 +106,8 @@ class Watch:
     def _ask_catalog(self) -> None:
         reply = self._transport.get(CATALOG, self._etag)
         if reply.body is not None:
+            from streamsql.client.wire_catalog import decode_catalog
+
             self._catalog, self._etag = decode_catalog(reply.body), reply.etag
 
 

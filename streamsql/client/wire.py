@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
-from streamsql import errors
 from streamsql.client.wire_values import (
     Codec,
     decoder,
@@ -21,7 +20,7 @@ from streamsql.client.wire_values import (
     type_of_text,
     type_text,
 )
-from streamsql.errors import ExternalError, InternalError, Span, StreamSQLError
+from streamsql.errors import InternalError
 from streamsql.results import (
     Answer,
     Field,
@@ -159,42 +158,3 @@ def decode_row(codecs: Sequence[Codec], line: Any) -> Row:
     if isinstance(line, dict):
         return Row(tuple(encode_cells(codecs, line["tombstone"])), tombstone=True)
     return Row(tuple(encode_cells(codecs, line)))
-
-
-# -- errors ----------------------------------------------------------------------------------------
-
-
-def encode_error(error: StreamSQLError, sql: str) -> dict[str, Any]:
-    """An error; its text only where that is not the one that was sent."""
-    span = error.span
-    place = [span.start, span.end, span.line, span.column] if span else None
-    line: dict[str, Any] = {
-        "type": "error",
-        "class": type(error).__name__,
-        "message": error.message,
-        "detail": error.detail,
-        "hint": error.hint,
-        "span": place,
-    }
-    if isinstance(error, ExternalError):
-        line["retryable"] = error.retryable
-    if error.sql not in (None, sql):
-        line["sql"] = error.sql
-    return line
-
-
-def decode_error(line: Mapping[str, Any], sql: str | None = None) -> StreamSQLError:
-    """The error that `encode_error` wrote, about `sql` if it names no other text."""
-    cause = getattr(errors, line["class"], None)
-    known = isinstance(cause, type) and issubclass(cause, StreamSQLError)
-    kind: type[StreamSQLError] = cause if known else InternalError  # type: ignore[assignment]
-    error = kind(
-        line["message"],
-        detail=line.get("detail"),
-        hint=line.get("hint"),
-        span=Span(*line["span"]) if line.get("span") else None,
-    )
-    if isinstance(error, ExternalError):
-        error.retryable = bool(line.get("retryable"))
-    text = line.get("sql", sql)
-    return error if text is None else error.located(text)

@@ -1,15 +1,12 @@
-"""The catalog and the state of an engine as JSON, and back: what completion and the status line of
-a shell on another machine read.
-"""
+"""A catalog as JSON, and back: what completion in a shell elsewhere reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
 from streamsql.catalog import Catalog, QueryLinks, Source, View
-from streamsql.client.wire import decode_error, encode_error
 from streamsql.client.wire_values import type_of_text, type_text
 from streamsql.errors import ParseError
 from streamsql.nodes import CreateFunction, CreateView, Statement
@@ -25,7 +22,6 @@ from streamsql.schema import (
     Topic,
     WindowType,
 )
-from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState
 from streamsql.types import SQLType
 
 JSON = dict[str, Any]
@@ -139,30 +135,3 @@ def _type(text: str) -> SQLType:
     kind = type_of_text(text)
     assert kind is not None
     return kind
-
-
-# -- how the engine is -----------------------------------------------------------------------------
-
-
-def encode_status(status: StartupStatus, queries: Iterable[QueryInfo]) -> JSON:
-    """The start-up's steps and the queries."""
-    return {
-        "steps": [[s.name, s.state.value, s.detail, s.fraction] for s in status.steps],
-        "error": encode_error(status.error, "") if status.error else None,
-        "queries": [{**asdict(query), "state": query.state.value} for query in queries],
-    }
-
-
-def decode_status(given: Mapping[str, Any]) -> tuple[StartupStatus, list[QueryInfo]]:
-    """What `encode_status` wrote."""
-    steps = (
-        StartupStep(name, StepState(state), detail, fraction)
-        for name, state, detail, fraction in given["steps"]
-    )
-    error = decode_error(given["error"]) if given["error"] else None
-    return StartupStatus(tuple(steps), error), [_query(query) for query in given["queries"]]
-
-
-def _query(given: JSON) -> QueryInfo:
-    known = {name: given[name] for name in QueryInfo.__dataclass_fields__ if name in given}
-    return QueryInfo(**{**known, "state": QueryState(given["state"])})

@@ -11,7 +11,8 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 
-from streamsql.client.wire import DONE, encode, encode_error, to_line
+from streamsql.client.wire import DONE, encode, to_line
+from streamsql.client.wire_errors import encode_error
 from streamsql.engine import Engine
 from streamsql.errors import InternalError, StreamSQLError
 from streamsql.results import LineStream, Result, RowStream

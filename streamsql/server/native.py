@@ -19,7 +19,8 @@ from starlette.types import Receive, Scope, Send
 
 from streamsql.catalog import Catalog
 from streamsql.client.wire import ALIVE, ALIVE_SECONDS, to_line
-from streamsql.client.wire_catalog import encode_catalog, encode_status
+from streamsql.client.wire_catalog import encode_catalog
+from streamsql.client.wire_status import encode_status
 from streamsql.server.execution import Execution, Outbox
 from streamsql.server.state import state_of, statement_request
 

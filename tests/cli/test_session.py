@@ -39,7 +39,7 @@ def test_session(case: Case, engine: Engine, tmp_path: Path, rewrite: bool) -> N
     def typed(case: Case) -> str:
         screen = io.StringIO()
         renderer = Renderer(out=screen, err=screen, style=Style(), width=80)
-        shell = Shell(engine, renderer, tmp_path, debug=False)
+        shell = Shell(engine, renderer, ("Data folder", str(tmp_path)), debug=False)
         pending = ""
         for line in case.input.split("\n"):
             screen.write(f"{'        ..' if pending else 'streamsql>'} {line}\n")

@@ -23,7 +23,7 @@ def test_commands(case: Case, tmp_path: Path, rewrite: bool) -> None:
         screen = io.StringIO()
         renderer = Renderer(out=screen, err=screen, style=Style(), width=80)
         engine = Engine(EngineConfig(data_dir=tmp_path / "data"))
-        shell = Shell(engine, renderer, Path("/data"), debug=False)
+        shell = Shell(engine, renderer, ("Data folder", "/data"), debug=False)
         lines: list[str] = []
         shell.history_of = lambda: lines
         for line in case.input.replace("$TMP", str(tmp_path)).split("\n"):

@@ -1,0 +1,26 @@
+"""What the shell needs of an engine, wherever that is: in this process, or on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from streamsql.catalog import Catalog
+from streamsql.results import Result
+from streamsql.session import Session
+from streamsql.status import QueryInfo, StartupStatus
+
+
+class Connection(Protocol):
+    """An engine that is running; Engine and RemoteEngine are such."""
+
+    @property
+    def session(self) -> Session: ...
+
+    def execute(self, sql: str) -> Iterator[Result]: ...
+
+    def catalog(self) -> Catalog: ...
+
+    def queries(self) -> Sequence[QueryInfo]: ...
+
+    def startup(self) -> StartupStatus: ...
