@@ -7,7 +7,8 @@
     │   ├── TypeMismatchError    an expression whose types do not fit
     │   ├── PlanError            a query that breaks a rule of streams and tables
     │   ├── CatalogError         an object that exists already, is missing, or is in use
-    │   └── ConfigError          a property or an option
+    │   ├── ConfigError          a property or an option
+    │   └── ForbiddenError       a statement that the user's role may not run
     ├── UnsupportedError     valid SQL that streamsql does not run yet (exit code 1)
     ├── ExternalError        Kafka, Spark, Java or a file failed (exit code 2)
     └── InternalError        a bug of streamsql (exit code 3)
@@ -88,6 +89,10 @@ class CatalogError(UserError):
 
 class ConfigError(UserError):
     kind = "configuration error"
+
+
+class ForbiddenError(UserError):
+    kind = "not allowed"
 
 
 class UnsupportedError(StreamSQLError):

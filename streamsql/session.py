@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streamsql.roles import Role, current_role
+
 
 @dataclass
 class Session:
@@ -13,3 +15,5 @@ class Session:
     variables: dict[str, str] = field(default_factory=dict)
     remote: bool = False
     """Of somebody on another machine: RUN SCRIPT reads no file of this one."""
+    role: Role | None = field(default_factory=current_role)
+    """What its statements may do; None is everything."""

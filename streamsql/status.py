@@ -37,6 +37,15 @@ class StartupStatus:
         return all(step.state is StepState.DONE for step in self.steps)
 
 
+@dataclass(frozen=True)
+class StoreInfo:
+    """A table's store; `lag` in records of its topic, None while unknown; `rows` is an estimate."""
+
+    table: str
+    lag: int | None
+    rows: int
+
+
 class QueryState(Enum):
     """Where a query stands. WAITING: Kafka or Spark is not there; it goes on when it is back.
     STANDBY: another server runs it, and this one will if that fails."""

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
@@ -108,7 +109,8 @@ class KafkaClient:
         self._produce_lock = threading.Lock()
         self._writer: Writer | None = None
         try:
-            self._admin = AdminClient({**self._settings, "error_cb": self._on_error})
+            admin: dict[str, Any] = {**self._settings, "error_cb": self._on_error}
+            self._admin = AdminClient(admin)
         except KafkaException as error:
             raise ConfigError(f"Kafka settings: {error_text(error)}") from error
 

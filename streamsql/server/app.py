@@ -21,6 +21,8 @@ from streamsql.server import ksql, native, queries, status
 from streamsql.server.errors import Failure, RequestError, failure
 from streamsql.server.forward import Forward
 from streamsql.server.guard import Guard
+from streamsql.server.observe import Observe, Paths
+from streamsql.server.security.stack import security
 from streamsql.server.state import ServerState
 
 _log = logging.getLogger("streamsql.server")
@@ -28,12 +30,23 @@ _log = logging.getLogger("streamsql.server")
 
 def routes() -> list[BaseRoute]:
     """All endpoints."""
-    return [*status.ROUTES, *ksql.ROUTES, *queries.ROUTES, *native.ROUTES]
+    return [*status.ROUTES, *ksql.ROUTES, *queries.ROUTES, *native.ROUTES, *observability.ROUTES]
 
 
 def middleware(state: ServerState) -> list[Middleware]:
     """What stands before the endpoints, the outermost first."""
-    return [Middleware(Guard, state=state), Middleware(Forward, state=state)]
+    config = state.config
+    return [
+        Middleware(
+            Observe,
+            metrics=state.metrics.http,
+            paths=Paths(routes()),
+            log_all=config.access_log,
+        ),
+        Middleware(Guard, state=state),
+        *security(config),
+        Middleware(Forward, state=state),
+    ]
 
 
 def build_app(state: ServerState, more: Sequence[BaseRoute] = ()) -> Starlette:

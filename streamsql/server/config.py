@@ -29,6 +29,14 @@ class ServerConfig:
     threads: int = 64
     """Statements that may be at work at one time, push queries not counted."""
     stop_seconds: float = 10.0
+    users_file: Path | None = None
+    """Of those who may use the server; None: everybody may, for everything."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may use the server from a browser; `*` for all."""
+    max_requests_per_second: float | None = None
+    """Of one user, or of one address without users."""
+    access_log: bool = False
+    """Whether every request is logged, not only those that fail."""
 
     @property
     def url(self) -> str:

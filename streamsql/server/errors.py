@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from streamsql.errors import ExternalError, InternalError, StreamSQLError
+from streamsql.errors import ExternalError, ForbiddenError, InternalError, StreamSQLError
 
 BAD_REQUEST = 40000
 BAD_STATEMENT = 40001
@@ -108,6 +108,8 @@ def code_of(error: StreamSQLError) -> int:
         return NOT_READY if error.retryable else SERVER_ERROR
     if isinstance(error, InternalError):
         return SERVER_ERROR
+    if isinstance(error, ForbiddenError):
+        return FORBIDDEN
     return BAD_STATEMENT
 
 

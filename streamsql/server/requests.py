@@ -14,8 +14,9 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from streamsql.errors import ConfigError
-from streamsql.properties import resolve, validate
-from streamsql.server.errors import BAD_REQUEST, TOO_LARGE, RequestError
+from streamsql.properties import CONNECTIONS, forget_credentials, resolve, validate
+from streamsql.roles import Role, allowed_by_role
+from streamsql.server.errors import BAD_REQUEST, FORBIDDEN, TOO_LARGE, RequestError
 from streamsql.session import Session
 
 MAX_DEPTH = 100
@@ -69,10 +70,13 @@ class StatementRequest:
     def session(self, server: Session) -> Session:
         """A session of its own for this request. RequestError for a property that is none."""
         variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
-        return Session(
-            {**server.properties, **checked_properties(self.properties)},
-            {**server.variables, **variables},
-        )
+        given = checked_properties(self.properties)
+        properties = {**server.properties, **given}
+        for name in CONNECTIONS.keys() & given.keys():
+            if not allowed_by_role(Role.ADMIN):
+                raise RequestError(FORBIDDEN, f"setting '{name}' needs the role admin")
+            forget_credentials(name, properties, server.properties)
+        return Session(properties, {**server.variables, **variables})
 
 
 def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:

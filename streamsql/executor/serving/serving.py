@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import InternalError
+from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.services import Services
@@ -27,6 +28,8 @@ from streamsql.planner.logical import LogicalPlan, Scan
 from streamsql.planner.planned import PullPlan
 from streamsql.planner.routes import Batch, KeyLookup, KeyRange
 from streamsql.results import Row
+from streamsql.schema import Kind
+from streamsql.status import StoreInfo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,6 +77,16 @@ class Serving:
         """How many records a table's store is behind its topic; None where that is not known."""
         table = self.stores.peek(source)
         return None if table is None else table.lag()
+
+    def infos(self) -> list[StoreInfo]:
+        """The stores that follow their topics just now."""
+        found = []
+        for source in self._catalog().of_kind(Kind.TABLE):
+            table = self.stores.peek(source)
+            if table is not None:
+                with suppress(StreamSQLError):  # closed just now, or with its JVM
+                    found.append(StoreInfo(source.name, table.lag(), table.rows()))
+        return found
 
     def positions(self, source: Source) -> dict[int, int] | None:
         """The next offset of each partition that a table's store will take in."""

@@ -83,6 +83,13 @@ class StoredTable:
             raise broken(self.topic, error) from error
         return None if lag < 0 else lag
 
+    def rows(self) -> int:
+        """About how many rows there are."""
+        try:
+            return int(self._java.rows())
+        except Py4JError as error:
+            raise broken(self.topic, error) from error
+
     def lookups(self, program: Any, suffix: int) -> KeyLookups:
         """What looks up keys and gives a program's results; `suffix` as `window_bytes` has it."""
         return KeyLookups(self.topic, self._java.lookups(program, suffix))

@@ -20,6 +20,7 @@ from streamsql.executor.statements import (
     describe,
     functions,
     insert,
+    permissions,
     persistent,
     select,
     session,
@@ -88,6 +89,7 @@ CHANGES: frozenset[type[nodes.Statement]] = frozenset(
 def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     """Run a statement; its results as they come. UnsupportedError for one that is not run."""
     kind = type(statement)
+    permissions.check(statement, context.session)
     if kind in NOT_RUN:
         raise not_run(statement)
     handler = HANDLERS.get(kind)

@@ -14,7 +14,7 @@ from streamsql.nodes import (
     UnsetProperty,
 )
 from streamsql.planner.planned import PropertyPlan
-from streamsql.properties import shown
+from streamsql.properties import forget_credentials, shown
 from streamsql.results import Message, Result, Warning
 
 
@@ -33,6 +33,7 @@ def set_property(statement: SetProperty | UnsetProperty, context: Context) -> It
             Message(f"Successfully unset local property '{planned.name}' (value was {before}).")
         ]
     properties[planned.name] = planned.value
+    forget_credentials(planned.name, properties, context.state.session.properties)
     after = shown(planned.name, planned.value)
     change = f" from '{before}'" if before is not None else ""
     return [Message(f"Successfully changed local property '{planned.name}'{change} to '{after}'.")]

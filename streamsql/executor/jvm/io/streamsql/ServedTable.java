@@ -45,6 +45,11 @@ public final class ServedTable implements AutoCloseable {
     return follower.lag();
   }
 
+  /** About how many rows the store has. */
+  public long rows() throws RocksDBException {
+    return store.estimatedRows();
+  }
+
   /** Whether, after at most that time, the store holds all that was in the topic when opened. */
   public boolean awaitComplete(long timeoutMs) throws InterruptedException {
     return follower.awaitComplete(timeoutMs);

@@ -116,6 +116,13 @@ final class TableStore implements AutoCloseable {
 
   // -- reading ----------------------------------------------------------------------------------
 
+  /** About how many keys there are. */
+  long estimatedRows() throws RocksDBException {
+    try (Reading reading = read()) {
+      return db.getLongProperty(rows, "rocksdb.estimate-num-keys");
+    }
+  }
+
   /** What a read sees. It keeps the store open, so it must be closed, by whatever thread. */
   Reading read() {
     Reading reading = new Reading(lock.readLock());

@@ -1,0 +1,52 @@
+"""Takes secrets out of texts that are shown, logged or sent: statements, settings, messages.
+
+A secret is known by the name of the setting that it is the value of, or as the password of a URL.
+"""
+
+from __future__ import annotations
+
+import re
+
+from streamsql.properties import HIDDEN
+
+_SECRET_NAME = re.compile(
+    r"password|passwd|passphrase|secret|credential|token|jaas|user\.?info|api[._-]?key"
+    r"|private[._-]?key|access[._-]?key|keystore[._-]key|truststore[._-]certificates",
+    re.IGNORECASE,
+)
+_NAME = r"[\w.\-]+"
+_VALUE = r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*\""""
+_SETTING = re.compile(
+    # 'name' = 'value', as in SET and WITH; "name": "value", as in JSON
+    rf"""(?P<start>(?P<quote>['"`])(?P<name>{_NAME})(?P=quote)\s*[=:]\s*)(?P<value>{_VALUE})"""
+)
+_WITH = re.compile(rf"(?P<start>\b(?P<name>{_NAME})\s*=\s*)(?P<value>{_VALUE})")
+_USER_OF_URL = re.compile(r"(?P<start>\b[a-z][a-z0-9+.\-]*://[^\s/:@'\"]*:)[^\s/@'\"]+(?=@)")
+_CONNECTOR = re.compile(r"\bCONNECTOR\b", re.IGNORECASE)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting of that name has a value that nobody is to see."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def mask(text: str) -> str:
+    """The text of statements, or a message about them, without the secrets in it.
+
+    >>> mask("SET 'db.password' = 'x';")
+    "SET 'db.password' = '[hidden]';"
+    >>> mask("SELECT * FROM s WHERE token = 'x';")
+    "SELECT * FROM s WHERE token = 'x';"
+    """
+    text = _USER_OF_URL.sub(rf"\g<start>{HIDDEN}", text)
+    text = _SETTING.sub(_without_value, text)
+    # Outside of connectors an unquoted name is a column's, and its value nobody's secret.
+    return _WITH.sub(_without_value, text) if _CONNECTOR.search(text) else text
+
+
+def _without_value(match: re.Match[str]) -> str:
+    if not is_secret(match["name"]):
+        return match[0]
+    value = match["value"]
+    quote = value[0] if value[0] in "'\"" else ""
+    return f"{match['start']}{quote}{HIDDEN}{quote}"

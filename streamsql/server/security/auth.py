@@ -1,0 +1,120 @@
+"""HTTP basic authentication, and the roles that endpoints need.
+
+What a statement needs is decided where it is run (executor/statements/permissions.py), by the role
+that holds while the request is at work.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+import anyio
+import anyio.to_thread
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from streamsql.roles import Role, acting_as
+from streamsql.server.errors import FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED, Failure
+from streamsql.server.security.limits import Rate
+from streamsql.server.security.users import User, Users
+
+USER = "streamsql.user"
+"""Where a scope holds the User of an authenticated request."""
+OPEN = frozenset({"/healthcheck", "/chc/live", "/chc/ready"})
+"""Paths for those who only ask whether the server is well."""
+_REALM = {"WWW-Authenticate": 'Basic realm="streamsql", charset="UTF-8"'}
+_NEEDS = {
+    "/inserts-stream": Role.DEVELOPER,
+    "/streamsql/inserts": Role.DEVELOPER,
+    "/ksql/terminate": Role.ADMIN,
+}
+"""What endpoints need that are no statements."""
+_CHECKS = 2
+"""Passwords checked at a time: each takes a core and some memory."""
+_FAILURES_PER_SECOND = 0.5
+_FAILURES = 10
+
+
+class Authentication:
+    """ASGI middleware: only users of the file get any further."""
+
+    def __init__(self, app: ASGIApp, users: Users) -> None:
+        self._app = app
+        self._users = users
+        self._failures = Rate(_FAILURES_PER_SECOND, _FAILURES)
+        self._checks: anyio.CapacityLimiter | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
+            # What may be asked without a name may not do anything either.
+            with acting_as(Role.READ_ONLY):
+                await self._app(scope, receive, send)
+            return
+        user = await self._user(scope)
+        if isinstance(user, Failure):
+            await refuse(user, scope, receive, send)
+            return
+        needed = _NEEDS.get(scope["path"].rstrip("/"), Role.READ_ONLY)
+        if not user.role.may(needed):
+            message = f"This needs the role {needed.value}, yours is {user.role.value}"
+            await refuse(Failure(FORBIDDEN, message), scope, receive, send)
+            return
+        scope[USER] = user
+        with acting_as(user.role):
+            await self._app(scope, receive, send)
+
+    async def _user(self, scope: Scope) -> User | Failure:
+        given = _credentials(scope)
+        if given is None:
+            return Failure(UNAUTHORIZED, "Unauthorized", headers=_REALM)
+        known = self._users.remembered(*given)
+        if known is not None:
+            return known
+        address = client_address(scope)
+        # Guessing passwords costs us a core: whoever has failed often has to wait.
+        if (seconds := self._failures.wait(address)) > 0:
+            return too_many("Too many failed logins", seconds)
+        if self._checks is None:
+            self._checks = anyio.CapacityLimiter(_CHECKS)
+        user = await anyio.to_thread.run_sync(self._users.log_in, *given, limiter=self._checks)
+        if user is None:
+            self._failures.take(address)
+            return Failure(UNAUTHORIZED, "Unauthorized", headers=_REALM)
+        return user
+
+
+def _credentials(scope: Scope) -> tuple[str, str] | None:
+    """Name and password of the Authorization header; None where there are none."""
+    for name, value in scope["headers"]:
+        if name.lower() != b"authorization":
+            continue
+        scheme, _, encoded = value.strip().partition(b" ")
+        if scheme.lower() != b"basic":
+            return None
+        try:
+            text = base64.b64decode(encoded.strip(), validate=True).decode("utf-8")
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+        user, colon, password = text.partition(":")
+        return (user, password) if colon else None
+    return None
+
+
+def client_address(scope: Scope) -> str:
+    """The address that a request comes from, as far as it is known."""
+    client = scope.get("client")
+    return str(client[0]) if client else "unknown"
+
+
+def too_many(message: str, seconds: float) -> Failure:
+    """429, with how long to wait."""
+    return Failure(TOO_MANY_REQUESTS, message, headers={"Retry-After": str(int(seconds) + 1)})
+
+
+async def refuse(failure: Failure, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request, or the opening of a websocket, with a failure."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": failure.message})
+        return
+    await failure.response()(scope, receive, send)

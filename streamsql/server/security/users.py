@@ -1,0 +1,183 @@
+"""The users file: names, roles and hashed passwords, a line each: `name:role:hash`.
+
+Passwords are hashed with Argon2id, so the file is of little use to who gets it, and a check takes
+some hundredths of a second: what was checked once is remembered, in memory and not as a password.
+The server follows changes of the file.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from streamsql.errors import ConfigError
+from streamsql.roles import Role
+
+REMEMBERED = 1000
+"""Logins that are remembered at most."""
+_NAME = re.compile(r"[^\s:#][^\s:]{0,127}")
+_HASHER = PasswordHasher()
+_NOBODY = _HASHER.hash(secrets.token_hex(16))
+"""A name that does not exist takes as long to refuse as a wrong password."""
+
+
+@dataclass(frozen=True)
+class User:
+    """Who has logged in."""
+
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class Account:
+    """A line of the file."""
+
+    user: User
+    hash: str
+
+
+class Users:
+    """The users of a file, read anew when it changes; may be used from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        """ConfigError where the file cannot be read."""
+        self._path = path
+        self._lock = threading.Lock()
+        self._salt = secrets.token_bytes(32)
+        self._remembered: dict[bytes, User] = {}
+        self._stamp = _stamp(path)
+        self._accounts = read_accounts(path)
+
+    def remembered(self, name: str, password: str) -> User | None:
+        """Who has logged in with these before, without another look at the password."""
+        self._follow()
+        with self._lock:
+            return self._remembered.get(self._digest(name, password))
+
+    def log_in(self, name: str, password: str) -> User | None:
+        """The user of that name and password, None where they are wrong. Takes a while."""
+        self._follow()
+        with self._lock:
+            accounts = self._accounts
+        account = accounts.get(name)
+        if not _matches(account.hash if account else _NOBODY, password) or account is None:
+            return None
+        with self._lock:
+            if accounts is self._accounts:
+                while len(self._remembered) >= REMEMBERED:
+                    self._remembered.pop(next(iter(self._remembered)))
+                self._remembered[self._digest(name, password)] = account.user
+        return account.user
+
+    def _digest(self, name: str, password: str) -> bytes:
+        return hmac.digest(self._salt, f"{name}\0{password}".encode(), "sha256")
+
+    def _follow(self) -> None:
+        """A file that is broken or gone for the moment changes nothing."""
+        stamp = _stamp(self._path)
+        if stamp is None or stamp == self._stamp:
+            return
+        try:
+            accounts = read_accounts(self._path)
+        except ConfigError:
+            return
+        with self._lock:
+            self._stamp, self._accounts, self._remembered = stamp, accounts, {}
+
+
+def _matches(hash: str, password: str) -> bool:
+    try:
+        return _HASHER.verify(hash, password)
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def read_accounts(path: Path) -> dict[str, Account]:
+    """The accounts by name; ConfigError where the file is not as it should be."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(f"cannot read the users file {path}: {reason}") from None
+    found = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.startswith("#"):
+            account = _account(line.strip(), f"{path}, line {number}")
+            found[account.user.name] = account
+    return found
+
+
+def _account(line: str, where: str) -> Account:
+    name, role, hash = ([*line.split(":", 2), "", ""])[:3]
+    if not hash.startswith("$argon2"):
+        raise ConfigError(f"{where}: this is no user", hint="streamsql user add writes the file.")
+    return Account(User(name, role_of(role)), hash)
+
+
+def role_of(text: str) -> Role:
+    """The role of that name; ConfigError for another."""
+    try:
+        return Role(text.lower())
+    except ValueError:
+        names = ", ".join(role.value for role in Role)
+        raise ConfigError(f"there is no role {text}", hint=f"The roles are {names}.") from None
+
+
+def add_user(path: Path, name: str, role: Role, password: str) -> bool:
+    """Write a user into the file, in place of one of that name; whether there was one.
+
+    The file is made, for its owner alone, if there is none.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError("a user's name has no spaces or colons, and does not begin with #")
+    if not password:
+        raise ConfigError("a password cannot be empty")
+    accounts = read_accounts(path) if path.exists() else {}
+    replaced = name in accounts
+    accounts[name] = Account(User(name, role), _HASHER.hash(password))
+    _write(path, accounts)
+    return replaced
+
+
+def remove_user(path: Path, name: str) -> None:
+    """Take a user out of the file; ConfigError where there is none of that name."""
+    accounts = read_accounts(path)
+    if name not in accounts:
+        raise ConfigError(f"there is no user {name} in {path}")
+    del accounts[name]
+    _write(path, accounts)
+
+
+def _write(path: Path, accounts: Mapping[str, Account]) -> None:
+    """All or nothing; a server reads it meanwhile."""
+    lines = [f"{a.user.name}:{a.user.role.value}:{a.hash}\n" for a in accounts.values()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
