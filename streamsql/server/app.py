@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from streamsql.errors import StreamSQLError
-from streamsql.server import ksql, native, queries, status
+from streamsql.server import ksql, native, observability, queries, status
 from streamsql.server.errors import Failure, RequestError, failure
 from streamsql.server.forward import Forward
 from streamsql.server.guard import Guard
