@@ -24,6 +24,7 @@ from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
 
 if TYPE_CHECKING:
+    from streamsql.executor.insert_rows import RowInserts
     from streamsql.executor.inspection import Inspection
     from streamsql.executor.statement_log import StatementLog
 
@@ -170,6 +171,17 @@ class Engine:
         Raises a ParseError in the place of a statement that is wrong.
         """
         return self._each(sql, session or self._state.session, ())
+
+    def inserts(self, target: str, session: Session | None = None) -> RowInserts:
+        """A way to write many rows into a stream or table, named as in SQL."""
+        from streamsql.executor.insert_rows import RowInserts
+        from streamsql.executor.state import Context
+
+        if not self._open:
+            raise ConfigError("the engine is not running")
+        self._restored.get()
+        session = session or self._state.session
+        return RowInserts(target, Context(self._state, session, lambda path: ()))
 
     def _execute(self, sql: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
         for _, results in self._each(sql, session, scripts):

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from streamsql.errors import StreamSQLError
-from streamsql.server import ksql, native, observability, queries, status
+from streamsql.server import inserts, ksql, native, observability, queries, status
 from streamsql.server.errors import Failure, RequestError, failure
 from streamsql.server.forward import Forward
 from streamsql.server.guard import Guard
@@ -30,7 +30,14 @@ _log = logging.getLogger("streamsql.server")
 
 def routes() -> list[BaseRoute]:
     """All endpoints."""
-    return [*status.ROUTES, *ksql.ROUTES, *queries.ROUTES, *native.ROUTES, *observability.ROUTES]
+    return [
+        *status.ROUTES,
+        *ksql.ROUTES,
+        *queries.ROUTES,
+        *inserts.ROUTES,
+        *native.ROUTES,
+        *observability.ROUTES,
+    ]
 
 
 def middleware(state: ServerState) -> list[Middleware]:

@@ -7,7 +7,7 @@ put over them; it ends with the request.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,12 +128,14 @@ async def read_body(request: Request, limit: int) -> bytes:
     return bytes(chunks)
 
 
-def parse_json(text: bytes | str, what: str = "the request") -> Any:
+def parse_json(
+    text: bytes | str, what: str = "the request", parse_float: Callable[[str], Any] = float
+) -> Any:
     """A JSON value; RequestError where it is none, or nested beyond reason."""
     try:
         if _too_deep(text):
             raise RequestError(BAD_REQUEST, f"{what} is nested too deeply")
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_float=parse_float, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise RequestError(BAD_REQUEST, f"{what} is not JSON: {error}") from None
 
