@@ -9,28 +9,34 @@ from typing import TYPE_CHECKING
 from cli.options import assignments, properties_of
 
 if TYPE_CHECKING:
-    from streamsql.engine import Engine
+    from streamsql.engine import Engine, EngineConfig
 
 
 def make_engine(args: argparse.Namespace, *, until_caught_up: bool = False) -> Engine:
     """An engine as the options describe it, not yet started; ConfigError for a wrong option."""
-    from streamsql.engine import Engine, EngineConfig
+    from streamsql.engine import Engine
 
-    servers, kafka = kafka_of(args)
-    engine = Engine(
-        EngineConfig(
-            data_dir=Path(args.data).expanduser() if args.data else None,
-            bootstrap_servers=servers,
-            kafka=kafka,
-            master=args.master,
-            properties=properties_of(args),
-            debug=args.debug,
-            until_caught_up=until_caught_up,
-        )
-    )
+    engine = Engine(engine_config(args, until_caught_up=until_caught_up))
     defined = assignments(args.define, "--define")
     engine.session.variables.update({name.upper(): value for name, value in defined.items()})
     return engine
+
+
+def engine_config(args: argparse.Namespace, *, until_caught_up: bool = False) -> EngineConfig:
+    """What the engine is told; ConfigError for a wrong option."""
+    from streamsql.engine import EngineConfig
+
+    servers, kafka = kafka_of(args)
+    return EngineConfig(
+        data_dir=Path(args.data).expanduser() if args.data else None,
+        bootstrap_servers=servers,
+        kafka=kafka,
+        master=args.master,
+        properties=properties_of(args),
+        debug=args.debug,
+        until_caught_up=until_caught_up,
+        service_id=getattr(args, "service_id", None),
+    )
 
 
 def kafka_of(args: argparse.Namespace) -> tuple[str | None, dict[str, str]]:

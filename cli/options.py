@@ -44,6 +44,8 @@ def build_parser() -> argparse.ArgumentParser:
     _test(commands)
     _connect(commands)
     _server(commands)
+    _user(commands)
+    _catalog(commands)
     return parser
 
 
@@ -244,6 +246,32 @@ def _server(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_server_options(parser)
     _common(parser)
+
+
+def _catalog(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "catalog",
+        "Write all streams, tables, views, types, functions and queries as a .sql file, or make "
+        "them anew from one.",
+        "cli.catalog:command",
+    )
+    parser.add_argument("action", choices=("export", "import"))
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="export: default is standard output; - is stdin"
+    )
+    parser.add_argument(
+        "--service-id", metavar="ID", help="of servers, whose statements are in Kafka"
+    )
+    _common(parser)
+
+
+def _user(commands: Commands[argparse.ArgumentParser]) -> None:
+    from cli.user import add_user_options
+
+    parser = _add(commands, "user", "The users of a server.", "cli.user:command")
+    add_user_options(parser)
+    _common(parser, remote=True)
 
 
 def _positive(text: str) -> int:
