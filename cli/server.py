@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import threading
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from streamsql.server.config import ServerConfig
     from streamsql.server.config_file import ConfigFile
 
+_log = logging.getLogger("streamsql.server")
 LONE_SERVICE = "default_"
 """The service of servers that are given none."""
 
@@ -26,12 +28,15 @@ def command(args: argparse.Namespace) -> int:
     """Exit code 0 after a stop that was asked for."""
     from streamsql.engine import Engine
     from streamsql.server.config_file import ConfigFile, read_config
+    from streamsql.server.logs import configure_logging
     from streamsql.server.run import run
     from streamsql.server.state import ServerState
 
     file = read_config(Path(args.config)) if args.config else ConfigFile()
     _fill(args, file)
     config = server_config(args)
+    configure_logging(args.log_format or "text", args.log_level or "info")
+    _warn_if_open(config)
     engine = Engine(engine_config(args, file, config))
     for name, value in assignments(args.define, "--define").items():
         engine.session.variables[name.upper()] = value
@@ -67,6 +72,10 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
         advertised_url=args.advertised_url,
         tls_cert=_file(args.tls_cert, "--tls-cert"),
         tls_key=_file(args.tls_key, "--tls-key"),
+        users_file=_file(args.users_file, "--users-file"),
+        cors_origins=_origins(args.cors_origin),
+        max_requests_per_second=_rate(args.max_requests_per_second),
+        access_log=args.access_log,
         max_push_queries=_count(args.max_push_queries, plain.max_push_queries),
         max_request_bytes=_count(args.max_request_bytes, plain.max_request_bytes),
     )
@@ -114,6 +123,36 @@ def _count(given: object, default: int) -> int:
     return int(text)
 
 
+def _origins(given: str | list[str] | None) -> tuple[str, ...]:
+    """Of options, or of a file's property with commas."""
+    if given is None:
+        return ()
+    return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
+
+
+def _rate(given: object) -> float | None:
+    from streamsql.errors import ConfigError
+
+    if given is None:
+        return None
+    try:
+        rate = float(str(given))
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < float("inf"):
+        raise ConfigError(f"{given} is not a number above 0")
+    return rate
+
+
+def _warn_if_open(config: ServerConfig) -> None:
+    """Statements can run code and delete data: who gives them to everybody should know."""
+    here = ("127.0.0.1", "::1", "localhost")
+    if config.users_file is None and config.host not in here:
+        _log.warning("no --users-file: everybody who reaches %s may do everything", config.url)
+    if config.users_file is not None and config.tls_cert is None and config.host not in here:
+        _log.warning("no --tls-cert: passwords travel to %s in the clear", config.url)
+
+
 def _listening(engine: Engine, url: str, began: float) -> None:
     """Told at once, though the engine is only coming up: /info and /healthcheck answer."""
     _say(f"Listening at {url}, starting ...")
@@ -141,4 +180,6 @@ def _close(engine: Engine, seconds: float) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    from streamsql.server.logs import announce
+
+    announce(text)

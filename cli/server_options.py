@@ -33,6 +33,29 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tls-cert", metavar="FILE", help="a certificate (PEM): serve HTTPS only")
     group.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
     group.add_argument(
+        "--users-file",
+        metavar="FILE",
+        help="who may use the server, see `streamsql user` (default: everybody, for everything)",
+    )
+    group.add_argument(
+        "--cors-origin",
+        metavar="ORIGIN",
+        action="append",
+        help="pages of this origin may use the server from a browser; may be repeated",
+    )
+    group.add_argument(
+        "--max-requests-per-second",
+        metavar="N",
+        help="of one user, or of one address without users (default: no bound)",
+    )
+    group.add_argument("--access-log", action="store_true", help="log every request")
+    group.add_argument(
+        "--log-format", choices=("text", "json"), help="of the log's lines (default: text)"
+    )
+    group.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), help="default: info"
+    )
+    group.add_argument(
         "--max-push-queries", type=int, metavar="N", help="push queries at a time (default: 100)"
     )
     group.add_argument(

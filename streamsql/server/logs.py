@@ -36,6 +36,14 @@ def configure_logging(
     return handler
 
 
+def announce(text: str) -> None:
+    """What whoever has started the server waits to read: a bare line, where lines are text."""
+    if any(isinstance(h.formatter, JsonFormatter) for h in logging.getLogger().handlers):
+        logging.getLogger("streamsql.server").info(text)
+    else:
+        print(text, file=sys.stderr, flush=True)
+
+
 def _more(record: logging.LogRecord) -> dict[str, Any]:
     """What a caller gave in `extra`, and the request."""
     found = {name: value for name, value in vars(record).items() if name not in _STANDARD}
