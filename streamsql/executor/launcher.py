@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.errors import StreamSQLError
 from streamsql.executor import checkpoint
+from streamsql.executor.batches import extents, guarded
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.engine_config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
@@ -28,7 +29,9 @@ from streamsql.executor.spark.cluster import is_local, task_slots
 from streamsql.executor.starting import offsets_of
 from streamsql.executor.statement_log import Offsets
 from streamsql.nodes import Start, StartPosition
-from streamsql.planner.logical import Mode, QueryPlan
+from streamsql.planner.logical import Mode, QueryPlan, Scan
+from streamsql.planner.modes import operators
+from streamsql.planner.planned import PullPlan
 from streamsql.properties import (
     AUTO_OFFSET_RESET,
     CATCH_UP_LAG,
@@ -39,10 +42,11 @@ from streamsql.properties import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from streamsql.executor.spark.context import LoweringContext, StreamingQuerySpec
     from streamsql.executor.spark.start import SlotBudget
+    from streamsql.results import Row
 
 DYING_SECONDS = 0.5
 RECORDS_PER_BATCH = 2_000_000
@@ -183,6 +187,16 @@ class SparkLauncher:
         if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
             trigger = Trigger.REAL_TIME
         return SparkRun(start(spec, trigger))
+
+    def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
+        """The answer of Spark's batch engine over what is in the topics now."""
+        from streamsql.executor.spark.batch import Batch, batch_rows
+
+        found = (o for o in operators(plan.query.root) if isinstance(o, Scan))
+        topics = dict.fromkeys(scan.source.topic.name for scan in found)
+        offsets = extents(topics, plan.query.starts, self._services.kafka.get())
+        context = self._context(properties, None, Mode.MICRO_BATCH)
+        return guarded(batch_rows(plan, Batch(context, offsets, query_id)))
 
     def _spark_has_died(self) -> bool:
         """Whether the JVM is gone; a connection breaks a moment before the process has ended."""

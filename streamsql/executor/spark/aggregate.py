@@ -30,9 +30,14 @@ _STREAM_TIME = "$stream_time"
 
 def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     (rows,) = inputs
-    grouped = grouping(node, scope)
     if node.input.kind is Kind.TABLE:
-        return result(table_groups.lower(rows, grouped, scope), node)
+        return result(table_groups.lower(rows, grouping(node, scope), scope), node)
+    return lower_stream(node, rows, scope)
+
+
+def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
+    """The aggregation of rows that stay what they are, as those of a stream do."""
+    grouped = grouping(node, scope)
     prepared = _prepare(rows, grouped, scope)
     if node.window is not None and node.window.type is WindowType.SESSION:
         return result(session_windows.lower(prepared, node.window, grouped, scope), node)

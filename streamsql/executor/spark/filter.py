@@ -25,17 +25,21 @@ _EXPIRES = "$expires"
 
 def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     (rows,) = inputs
-    step = "Having" if node.clause == "HAVING" else "Where"
-    condition = predicate(node.condition, expression_context(node.input.schema, scope, step))
-    null = quoted(NULL_COLUMN)
-    # The condition is never asked about a row without a value: its failure would be reported.
-    passes = F.when(null, F.lit(False)).otherwise(F.coalesce(condition, F.lit(False)))
+    passing = passes(node, scope)
     if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:
         # A final result that fails was never written before: there is nothing to delete.
-        return rows.where(passes)
+        return rows.where(passing)
     if not remembers_passed(node, scope.root):
-        return rows.withColumn(NULL_COLUMN, ~passes)
-    return _remembering(node, rows, passes, scope)
+        return rows.withColumn(NULL_COLUMN, ~passing)
+    return _remembering(node, rows, passing, scope)
+
+
+def passes(node: Filter, scope: Scope) -> Column:
+    """Whether a row of the input passes; one without a value does not."""
+    step = "Having" if node.clause == "HAVING" else "Where"
+    condition = predicate(node.condition, expression_context(node.input.schema, scope, step))
+    # The condition is never asked about a row without a value: its failure would be reported.
+    return F.when(quoted(NULL_COLUMN), F.lit(False)).otherwise(F.coalesce(condition, F.lit(False)))
 
 
 def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) -> DataFrame:

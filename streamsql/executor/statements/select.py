@@ -1,28 +1,24 @@
-"""SELECT .. EMIT CHANGES and PRINT: results that come for as long as one looks."""
+"""SELECT and PRINT: answers, and results that come for as long as one looks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamsql.errors import UnsupportedError
 from streamsql.executor.print_topic import print_records
+from streamsql.executor.pull import answer
 from streamsql.executor.state import Context
 from streamsql.nodes import Print, SelectQuery
 from streamsql.parser import to_sql
-from streamsql.planner.planned import QueryStatementPlan
+from streamsql.planner.planned import PullPlan, QueryStatementPlan
 from streamsql.results import Result
 
 
 def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
-    """A push query; without EMIT it would be a pull query."""
-    if statement.query.emit is None:
-        raise UnsupportedError(
-            "pull queries are not supported yet",
-            hint="Add EMIT CHANGES to see the rows as they come: SELECT .. EMIT CHANGES;",
-            span=statement.span,
-        )
+    """A push query; without EMIT a pull query."""
     state = context.state
     planned = context.plan(statement)
+    if isinstance(planned, PullPlan):
+        return [answer(planned, context)]
     assert isinstance(planned, QueryStatementPlan)
     plan = planned.query
     catalog = state.catalog

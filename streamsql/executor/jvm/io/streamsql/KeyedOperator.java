@@ -40,6 +40,11 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
     return false;
   }
 
+  /** Whether rows wait for a time that the rows of other keys bring. */
+  protected boolean awaitsTime() {
+    return false;
+  }
+
   /** Takes one row of the key; adds what it causes to `out`. */
   protected abstract void process(byte[] key, KeyedRow row, TimerValues times, List<R> out);
 
@@ -58,9 +63,13 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
 
   /**
    * The operator over rows of key BINARY, side INT, time BIGINT, partition INT, offset BIGINT,
-   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none.
+   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none. Rows that end, of a
+   * batch, need no store of states.
    */
   public final Dataset<Row> over(Dataset<Row> rows) {
+    if (!rows.isStreaming()) {
+      return BoundedOperator.over(this, rows);
+    }
     Dataset<Row> input = timed() ? withWatermark(rows) : rows;
     return input
         .groupBy(input.col("key"))

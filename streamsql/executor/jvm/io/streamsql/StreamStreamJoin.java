@@ -67,6 +67,11 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   }
 
   @Override
+  protected boolean awaitsTime() {
+    return held && (alone[0] || alone[1]);
+  }
+
+  @Override
   public void init(OutputMode mode, TimeMode time) {
     rows = new JoinWindowRows(getHandle(), window.bucket());
     times = getHandle().getValueState("times", Encoders.BINARY(), TTLConfig.NONE());

@@ -1,0 +1,41 @@
+"""Pull queries: answers out of stores, and out of Spark's batch engine where no store has them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from streamsql.executor.state import Context
+from streamsql.planner.planned import PullPlan
+from streamsql.planner.routes import Batch
+from streamsql.results import Answer, Row
+from streamsql.schema import Kind
+
+LIMIT_REACHED = "Limit Reached"
+COMPLETED = "Query Completed"
+
+
+def answer(plan: PullPlan, context: Context) -> Answer:
+    """The answer: under way when it is returned, its rows come while it is read."""
+    query_id = f"query_{time.time_ns() // 1_000_000}"
+    found = Answer(query_id, plan.schema, ())
+    rows = () if plan.limit == 0 else _rows(plan, query_id, context)
+    found.rows = _completed(rows, plan, found)
+    return found
+
+
+def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
+    properties = dict(context.session.properties)
+    if isinstance(plan.route, Batch):
+        return context.state.launcher.batch(plan, query_id, properties)
+    return context.state.serving.answer(plan, properties)
+
+
+def _completed(rows: Iterable[Row], plan: PullPlan, found: Answer) -> Iterator[Row]:
+    """The rows; at the end of a stream's the answer says why they end."""
+    count = 0
+    for row in rows:
+        count += 1
+        yield row
+    if plan.query.root.kind is Kind.STREAM:
+        found.final_message = LIMIT_REACHED if count == plan.limit else COMPLETED
