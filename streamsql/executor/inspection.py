@@ -117,6 +117,16 @@ class Inspection:
         except StreamSQLError:
             return {}, {}
 
+    def cluster_id(self) -> str | None:
+        """Of the Kafka cluster."""
+        client = self._client()
+        return client.cluster_id() if client else None
+
+    def kafka_answers(self) -> bool:
+        """Whether Kafka answers now, within two seconds."""
+        client = self._client()
+        return client is not None and client.reachable(2.0)
+
     def _client(self) -> KafkaClient | None:
         client: KafkaClient | None = self._state.services.kafka.peek()
         return client

@@ -108,6 +108,7 @@ class KafkaClient:
         self._lock = threading.Lock()
         self._produce_lock = threading.Lock()
         self._writer: Writer | None = None
+        self._cluster_id: str | None = None
         try:
             admin: dict[str, Any] = {**self._settings, "error_cb": self._on_error}
             self._admin = AdminClient(admin)
@@ -137,6 +138,15 @@ class KafkaClient:
             return False
         self.trouble = None
         return found
+
+    def cluster_id(self) -> str | None:
+        """None while no broker answers."""
+        if self._cluster_id is None:
+            try:
+                self._cluster_id = self._admin.list_topics(timeout=2.0).cluster_id
+            except KafkaException:
+                return None
+        return self._cluster_id
 
     def topics(self) -> list[str]:
         """All names but those of Kafka's own topics, sorted."""

@@ -17,7 +17,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from streamsql.errors import StreamSQLError
-from streamsql.server import inserts, ksql, native, observability, queries, status
+from streamsql.server import (
+    cluster,
+    inserts,
+    ksql,
+    native,
+    observability,
+    queries,
+    status,
+    websocket,
+)
 from streamsql.server.errors import Failure, RequestError, failure
 from streamsql.server.forward import Forward
 from streamsql.server.guard import Guard
@@ -32,9 +41,11 @@ def routes() -> list[BaseRoute]:
     """All endpoints."""
     return [
         *status.ROUTES,
+        *cluster.ROUTES,
         *ksql.ROUTES,
         *queries.ROUTES,
         *inserts.ROUTES,
+        *websocket.ROUTES,
         *native.ROUTES,
         *observability.ROUTES,
     ]

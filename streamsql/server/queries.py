@@ -94,7 +94,7 @@ def check(sql: str, session: Session) -> Failure | bool:
 
 async def _pull(state: ServerState, sql: str, session: Session, media: str) -> Response:
     def work() -> tuple[AnswerWriter, Piece]:
-        answer = _first(state, sql, session, Answer)
+        answer = first_result(state, sql, session, Answer)
         writer = AnswerWriter(answer, FORMS[media](answer.query_id, answer.schema, False))
         return writer, writer.first()
 
@@ -107,7 +107,7 @@ async def _pull(state: ServerState, sql: str, session: Session, media: str) -> R
 
 async def _push(state: ServerState, sql: str, session: Session, media: str) -> Response:
     def work() -> RowStream | LineStream:
-        found = _first(state, sql, session, RowStream | LineStream)
+        found = first_result(state, sql, session, RowStream | LineStream)
         assert isinstance(found, RowStream | LineStream)
         return found
 
@@ -126,7 +126,7 @@ async def _push(state: ServerState, sql: str, session: Session, media: str) -> R
         return failure(error, sql).response()
 
 
-def _first(state: ServerState, sql: str, session: Session, kind: Any) -> Any:
+def first_result(state: ServerState, sql: str, session: Session, kind: Any) -> Any:
     """The result that has the rows; remarks before it have no place in these answers."""
     for result in state.engine.execute(sql, session):
         if isinstance(result, kind):

@@ -88,8 +88,7 @@ def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
         try:
             resolve(name)
         except ConfigError as error:
-            bare = name.lower().removeprefix("ksql.streams.")
-            if bare in IGNORED or bare.startswith(IGNORED_PREFIXES):
+            if is_ignored(name):
                 continue
             raise RequestError(BAD_REQUEST, error.message) from None
         try:
@@ -98,6 +97,12 @@ def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
             raise RequestError(BAD_REQUEST, error.message) from None
         found[canonical] = text
     return found
+
+
+def is_ignored(name: str) -> bool:
+    """Whether a property is one that only ksqlDB or Kafka Streams knows."""
+    bare = name.lower().removeprefix("ksql.streams.")
+    return bare in IGNORED or bare.startswith(IGNORED_PREFIXES)
 
 
 def as_text(value: object) -> str:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from streamsql.engine import Engine
 from streamsql.server.config import ServerConfig
 from streamsql.server.entities.statuses import CommandStatuses
+from streamsql.server.hosts import Hosts
 from streamsql.server.metrics import Metrics
 from streamsql.server.requests import StatementRequest, parse_json, read_body
 from streamsql.server.running import RunningQueries
@@ -41,6 +42,8 @@ class ServerState:
         """What became of statements, for /status."""
         self.running = RunningQueries(config.max_push_queries)
         """Push queries, each with a thread of its own besides the bounded ones."""
+        self.hosts = Hosts()
+        """Other servers, as they report themselves."""
         self.metrics = Metrics(engine)
         self._threads: anyio.CapacityLimiter | None = None
 
