@@ -18,7 +18,7 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that is at work."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_QUIET = ("py4j", "asyncio", "granian")
+_QUIET = ("py4j", "asyncio", "granian", "httpx", "httpx2", "urllib3")
 """Loggers whose remarks are for their programmers."""
 
 

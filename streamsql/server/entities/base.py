@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamsql.executor.inspection import Inspection
+from streamsql.masking import mask
 from streamsql.nodes import Statement
 from streamsql.results import Message, Result, Rows, Text, Warning
 from streamsql.session import Session
@@ -67,5 +68,5 @@ Builder = Callable[[Any, Executed], JSON | None]
 
 
 def statement_text(statement: Statement) -> str:
-    """The statement as it was written, ended by its semicolon."""
-    return statement.text + ";"
+    """The statement as it was written, but for secrets, ended by its semicolon."""
+    return mask(statement.text) + ";"
