@@ -11,16 +11,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Protocol
 
 from cli.render import Renderer, RowWriter, record_line
-from streamsql.results import Cancellable, LineStream, Result, Row, RowStream
+from streamsql.results import Answer, Cancellable, LineStream, Result, Row, Rows, RowStream
 
 BACKLOG = 20_000
 """Rows that may wait to be shown before the query is held back."""
 GATHER = 2_000
 """Rows shown in one write at most."""
 CANCEL_SECONDS = 5.0
+FITTED = 1_000
+"""Answers of so many rows are shown at once, in columns as wide as their widest cells."""
 
 
 class Executes(Protocol):
@@ -44,8 +47,11 @@ class _End:
     """The statements have run."""
 
 
+@dataclass(frozen=True)
 class _StreamEnd:
-    """The push query has ended."""
+    """There are no more rows, or lines, and what is said of that."""
+
+    remark: str | None = None
 
 
 _Item = Result | Row | str | _Failed | _End | _StreamEnd
@@ -76,6 +82,8 @@ class Execution:
             for result in engine.execute(sql):
                 if isinstance(result, RowStream | LineStream):
                     self._follow(result)
+                elif isinstance(result, Answer):
+                    self._show_answer(result)
                 else:
                     self._put(result)
                 if self._cancelled.is_set():
@@ -93,7 +101,20 @@ class Execution:
         for item in items:
             self._put(item)
         self._stream = None
-        self._put(_StreamEnd())
+        self._put(_StreamEnd(stream.final_message))
+
+    def _show_answer(self, answer: Answer) -> None:
+        rows = iter(answer.rows)
+        first = list(islice(rows, FITTED))
+        if len(first) < FITTED:
+            self._put(Rows(answer.fields, [row.values for row in first]))
+        else:
+            self._put(answer)
+            for row in chain(first, rows):
+                self._put(row)
+                if self._cancelled.is_set():
+                    return
+        self._put(_StreamEnd(answer.final_message))
 
     def _put(self, item: _Item) -> None:
         while not self._cancelled.is_set():
@@ -150,10 +171,10 @@ def run(engine: Executes, sql: str, renderer: Renderer, waiting: Waiting = nullc
 
 def _show_all(execution: Execution, renderer: Renderer, waiting: Waiting) -> None:
     writer: RowWriter | None = None
-    stream: RowStream | LineStream | None = None
+    streaming = False
     pending: _Item | None = None
     while True:
-        item = pending if pending is not None else _await(execution, waiting, stream is not None)
+        item = pending if pending is not None else _await(execution, waiting, streaming)
         pending = None
         match item:
             case _End():
@@ -166,14 +187,14 @@ def _show_all(execution: Execution, renderer: Renderer, waiting: Waiting) -> Non
                 writer.write(rows)
             case str():
                 renderer.write([record_line(item)])
-            case _StreamEnd():
-                if stream is not None and stream.final_message:
-                    renderer.remark(renderer.style.dim(stream.final_message))
-                stream = writer = None
-            case RowStream():
-                stream, writer = item, renderer.rows(item.fields)
+            case _StreamEnd(remark=remark):
+                if remark:
+                    renderer.remark(renderer.style.dim(remark))
+                streaming, writer = False, None
+            case RowStream() | Answer():
+                streaming, writer = True, renderer.rows(item.fields)
             case LineStream():
-                stream = item
+                streaming = True
             case _:
                 renderer.show(item)
 

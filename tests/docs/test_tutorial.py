@@ -18,7 +18,7 @@ from cli.style import Style
 from cli.table import TOMBSTONE, complete_table
 from streamsql.engine import Engine, EngineConfig
 from streamsql.executor.broker import EmbeddedBroker
-from streamsql.results import Field, Message, Result, Rows, RowStream, Text
+from streamsql.results import Answer, Field, Message, Result, Rows, RowStream, Text
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -83,6 +83,8 @@ def _lines(result: Result) -> list[str]:
             return result.text.splitlines()
         case Rows():
             return _table(result.fields, [list(row) for row in result.rows])
+        case Answer():
+            return _table(result.fields, [list(row.values) for row in result.rows])
         case RowStream():
             return _table(result.fields, _all(result))
     raise AssertionError(f"not shown in a tutorial: {result}")

@@ -110,6 +110,8 @@ def test_functions(engine: Offline) -> None:
 def test_explain_needs_no_spark(engine: Offline) -> None:
     lines = engine.texts("EXPLAIN SELECT logger FROM ksql_processing_log EMIT CHANGES;")
     assert any(line.startswith("Mode: real-time") for line in lines)
+    lines = engine.texts("EXPLAIN SELECT logger FROM ksql_processing_log ORDER BY logger LIMIT 2;")
+    assert any(line.startswith("Answered by: Spark's batch engine") for line in lines)
     with pytest.raises(BindError, match="Unknown queryId: CSAS_NO_1"):
         engine.run("EXPLAIN CSAS_NO_1;")
 
@@ -117,7 +119,6 @@ def test_explain_needs_no_spark(engine: Offline) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT * FROM KSQL_PROCESSING_LOG;", "pull queries are not supported yet"),
         ("ALTER SYSTEM 'a' = 'b';", "ALTER SYSTEM is not supported"),
     ],
 )
