@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.engine import kafka_of
+from cli.headless import QueriesFile
 from cli.options import assignments, properties_of
 
 if TYPE_CHECKING:
@@ -37,16 +38,20 @@ def command(args: argparse.Namespace) -> int:
     config = server_config(args)
     configure_logging(args.log_format or "text", args.log_level or "info")
     _warn_if_open(config)
+    defined = assignments(args.define, "--define")
+    variables = {name.upper(): value for name, value in defined.items()}
+    queries = QueriesFile(args.queries_file, variables) if args.queries_file else None
     engine = Engine(engine_config(args, file, config))
-    for name, value in assignments(args.define, "--define").items():
-        engine.session.variables[name.upper()] = value
+    engine.session.variables.update(variables)
     began = time.monotonic()
     engine.start()
     try:
+        if queries is not None:
+            queries.run(engine)
         run(ServerState(engine, config), lambda url: _listening(engine, url, began))
     finally:
         _close(engine, config.stop_seconds)
-    return 0
+    return queries.exit_code if queries is not None else 0
 
 
 def _fill(args: argparse.Namespace, file: ConfigFile) -> None:
@@ -97,6 +102,7 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
         debug=args.debug,
         service_id=service_id,
         advertised_url=server.url,
+        interactive=not args.queries_file,
         checkpoints=Path(args.checkpoints).expanduser() if args.checkpoints else None,
     )
 

@@ -30,6 +30,11 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--checkpoints", metavar="DIR", help="a folder that all servers of the service reach"
     )
+    group.add_argument(
+        "--queries-file",
+        metavar="FILE",
+        help="run the statements of a .sql file, and take no others",
+    )
     group.add_argument("--tls-cert", metavar="FILE", help="a certificate (PEM): serve HTTPS only")
     group.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
     group.add_argument(

@@ -6,7 +6,8 @@ executor/queries.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ __all__ = [
 
 
 CLOSE_SECONDS = 30.0
+LEAD_SECONDS = 0.2
 
 
 class Engine:
@@ -177,11 +179,33 @@ class Engine:
         from streamsql.executor.insert_rows import RowInserts
         from streamsql.executor.state import Context
 
-        if not self._open:
-            raise ConfigError("the engine is not running")
+        self._check_usable()
         self._restored.get()
         session = session or self._state.session
         return RowInserts(target, Context(self._state, session, lambda path: ()))
+
+    def _check_usable(self) -> None:
+        if not self._open:
+            raise ConfigError("the engine is not running")
+        if not self._config.interactive:
+            raise ConfigError(
+                "interactive statements are off", hint="This server runs those of a file."
+            )
+
+    def run_file(self, sql: str, variables: Mapping[str, str] | None = None) -> Iterator[Result]:
+        """Run the statements of a text that have not been run at an earlier start, waiting until
+        this engine leads. ConfigError where what has been run is not what the text begins with."""
+        from streamsql.executor.headless import check_file, left_to_run
+
+        given = dict(variables or {})
+        check_file(sql, given)
+        log = self._restored.get()
+        while not self.leads:
+            if not self._open:
+                return
+            time.sleep(LEAD_SECONDS)
+        for statement in left_to_run(sql, given, list(log.entries)):
+            yield from self._run(statement, sql, self._state.session, ())
 
     def _execute(self, sql: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
         for _, results in self._each(sql, session, scripts):
@@ -191,8 +215,7 @@ class Engine:
         self, sql: str, session: Session, scripts: tuple[str, ...]
     ) -> Iterator[tuple[Statement, Iterator[Result]]]:
         """`scripts` are those that are being run, the innermost last."""
-        if not self._open:
-            raise ConfigError("the engine is not running")
+        self._check_usable()
         self._restored.get()
         substitution = get_bool(session.properties, VARIABLE_SUBSTITUTION)
         statements = parse_each(sql, session.variables if substitution else None)

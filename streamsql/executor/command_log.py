@@ -72,7 +72,8 @@ class CommandLog:
         self._producer: Producer | None = None
         self.position = 0
         """The offset of the record that `poll` gives next."""
-        self.next_sequence = 1
+        self.entries: list[Entry] = []
+        """Those that have taken effect here."""
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -100,8 +101,14 @@ class CommandLog:
     def is_new(self, entry: Entry) -> bool:
         """Whether an entry is one that this server has neither written nor read before."""
         new = entry.sequence >= self.next_sequence
-        self.next_sequence = max(self.next_sequence, entry.sequence + 1)
+        if new:
+            self.entries.append(entry)
         return new
+
+    @property
+    def next_sequence(self) -> int:
+        """The number that the next entry gets."""
+        return self.entries[-1].sequence + 1 if self.entries else 1
 
     def _no_record(self, message: Message, error: KafkaError) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
@@ -148,7 +155,7 @@ class CommandLog:
     def append(self, entry: Entry) -> None:
         """Add an entry; acknowledged by Kafka when this returns."""
         self._write((_STATEMENT, encode(entry)))
-        self.next_sequence = entry.sequence + 1
+        self.entries.append(entry)
 
     def adopt(self, entries: Sequence[Entry]) -> None:
         """Begin a log that is empty with these; they are there to be read, all or none."""

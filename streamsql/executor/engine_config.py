@@ -43,5 +43,7 @@ class EngineConfig:
     engine is alone and keeps its statements in its data folder."""
     advertised_url: str | None = None
     """Where the other servers of the service find this one."""
+    interactive: bool = True
+    """False: only what Engine.run_file is given is run, no other statements."""
     checkpoints: Path | None = None
     """A folder that all servers of the service reach; None: in the data folder."""

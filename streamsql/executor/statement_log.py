@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,6 +42,10 @@ class Entry:
 
 class StatementLog(Protocol):
     """A log of statements. Not thread-safe: the engine serialises its changes."""
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All that have taken effect."""
 
     @property
     def next_sequence(self) -> int:
