@@ -9,14 +9,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from streamsql.client.connection import Connection, connect
+    from streamsql.client.result import QueryResult
+    from streamsql.client.row import Row
     from streamsql.engine import Engine, EngineConfig
     from streamsql.errors import StreamSQLError
     from streamsql.parser import parse
     from streamsql.session import Session
 
-__all__ = ["Engine", "EngineConfig", "Session", "StreamSQLError", "parse"]
+__all__ = [
+    "Connection",
+    "Engine",
+    "EngineConfig",
+    "QueryResult",
+    "Row",
+    "Session",
+    "StreamSQLError",
+    "connect",
+    "parse",
+]
 
 _HOMES = {
+    "Connection": "streamsql.client.connection",
+    "QueryResult": "streamsql.client.result",
+    "Row": "streamsql.client.row",
+    "connect": "streamsql.client.connection",
     "Engine": "streamsql.engine",
     "EngineConfig": "streamsql.engine",
     "Session": "streamsql.session",
@@ -34,3 +51,10 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext streamsql` calls: the magics `%streamsql` and `%%streamsql`."""
+    from streamsql.client.magic import register
+
+    register(shell)

@@ -41,7 +41,7 @@ class Received:
         if self._complete:
             self._source.finish()
         else:
-            self._source.dispose()
+            self._source.close()
 
     def results(self) -> Iterator[Result]:
         """The results in their order; the rows of one must be read before the next is asked for,

@@ -81,6 +81,10 @@ class RemoteEngine:
         """The server's catalog, as it last said."""
         return self._watch.catalog()
 
+    def refresh(self) -> None:
+        """Ask for the catalog now."""
+        self._watch.refresh()
+
     # -- statements ------------------------------------------------------------------------------
 
     def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:

@@ -118,18 +118,15 @@ class Lines:
         except (OSError, ValueError, AttributeError, http.client.HTTPException):
             rest = b"?"
         if rest or self._closed.is_set():
-            self.dispose()
+            self.close()
         else:
             self._transport.keep(self._connection, self._response)
 
     def close(self) -> None:
         """End the answer, from any thread: the server sees that nobody listens any more."""
         self._closed.set()
+        # Whoever reads holds the response until this wakes them.
         self._connection.abort()
-
-    def dispose(self) -> None:
-        """As `close`, by the thread that reads, which then reads no more."""
-        self.close()
         self._response.close()
         self._connection.close()
 
@@ -258,7 +255,7 @@ class Transport:
         try:
             connection.connect()
         except OSError as error:
-            raise self._unreachable(error) from error
+            raise self._unreachable(error) from None
         return connection
 
     def _unreachable(self, error: OSError) -> ExternalError:

@@ -64,6 +64,10 @@ class Watch:
             return Catalog()
         return self._catalog
 
+    def refresh(self) -> None:
+        """Have the catalog as it is now; raises what keeps it from being asked for."""
+        self._ask_catalog()
+
     def hurry(self) -> None:
         """A statement was run: what is known may be wrong."""
         self._wake.set()

@@ -5,12 +5,11 @@ query; when the client has gone, the query is cancelled.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
-from collections import deque
 from collections.abc import Iterator
 
+from streamsql.client.handover import Handover
 from streamsql.client.wire import DONE, encode, to_line
 from streamsql.client.wire_errors import encode_error
 from streamsql.engine import Engine
@@ -21,71 +20,10 @@ from streamsql.session import Session
 _log = logging.getLogger("streamsql.server")
 
 
-class Outbox:
-    """Lines between one thread that makes them and the event loop that sends them."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
-        self._loop = loop
-        self._limit = limit
-        self._lines: deque[bytes] = deque()
-        self._changed = threading.Condition()
-        self._filled = asyncio.Event()
-        self._ended = False
-        self._abandoned = False
-
-    def put(self, line: bytes) -> bool:
-        """Waits for room; False when nobody will read it."""
-        with self._changed:
-            while len(self._lines) >= self._limit and not self._abandoned:
-                self._changed.wait()
-            if self._abandoned:
-                return False
-            self._lines.append(line)
-            first = len(self._lines) == 1
-        if first:
-            self._tell()
-        return True
-
-    def end(self) -> None:
-        """There will be no more."""
-        with self._changed:
-            self._ended = True
-        self._tell()
-
-    def abandon(self) -> None:
-        """Nobody reads any more."""
-        with self._changed:
-            self._abandoned = True
-            self._changed.notify_all()
-
-    def _tell(self) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._filled.set)
-        except RuntimeError:
-            # The loop is closed: the server has ended.
-            self.abandon()
-
-    async def take(self, timeout: float) -> bytes | None:
-        """All that waits, empty after `timeout` seconds without anything; None at the end."""
-        try:
-            await asyncio.wait_for(self._filled.wait(), timeout)
-        except TimeoutError:
-            return b""
-        self._filled.clear()
-        with self._changed:
-            lines = b"".join(self._lines)
-            self._lines.clear()
-            self._changed.notify_all()
-            if self._ended:
-                self._filled.set()
-                return lines or None
-        return lines
-
-
 class Execution:
     """One text on its way through the engine."""
 
-    def __init__(self, engine: Engine, sql: str, session: Session, outbox: Outbox) -> None:
+    def __init__(self, engine: Engine, sql: str, session: Session, outbox: Handover[bytes]) -> None:
         self._engine = engine
         self._sql = sql
         self._session = session

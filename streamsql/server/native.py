@@ -4,7 +4,6 @@ and as it comes. What is sent is described in streamsql/client/wire.py.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
@@ -18,10 +17,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from streamsql.catalog import Catalog
+from streamsql.client.handover import Handover
 from streamsql.client.wire import ALIVE, ALIVE_SECONDS, to_line
 from streamsql.client.wire_catalog import encode_catalog
 from streamsql.client.wire_status import encode_status
-from streamsql.server.execution import Execution, Outbox
+from streamsql.server.execution import Execution
 from streamsql.server.state import state_of, statement_request
 
 NDJSON = "application/x-ndjson"
@@ -30,7 +30,7 @@ NDJSON = "application/x-ndjson"
 class LinesResponse(Response):
     """The lines of an execution until it ends or the client goes."""
 
-    def __init__(self, execution: Execution, outbox: Outbox) -> None:
+    def __init__(self, execution: Execution, outbox: Handover[bytes]) -> None:
         super().__init__(media_type=NDJSON, headers={"Cache-Control": "no-store"})
         del self.headers["content-length"]
         self._execution = execution
@@ -50,7 +50,7 @@ class LinesResponse(Response):
 
     async def _send_lines(self, send: Send) -> None:
         while (lines := await self._outbox.take(ALIVE_SECONDS)) is not None:
-            body = lines or to_line(ALIVE)
+            body = b"".join(lines) or to_line(ALIVE)
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -67,7 +67,7 @@ async def execute(request: Request) -> Response:
     given = await statement_request(request)
     session = state.session(given)
     session.remote = True
-    outbox = Outbox(asyncio.get_running_loop(), state.config.push_buffer_rows)
+    outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
     return LinesResponse(Execution(state.engine, given.sql, session, outbox), outbox)
 
 

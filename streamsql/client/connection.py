@@ -1,0 +1,183 @@
+"""What Python programs work with: `streamsql.connect()`, to a server or to an engine of their own.
+
+Both kinds of engine look the same; only a connection with an engine of its own starts Kafka, Spark
+and a JVM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from streamsql.catalog import Catalog
+from streamsql.client.result import QueryResult
+from streamsql.errors import CatalogError, ConfigError
+from streamsql.properties import VARIABLE_SUBSTITUTION, validate
+from streamsql.results import Result
+from streamsql.session import Session
+from streamsql.status import QueryInfo
+
+
+class AnyEngine(Protocol):
+    """What Engine and RemoteEngine have in common."""
+
+    @property
+    def session(self) -> Session: ...
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]: ...
+
+    def catalog(self) -> Catalog: ...
+
+    def queries(self) -> list[QueryInfo]: ...
+
+
+class Connection:
+    """An engine as Python programs use it; may be used from several threads.
+
+    `close` it, or use it as a context manager. Errors are StreamSQLErrors.
+    """
+
+    def __init__(self, engine: AnyEngine) -> None:
+        self._engine = engine
+
+    def sql(self, text: str) -> QueryResult:
+        """Run statements one after the other; the result is that of the last one.
+
+        Statements after a push query run when that has ended. Raises the StreamSQLError of the
+        first statement that fails; those before it have been done.
+        """
+        return QueryResult(self._engine.execute(text))
+
+    async def sql_async(self, text: str) -> QueryResult:
+        """As `sql`, for programs with an event loop, which goes on meanwhile."""
+        return await asyncio.to_thread(self.sql, text)
+
+    def insert(self, name: str, rows: Iterable[Any]) -> int:
+        """Write rows into a stream or table: how many there were.
+
+        A row is a mapping or a dataclass with columns' names (ROWTIME, in milliseconds, may be
+        among them), or a sequence with a value for each column. All are in Kafka afterwards; after
+        an error, those before the wrong one may be.
+        """
+        from streamsql.client.inserting import insert_batches
+
+        source = self._source(name)
+        session = self._engine.session
+        # A ${..} in a text is a text.
+        properties = {**session.properties, VARIABLE_SUBSTITUTION: "false"}
+        plain = Session(properties, dict(session.variables), session.remote)
+        count = 0
+        for text, size in insert_batches(source, rows):
+            for _ in self._engine.execute(text, plain):
+                pass
+            count += size
+        return count
+
+    def _source(self, name: str) -> Any:
+        for attempt in range(2):
+            catalog = self._engine.catalog()
+            for candidate in (name, name.upper()):
+                if candidate in catalog.sources:
+                    return catalog.sources[candidate]
+            if attempt == 0:
+                # It may be so new that a server's catalog is not known here yet.
+                refresh = getattr(self._engine, "refresh", None)
+                if refresh is None:
+                    break
+                refresh()
+        try:
+            return catalog.get(name.upper())
+        except CatalogError as error:
+            raise error.located(name) from None
+
+    def catalog(self) -> Catalog:
+        """Streams, tables, views and types as they are known now."""
+        return self._engine.catalog()
+
+    def queries(self) -> list[QueryInfo]:
+        """The running queries."""
+        return list(self._engine.queries())
+
+    def close(self) -> None:
+        """Leave the server, where all goes on; or stop the engine of one's own."""
+        self._engine.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def connect(
+    url: str | None = None,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    ca_file: str | Path | None = None,
+    properties: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    data: str | Path | None = None,
+    bootstrap_servers: str | None = None,
+    master: str | None = None,
+) -> Connection:
+    """Connect to the server at `url`; without one, start an engine in this process.
+
+    `user`, `password` and `ca_file` (certificates to trust) are for servers that ask for them.
+    `properties` are those of SET, `variables` those of DEFINE. `data`, `bootstrap_servers` and
+    `master` are the data folder, Kafka and Spark of an engine of one's own; by default the user's
+    folder, an embedded Kafka and a local Spark.
+
+    Raises ExternalError where no server can be reached, ConfigError for a wrong setting.
+    """
+    checked = dict(validate(name, str(value)) for name, value in (properties or {}).items())
+    engine: AnyEngine
+    if url is not None:
+        if data is not None or bootstrap_servers is not None or master is not None:
+            raise ConfigError("data, bootstrap_servers and master are the server's own business")
+        engine = _remote(url, user, password, ca_file)
+        engine.session.properties.update(checked)
+    else:
+        engine = _embedded(checked, data, bootstrap_servers, master)
+    named = {name.upper(): str(value) for name, value in (variables or {}).items()}
+    engine.session.variables.update(named)
+    engine.start()
+    return Connection(engine)
+
+
+def _remote(
+    url: str, user: str | None, password: str | None, ca_file: str | Path | None
+) -> AnyEngine:
+    from streamsql.client.remote import RemoteEngine
+    from streamsql.client.transport import Address
+
+    return RemoteEngine(Address.of(url, user, password, Path(ca_file) if ca_file else None))
+
+
+def _embedded(
+    properties: Mapping[str, str],
+    data: str | Path | None,
+    bootstrap_servers: str | None,
+    master: str | None,
+) -> AnyEngine:
+    from streamsql.engine import Engine, EngineConfig
+
+    config = EngineConfig(
+        data_dir=Path(data).expanduser() if data is not None else None,
+        bootstrap_servers=bootstrap_servers,
+        master=master,
+        properties=properties,
+    )
+    return Engine(config)

@@ -1,0 +1,71 @@
+"""A result as text and as HTML, for whoever prints it or works in a notebook."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamsql.client.result import QueryResult
+
+MOST_ROWS = 100
+"""Shown of a result that has more."""
+_WIDEST = 60
+
+
+def as_text(result: QueryResult) -> str:
+    """Messages, and rows as a table."""
+    lines = [*result.messages, *result.text.splitlines()]
+    if result.is_push:
+        return "\n".join([*lines, "(a push query: iterate it)"])
+    if not result.columns:
+        return "\n".join(lines)
+    shown = [[_cell(value) for value in row] for row in result.rows[:MOST_ROWS]]
+    table = [[field.name for field in result.columns], *shown]
+    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*table, strict=True)]
+    header, *rows = (_line(cells, widths) for cells in table)
+    rule = "─┼─".join("─" * width for width in widths)
+    return "\n".join([*lines, header, rule, *rows, *_rest(result)])
+
+
+def as_html(result: QueryResult) -> str:
+    """The same as HTML; every text in it is escaped."""
+    above = [*result.messages, *result.text.splitlines()]
+    if result.is_push:
+        above.append("(a push query: iterate it)")
+    parts = [f"<pre>{escape(chr(10).join(above))}</pre>"] if above else []
+    if result.columns and not result.is_push:
+        head = "".join(f"<th>{escape(field.name)}</th>" for field in result.columns)
+        body = "".join(_html_row(row) for row in result.rows[:MOST_ROWS])
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        parts += [f"<p>{escape(line)}</p>" for line in _rest(result)]
+    return "".join(parts)
+
+
+def _html_row(row: Sequence[Any]) -> str:
+    return "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>"
+
+
+def _rest(result: QueryResult) -> list[str]:
+    count = len(result.rows)
+    return [f"({MOST_ROWS} of {count} rows)"] if count > MOST_ROWS else []
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    cut = (c if len(c) <= w else c[: w - 1] + "…" for c, w in zip(cells, widths, strict=True))
+    return " │ ".join(c.ljust(w) for c, w in zip(cut, widths, strict=True)).rstrip()
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case bytes():
+            return base64.b64encode(value).decode()
+        case str():
+            return value
+    return str(value)

@@ -1,0 +1,71 @@
+"""Items on their way from a thread that makes them to an event loop that takes them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Handover(Generic[T]):
+    """A bounded buffer: a full one holds the thread back. Made where the event loop runs."""
+
+    def __init__(self, limit: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._limit = limit
+        self._items: deque[T] = deque()
+        self._changed = threading.Condition()
+        self._filled = asyncio.Event()
+        self._ended = False
+        self._abandoned = False
+
+    def put(self, item: T) -> bool:
+        """Called by the thread: waits for room; False when nobody will take it."""
+        with self._changed:
+            while len(self._items) >= self._limit and not self._abandoned:
+                self._changed.wait()
+            if self._abandoned:
+                return False
+            self._items.append(item)
+            first = len(self._items) == 1
+        if first:
+            self._tell()
+        return True
+
+    def end(self) -> None:
+        """Called by the thread: there will be no more."""
+        with self._changed:
+            self._ended = True
+        self._tell()
+
+    def abandon(self) -> None:
+        """From any thread: nobody takes any more."""
+        with self._changed:
+            self._abandoned = True
+            self._changed.notify_all()
+
+    def _tell(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._filled.set)
+        except RuntimeError:
+            # The loop is closed, and whoever would have taken it has gone with it.
+            self.abandon()
+
+    async def take(self, timeout: float | None = None) -> list[T] | None:
+        """All that waits; empty after `timeout` seconds without anything, None at the end."""
+        try:
+            await asyncio.wait_for(self._filled.wait(), timeout)
+        except TimeoutError:
+            return []
+        self._filled.clear()
+        with self._changed:
+            items = list(self._items)
+            self._items.clear()
+            self._changed.notify_all()
+            if self._ended:
+                self._filled.set()
+                return items or None
+        return items
