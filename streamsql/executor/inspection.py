@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
 from streamsql.executor.kafka import KafkaClient, TopicInfo
+from streamsql.executor.push import SCALABLE, TRANSIENT
 from streamsql.executor.state import EngineState
 from streamsql.nodes import Statement
 from streamsql.planner.logical import QueryPlan
@@ -60,6 +61,10 @@ class Inspection:
         """A query by its id, in whatever case it is written."""
         wanted = query_id.upper()
         return next((info for info in self.infos() if info.id.upper() == wanted), None)
+
+    def is_push(self, query_id: str) -> bool:
+        """Whether an id is one of a push query, be it over by now."""
+        return query_id.startswith((f"{TRANSIENT}_", f"{SCALABLE}_"))
 
     def query(self, query_id: str) -> QueryFacts | None:
         """None where there is no such query, or not any more."""

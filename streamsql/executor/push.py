@@ -24,13 +24,16 @@ from streamsql.executor.run import Run
 from streamsql.executor.services import Services
 from streamsql.executor.statement_log import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.logical import Filter, Limit, LogicalPlan, QueryPlan
+from streamsql.planner.logical import Filter, Limit, LogicalPlan, Project, QueryPlan, Scan
+from streamsql.properties import AUTO_OFFSET_RESET, get_text
 from streamsql.results import Field, Row, RowStream
 from streamsql.schema import Kind
 from streamsql.status import QueryInfo, QueryState
 
 _ONE_DAY_MS = 24 * 60 * 60 * 1000
 
+TRANSIENT, SCALABLE = "transient", "SCALABLE_PUSH_QUERY"
+"""What the ids of push queries begin with."""
 LIMIT_REACHED = "Limit Reached"
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 2.0
@@ -62,7 +65,7 @@ class PushQueries:
     ) -> RowStream:
         """Start one; its rows have the given columns of the plan's schema, in their order."""
         number = next(self._numbers)
-        query_id = f"transient_{plan.reads[0]}_{number}"
+        query_id = f"{_prefix(plan, properties)}_{plan.reads[0]}_{number}"
         topic = f"{self._prefix}{number}"
         client = self._services.kafka.get()
         self._services.spark.get()
@@ -128,14 +131,16 @@ class PushQueries:
             query = self._running.get(query_id)
         return query.plan if query else None
 
-    def cancel(self, query_id: str) -> bool:
-        """End a push query by its id, in whatever case it is written; whether there was one."""
+    def cancel(self, query_id: str) -> str | None:
+        """End a push query by its id, in whatever case it is written, and tell the id as it is;
+        None where there is no such query."""
         with self._lock:
             running = list(self._running.values())
-        found = [query for query in running if query.id.upper() == query_id.upper()]
-        for query in found:
-            query.cancel()
-        return bool(found)
+        for query in running:
+            if query.id.upper() == query_id.upper():
+                query.cancel()
+                return query.id
+        return None
 
     def remove_leftovers(self) -> None:
         """Delete what this engine left behind when it crashed."""
@@ -262,6 +267,17 @@ class PushQuery:
 def _filters_table(node: LogicalPlan) -> bool:
     filters = isinstance(node, Filter) and node.kind is Kind.TABLE
     return filters or any(_filters_table(child) for child in node.inputs)
+
+
+def _prefix(plan: QueryPlan, properties: Mapping[str, str]) -> str:
+    """What an id begins with: it tells the query that does no more than follow what a persistent
+    one writes from now on."""
+    node = plan.root
+    while isinstance(node, Limit | Project | Filter):
+        node = node.input
+    follows = isinstance(node, Scan) and node.source.created_by_query is not None
+    latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
+    return SCALABLE if follows and latest else TRANSIENT
 
 
 def _instance(data: DataDir) -> str:

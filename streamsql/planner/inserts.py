@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlglot import exp
-
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import (
     BindError,
@@ -143,8 +141,15 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
     for call in (*aggregates_in(value), *table_functions_in(value)):
         raise PlanError(f"{call.name} is not allowed in VALUES", span=span_of(call))
     for found in columns_in(value):
+        if found.table:
+            raise BindError(
+                f"Failed to prepare statement: '{found.table}' is not a valid stream/table name "
+                "or alias.",
+                hint="Only constants are allowed in VALUES.",
+                span=span_of(found),
+            )
         raise BindError(
-            f"Column '{_shown(found)}' is not allowed in VALUES: only constants are.",
+            f"Column '{found.name}' is not allowed in VALUES: only constants are.",
             hint="Text stands between single quotes: 'text'.",
             span=span_of(found),
         )
@@ -162,10 +167,6 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
             hint=error.hint,
             span=error.span or span_of(value),
         ) from error
-
-
-def _shown(column: exp.Column) -> str:
-    return f"{column.table}.{column.name}" if column.table else column.name
 
 
 def _check_primary_key(

@@ -17,8 +17,15 @@ _DONE = {
 
 
 def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
-    """Done when it has taken effect: a terminated or paused query writes nothing any more."""
+    """Done when it has taken effect: a terminated or paused query writes nothing any more.
+
+    A push query can be terminated, too, by whoever knows its id.
+    """
     state = context.state
+    if statement.action is QueryAction.TERMINATE and statement.query_id is not None:
+        pushed = state.pushes.cancel(statement.query_id)
+        if pushed is not None:
+            return [Message(f"Query {pushed} terminated.", pushed)]
     with state.lock:
         planned = context.plan(statement)
         assert isinstance(planned, ControlPlan)

@@ -61,8 +61,8 @@ def current_status(statement: nodes.Statement, executed: Executed) -> JSON:
 
 def controlled(statement: nodes.ControlQuery, executed: Executed) -> JSON:
     """TERMINATE, PAUSE, RESUME; a push query that was ended has no place among the commands."""
-    known = executed.query_id or ""
-    if statement.action is nodes.QueryAction.TERMINATE and known.startswith("transient_"):
+    known, ended = executed.query_id, statement.action is nodes.QueryAction.TERMINATE
+    if ended and known is not None and executed.engine.is_push(known):
         return executed.entity("terminate_query", queryId=known, wasTerminated=True)
     return current_status(statement, executed)
 
