@@ -77,6 +77,7 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
         advertised_url=args.advertised_url,
         tls_cert=_file(args.tls_cert, "--tls-cert"),
         tls_key=_file(args.tls_key, "--tls-key"),
+        tls_client_ca=_file(args.tls_client_ca, "--tls-client-ca"),
         users_file=_file(args.users_file, "--users-file"),
         cors_origins=_origins(args.cors_origin),
         max_requests_per_second=_rate(args.max_requests_per_second),

@@ -38,6 +38,11 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tls-cert", metavar="FILE", help="a certificate (PEM): serve HTTPS only")
     group.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
     group.add_argument(
+        "--tls-client-ca",
+        metavar="FILE",
+        help="only clients with a certificate that one of these authorities (PEM) has signed",
+    )
+    group.add_argument(
         "--users-file",
         metavar="FILE",
         help="who may use the server, see `streamsql user` (default: everybody, for everything)",

@@ -21,6 +21,8 @@ class ServerConfig:
     """How other servers and clients reach this one; None: from host and port."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    """Who signs the certificates of clients; without one of them nobody gets in."""
     max_request_bytes: int = 10 * 1024 * 1024
     max_push_queries: int = 100
     """Push queries (and PRINTs) that may run at one time."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from granian.constants import HTTPModes, Interfaces
+from granian.constants import HTTPModes, Interfaces, SSLProtocols
 from granian.log import LogLevels
 from granian.server.embed import Server
 
@@ -110,6 +110,9 @@ def _granian(application: Any, config: ServerConfig) -> Server:
         backlog=1024,
         ssl_cert=config.tls_cert,
         ssl_key=config.tls_key,
+        ssl_protocol_min=SSLProtocols.tls12,
+        ssl_ca=config.tls_client_ca,
+        ssl_client_verify=config.tls_client_ca is not None,
     )
 
 
