@@ -86,7 +86,8 @@ class Renderer:
         """A complete result; streams are shown row by row through `rows`."""
         match result:
             case Message():
-                self.remark(self.style.good(result.text))
+                if result.text:
+                    self.remark(self.style.good(result.text))
             case Warning():
                 self.remark(self.style.warning(f"Warning: {result.text}"))
             case Text():

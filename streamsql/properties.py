@@ -59,6 +59,8 @@ SCHEMA_REGISTRY_URL = "ksql.schema.registry.url"
 SCHEMA_REGISTRY_USER = "ksql.schema.registry.basic.auth.user.info"
 ASSERT_SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 LOG_ROWS = "ksql.logging.processing.rows.include"
+CONSISTENCY_TOKEN = "streamsql.consistency.token"
+CONSISTENCY_TIMEOUT = "streamsql.consistency.timeout.ms"
 PULL_ENABLED = "ksql.pull.queries.enable"
 PULL_TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
 PULL_RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
@@ -190,6 +192,20 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "Whether the processing log also holds the data of the records that failed.",
         ),
         PropertyDefinition(
+            CONSISTENCY_TOKEN,
+            _TEXT,
+            None,
+            "What pull queries wait for: the token that an INSERT INTO .. VALUES gave, or several "
+            "with commas between.",
+        ),
+        PropertyDefinition(
+            CONSISTENCY_TIMEOUT,
+            _INTEGER,
+            "10000",
+            "How long a pull query waits for what its token stands for, in milliseconds.",
+            minimum=0,
+        ),
+        PropertyDefinition(
             PULL_ENABLED,
             _BOOLEAN,
             "true",
@@ -280,9 +296,7 @@ def shown(name: str, value: str | None) -> str | None:
     return HIDDEN if value and PROPERTIES[name].secret else value
 
 
-def forget_credentials(
-    changed: str, properties: dict[str, str], owned: Mapping[str, str]
-) -> None:
+def forget_credentials(changed: str, properties: dict[str, str], owned: Mapping[str, str]) -> None:
     """Where the URL of another system was changed: the `owned` name and password were meant for
     the one before, and whoever names another must give others."""
     user = CONNECTIONS.get(changed)

@@ -20,7 +20,10 @@ class Message:
     """Something was done: `Stream created`, `Created query with ID CSAS_X_1`."""
 
     text: str
+    """Empty where the statement's success says it all."""
     query_id: str | None = None
+    token: str | None = None
+    """Stands for the records written: a pull query that is given it waits until it sees them."""
 
 
 @dataclass(frozen=True)

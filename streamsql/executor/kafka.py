@@ -109,6 +109,8 @@ class KafkaClient:
         self._produce_lock = threading.Lock()
         self._writer: Writer | None = None
         self._cluster_id: str | None = None
+        self._insert_lock = threading.Lock()
+        self._inserter: Writer | None = None
         try:
             admin: dict[str, Any] = {**self._settings, "error_cb": self._on_error}
             self._admin = AdminClient(admin)
@@ -331,6 +333,16 @@ class KafkaClient:
                 count += 1
             self._writer.flush()
         return count
+
+    def insert(self, topic: str, record: NewRecord) -> dict[int, int]:
+        """Write a record and wait until it is acknowledged; the offset after it, by partition."""
+        with self._insert_lock:
+            if self._inserter is None:
+                self._inserter = self.writer({"delivery.report.only.error": False})
+            self._inserter.written.clear()
+            self._inserter.send(topic, record)
+            self._inserter.flush()
+            return dict(self._inserter.written)
 
     def consume(
         self,

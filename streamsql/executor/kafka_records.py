@@ -87,6 +87,9 @@ class Writer:
         """`timeout` in seconds is how long a record may wait for a lost broker."""
         self._bootstrap = bootstrap
         self._failed: list[KafkaError] = []
+        self.written: dict[int, int] = {}
+        """By partition, the offset after the last record acknowledged; only of a producer that
+        reports every record, for one topic at a time."""
         defaults = {
             "enable.idempotence": True,
             # As Java's clients, Spark's included: one key, one partition, whoever writes it.
@@ -106,6 +109,10 @@ class Writer:
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self._failed.append(error)
+            return
+        partition, offset = message.partition(), message.offset()
+        if partition is not None and offset is not None:
+            self.written[partition] = max(self.written.get(partition, 0), offset + 1)
 
     def send(self, topic: str, record: NewRecord) -> None:
         """Queue a record, waiting where the queue is full."""

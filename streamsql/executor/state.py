@@ -47,7 +47,6 @@ class EngineState:
         self._catalog = Catalog()
         self.lock = threading.RLock()
         self.services = Services(config, self.data)
-        self.serving = Serving(self.services, self.data, lambda: self.catalog)
         self.watch = KafkaWatch(self.services, lambda: self.queries.topics())
         self.launcher = SparkLauncher(self.services, self.data, config.master)
         self.queries = QueryManager(
@@ -55,6 +54,9 @@ class EngineState:
             self.watch,
             self.data.checkpoints,
             by_itself=not config.until_caught_up,
+        )
+        self.serving = Serving(
+            self.services, self.data, lambda: self.catalog, self.launcher, self.queries
         )
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None

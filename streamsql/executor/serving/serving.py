@@ -16,6 +16,7 @@ from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.services import Services
+from streamsql.executor.serving.consistency import Consistency
 from streamsql.executor.serving.keys import (
     can_look_up,
     key_bytes,
@@ -34,6 +35,8 @@ from streamsql.status import StoreInfo
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from streamsql.executor.launcher import SparkLauncher
+    from streamsql.executor.queries import QueryManager
     from streamsql.executor.serving.table import StoredTable
 
 COMPLETE_SECONDS = 60.0
@@ -53,11 +56,19 @@ class _Prepared:
 class Serving:
     """What answers for one engine's tables; may be used from any thread."""
 
-    def __init__(self, services: Services, data: DataDir, catalog: Callable[[], Catalog]) -> None:
+    def __init__(
+        self,
+        services: Services,
+        data: DataDir,
+        catalog: Callable[[], Catalog],
+        launcher: SparkLauncher,
+        queries: QueryManager,
+    ) -> None:
         self._services = services
         self._folder = data.serving
         self._catalog = catalog
         self.stores = TableStores(services, data.serving, catalog)
+        self.consistency = Consistency(services.kafka.get, launcher, queries, self.stores)
         self._prepared: dict[str, _Prepared] = {}
         self._prepared_for: Catalog | None = None
         self._lock = threading.Lock()
@@ -96,12 +107,14 @@ class Serving:
     def answer(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
         """The rows that a plan with a route other than Batch gives, in its order.
 
-        ExternalError where the store cannot be read, or is not complete in time.
+        ExternalError where the store cannot be read, or is not complete in time, or does not see
+        in time what the properties' consistency token stands for.
         """
         from streamsql.executor.serving.rows import answer_rows, result_schema
 
         source = scanned(plan.query.root).source
         table = self.complete(source)
+        self.consistency.wait_stored(source, self._catalog(), properties)
         results = _results(plan, source, table, self.program(plan, properties))
         return answer_rows(results, plan, result_schema(plan))
 

@@ -13,25 +13,27 @@ from streamsql.errors import InternalError, UserError
 from streamsql.executor.encode import can_encode, encode_key, encode_value
 from streamsql.executor.kafka import NewRecord
 from streamsql.executor.schema_registry.sides import Schemas
+from streamsql.executor.serving.tokens import to_token
 from streamsql.executor.state import Context
 from streamsql.nodes import InsertValues
 from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.planner.planned import InsertValuesPlan
-from streamsql.results import Result
+from streamsql.results import Message, Result
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
-    """Returns when Kafka has acknowledged the record; there is nothing to show."""
+    """Returns when Kafka has acknowledged the record: there is nothing to show, but a token."""
     planned = context.plan(statement)
     assert isinstance(planned, InsertValuesPlan)
     services = context.state.services
     schemas = Schemas(lambda: services.registry(context.session.properties))
     record = record_of(planned, lambda: services.spark.get().session, schemas)
-    services.kafka.get().produce(planned.source.topic.name, [record])
-    return []
+    topic = planned.source.topic.name
+    written = services.kafka.get().insert(topic, record)
+    return [Message("", token=to_token({topic: written}))]
 
 
 def record_of(

@@ -1,0 +1,42 @@
+"""Tokens of read-your-writes: what was written, as text that a client only passes on."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+
+from streamsql.errors import ConfigError
+
+Offsets = dict[str, dict[int, int]]
+"""By topic and partition the offset after the last record written."""
+
+
+def to_token(offsets: Mapping[str, Mapping[int, int]]) -> str:
+    """The token of these offsets."""
+    text = json.dumps(offsets, separators=(",", ":"), sort_keys=True)
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def from_token(token: str) -> Offsets:
+    """The offsets of a token, or of several that a comma stands between; ConfigError for another
+    text."""
+    merged: Offsets = {}
+    for part in token.split(","):
+        for topic, partitions in _offsets(part.strip()).items():
+            known = merged.setdefault(topic, {})
+            for partition, offset in partitions.items():
+                known[partition] = max(offset, known.get(partition, 0))
+    return merged
+
+
+def _offsets(token: str) -> Offsets:
+    try:
+        text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        content = json.loads(text)
+        return {
+            str(topic): {int(partition): int(offset) for partition, offset in partitions.items()}
+            for topic, partitions in content.items()
+        }
+    except (ValueError, AttributeError, TypeError) as error:
+        raise ConfigError("the consistency token is not one that was given out here") from error
