@@ -1,5 +1,5 @@
 -- What ksqlDB's dialect does not have, over the same flights: Top-N, UNION ALL, queries in queries,
--- semi-joins, DISTINCT and a function in Python (see docs/beyond.md). Runs with flights.sql or
+-- semi-joins, DISTINCT and functions in Python (see docs/beyond.md). Runs with flights.sql or
 -- without it: a source that is there already is left as it is.
 CREATE STREAM IF NOT EXISTS flights (
   carrier STRING,
@@ -114,4 +114,16 @@ CREATE TABLE arrivals_by_delay_class AS
   FROM flights
   WHERE arr_delay IS NOT NULL
   GROUP BY delay_class(arr_delay)
+  EMIT CHANGES;
+
+-- An aggregate in Python: it sees all delays of a group, which the query keeps for that.
+CREATE AGGREGATE FUNCTION median(delay INT) RETURNS DOUBLE LANGUAGE PYTHON AS 'def median(delay):
+    import statistics
+    return statistics.median(delay)';
+
+CREATE TABLE typical_delays WITH (KEY_FORMAT = 'JSON') AS
+  SELECT carrier, dest, COUNT(*) AS flights, median(arr_delay) AS median_delay
+  FROM flights
+  WHERE arr_delay IS NOT NULL
+  GROUP BY carrier, dest
   EMIT CHANGES;

@@ -47,7 +47,8 @@ class Call:
     """`java("Class.method", type, *arguments)`: a static method of streamsql's JVM part, for what
     Spark has no expression for. A null argument gives null."""
     python: Callable[..., SparkColumn]
-    """`python(name, parameters, code, *arguments)`: a user's function of Python text."""
+    """`python(name, parameters, code, *arguments, grouped)`: a user's function of Python text; over
+    a list of structs of the parameters if `grouped`."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 The text of a function is an expression over its parameters (`a + b`), a definition (`def f(a, b):
 ..`), or `module:function`. It runs in Spark's Python workers, over Arrow batches; nothing of it
-runs in the engine.
+runs in the engine. Of an aggregate each parameter is the list of its values in the group.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from streamsql.errors import PlanError
 from streamsql.functions.base import (
+    AggregateFunction,
     Call,
     Function,
     Overload,
@@ -25,7 +26,7 @@ from streamsql.functions.base import (
     SparkFunctions,
 )
 from streamsql.functions.signature import Parameter, Signature, exactly
-from streamsql.types import SQLType
+from streamsql.types import SQLType, array, struct
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -39,6 +40,20 @@ class UserFunction(ScalarFunction):
 
     def __deepcopy__(self, memo: object) -> UserFunction:
         """Calls carry their function, and are copied as expressions are rewritten."""
+        return self
+
+
+@dataclass(frozen=True)
+class UserAggregate(AggregateFunction):
+    """A function made by CREATE AGGREGATE FUNCTION. Spark's own state collects the values of a
+    group, as COLLECT_LIST does, and `finish` makes the result of the list: there is no other way
+    to run Python over the groups of a stream whose results change."""
+
+    statement: str = ""
+    finish: UserFunction | None = None
+
+    def __deepcopy__(self, memo: object) -> UserAggregate:
+        """As that of a UserFunction."""
         return self
 
 
@@ -74,18 +89,51 @@ def python_function(
 ) -> UserFunction:
     """A function of Python text; PlanError where the text cannot be one."""
     check_code(code, [parameter for parameter, _ in parameters])
-    names = tuple(_python_name(parameter) for parameter, _ in parameters)
-    impl = _Python(name, names, code)
-    given = tuple(Parameter(parameter.lower(), exactly(kind)) for parameter, kind in parameters)
-    signature = Signature(given, exactly(returns))
+    impl = _Python(name, _names(parameters), code)
     return UserFunction(
         name,
         "A function written in Python.",
         "user",
-        (Overload(signature, impl, with_call=True),),
+        (Overload(_signature(parameters, returns), impl, with_call=True),),
         deterministic=False,
         statement=statement,
     )
+
+
+def python_aggregate(
+    name: str,
+    parameters: list[tuple[str, SQLType]],
+    returns: SQLType,
+    code: str,
+    statement: str,
+) -> UserAggregate:
+    """An aggregate function of Python text; PlanError where the text cannot be one."""
+    if not parameters:
+        raise PlanError(f"the aggregate function {name} has no parameters")
+    check_code(code, [parameter for parameter, _ in parameters])
+    values = [("rows", array(struct(parameters)))]
+    overload = Overload(
+        _signature(values, returns),
+        _Python(name, _names(parameters), code, grouped=True),
+        with_call=True,
+    )
+    doc = "An aggregate function written in Python."
+    finish = UserFunction(name, doc, "user", (overload,), deterministic=False)
+    own = Overload(_signature(parameters, returns), _no_meaning)
+    return UserAggregate(name, doc, "user", (own,), statement=statement, finish=finish)
+
+
+def _no_meaning(*arguments: object) -> SparkColumn:
+    raise AssertionError("a call of the aggregate is one of its finish")
+
+
+def _names(parameters: list[tuple[str, SQLType]]) -> tuple[str, ...]:
+    return tuple(_python_name(parameter) for parameter, _ in parameters)
+
+
+def _signature(parameters: list[tuple[str, SQLType]], returns: SQLType) -> Signature:
+    given = tuple(Parameter(parameter.lower(), exactly(kind)) for parameter, kind in parameters)
+    return Signature(given, exactly(returns))
 
 
 def _python_name(parameter: str) -> str:
@@ -94,15 +142,17 @@ def _python_name(parameter: str) -> str:
 
 @dataclass(frozen=True)
 class _Python:
-    """What a call means: the Python function over batches of Arrow arrays."""
+    """What a call means: the Python function over batches of Arrow arrays; `grouped`: over the
+    lists of an array, each a group."""
 
     name: str
     parameters: tuple[str, ...]
     code: str
+    grouped: bool = False
 
     def __call__(self, F: SparkFunctions, call: Call, *arguments: SparkColumn) -> SparkColumn:
         del F
-        return call.python(self.name, self.parameters, self.code, *arguments)
+        return call.python(self.name, self.parameters, self.code, *arguments, grouped=self.grouped)
 
 
 # -- what the text may be ------------------------------------------------------------------------

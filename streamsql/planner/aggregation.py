@@ -22,6 +22,7 @@ from streamsql.planner.bind import (
     typed,
 )
 from streamsql.planner.infer import require_boolean
+from streamsql.planner.infer_calls import COLLECTS_FOR
 from streamsql.planner.infer_scope import text_of
 from streamsql.planner.logical import Aggregate, Filter, LogicalPlan, Named, Project
 from streamsql.planner.names import NameGenerator
@@ -230,10 +231,11 @@ def _check_grouped(query: Query, calls: Sequence[Expression], sink: str | None) 
 
 
 def _check_arguments(call: Expression) -> None:
+    outer = call.meta.get(COLLECTS_FOR, call.name)
     for argument in call.expressions:
         for nested in aggregates_in(argument):
             raise PlanError(
-                f"Aggregate functions can not be nested: {call.name}({nested.name}())",
+                f"Aggregate functions can not be nested: {outer}({nested.name}())",
                 span=span_of(nested),
             )
         for column in columns_in(argument):

@@ -108,7 +108,12 @@ def _check_lambda(node: exp.Lambda, scope: Scope) -> None:
 
 
 def is_aggregate(node: Expression) -> bool:
-    return isinstance(node, exp.Anonymous) and REGISTRY.is_aggregate(node.name)
+    # The call of a user's aggregate, once typed, is a scalar one over what is collected.
+    return (
+        isinstance(node, exp.Anonymous)
+        and REGISTRY.is_aggregate(node.name)
+        and "user_function" not in node.meta
+    )
 
 
 def aggregate_function(call: Expression) -> AggregateFunction:

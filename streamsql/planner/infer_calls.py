@@ -17,18 +17,20 @@ from streamsql.functions.signature import (
     Pattern,
     resolve_pattern,
 )
-from streamsql.functions.user import UserFunction
+from streamsql.functions.user import UserAggregate, UserFunction
 from streamsql.nodes import Expression
 from streamsql.planner.constants import evaluate_constant
 from streamsql.planner.infer_scope import Scope, cast_to, is_literal, span_of, text_of, typed
 from streamsql.types import SQLType, type_of
 
+COLLECTS_FOR = "collects for"
+"""The meta entry of a COLLECT_LIST that nobody wrote: the user's aggregate that it is for."""
 UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY")
 
 
 def call(node: exp.Anonymous, scope: Scope) -> Expression:
     name = str(node.this)
-    function = REGISTRY.get(name, span_of(node))
+    function = node.meta.get("user_function") or REGISTRY.get(name, span_of(node))
     if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star):
         return _call_of_star(node, function.name)
     # A lambda's parameters get their types from the other arguments: its body comes second.
@@ -45,12 +47,31 @@ def call(node: exp.Anonymous, scope: Scope) -> Expression:
     cast = [
         a if isinstance(a, exp.Lambda) else _as_parameter(a, i, found) for i, a in enumerate(done)
     ]
+    if isinstance(function, UserAggregate):
+        cast = [_collected(function, cast, node, scope)]
+        function = function.finish
+        assert function is not None
     result = typed(node, _result_type(found, cast), this=function.name, expressions=cast)
     result.meta["function"] = function.name
     result.meta["overload"] = found.index
     if isinstance(function, UserFunction):
         result.meta["user_function"] = function
     return result
+
+
+def _collected(
+    function: UserAggregate, arguments: Sequence[Expression], node: Expression, scope: Scope
+) -> Expression:
+    """The list of a group's values, as structs: they keep together what stood in one row, and tell
+    this list, which is never cut off, from a COLLECT_LIST of the user's."""
+    names = [p.name.upper() for p in function.signatures[0].parameters]
+    entries = [
+        exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=argument)
+        for name, argument in zip(names, arguments, strict=True)
+    ]
+    collect = exp.Anonymous(this="COLLECT_LIST", expressions=[exp.Struct(expressions=entries)])
+    collect.meta.update({**node.meta, COLLECTS_FOR: function.name})
+    return scope.infer(collect)
 
 
 def _call_of_star(node: exp.Anonymous, name: str) -> Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from streamsql.planner.infer_calls import COLLECTS_FOR
 from streamsql.planner.logical import Aggregate, LogicalPlan
 from streamsql.planner.modes import operators
 from streamsql.properties import COLLECT_LIST_LIMIT, COLLECT_SET_LIMIT, get_int
@@ -15,10 +16,12 @@ _PROPERTIES = {"COLLECT_LIST": COLLECT_LIST_LIMIT, "COLLECT_SET": COLLECT_SET_LI
 
 
 def note_limits(root: LogicalPlan, session: Mapping[str, str]) -> None:
-    """Gives every call of COLLECT_LIST and COLLECT_SET in the plan its limit."""
+    """Gives every call of COLLECT_LIST and COLLECT_SET in the plan its limit; what is collected for
+    a user's aggregate has none, since it would be wrong without the rest."""
     for operator in operators(root):
         if isinstance(operator, Aggregate):
             for item in operator.aggregates:
-                name = _PROPERTIES.get(item.expression.meta.get("function", ""))
-                if name is not None:
-                    item.expression.meta[LIMIT] = get_int(session, name)
+                meta = item.expression.meta
+                name = _PROPERTIES.get(meta.get("function", ""))
+                if name is not None and COLLECTS_FOR not in meta:
+                    meta[LIMIT] = get_int(session, name)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from streamsql.nodes import Expression, Window
+from streamsql.planner.infer_calls import COLLECTS_FOR
 from streamsql.planner.join_several import parts_of
 from streamsql.planner.logical import (
     Aggregate,
@@ -132,7 +133,11 @@ def _aggregate(plan: Aggregate) -> Iterator[StateStore]:
         table = _sources(plan.input)
         yield StateStore(f"rows of {table}", _keys(plan.input), f"grows with the keys of {table}")
     keys = ", ".join(key.name for key in plan.keys)
-    calls = [call.expression.name for call in plan.aggregates if _grows(call.expression.name)]
+    calls = [
+        call.expression.meta.get(COLLECTS_FOR, call.expression.name)
+        for call in plan.aggregates
+        if _grows(call.expression.name)
+    ]
     rows = f"; an entry grows with its rows: {', '.join(dict.fromkeys(calls))}" if calls else ""
     if plan.window is not None:
         yield _windows(plan.window, keys, rows)

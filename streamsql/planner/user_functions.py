@@ -10,11 +10,15 @@ from streamsql.errors import (
     CatalogError,
     ConfigError,
     StreamSQLError,
-    UnsupportedError,
     did_you_mean,
 )
 from streamsql.functions import REGISTRY
-from streamsql.functions.user import UserFunction, python_function
+from streamsql.functions.user import (
+    UserAggregate,
+    UserFunction,
+    python_aggregate,
+    python_function,
+)
 from streamsql.nodes import CreateFunction, DropFunction
 from streamsql.parser.generate import to_sql
 from streamsql.planner.custom_types import resolve_type
@@ -22,16 +26,15 @@ from streamsql.planner.planned import FunctionPlan, NothingToDo
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
 
 
-def functions_of(catalog: Catalog) -> list[UserFunction]:
+def functions_of(catalog: Catalog) -> list[UserFunction | UserAggregate]:
     """The functions that users have made."""
     return [_function(statement) for statement in catalog.functions.values()]
 
 
-def _function(statement: CreateFunction) -> UserFunction:
+def _function(statement: CreateFunction) -> UserFunction | UserAggregate:
     parameters = [(p.name, p.type) for p in statement.parameters]
-    return python_function(
-        statement.name, parameters, statement.returns, statement.code, to_sql(statement)
-    )
+    make = python_aggregate if statement.aggregate else python_function
+    return make(statement.name, parameters, statement.returns, statement.code, to_sql(statement))
 
 
 def plan_create_function(
@@ -39,15 +42,6 @@ def plan_create_function(
 ) -> FunctionPlan | NothingToDo:
     """The function, with custom types resolved; its text is looked at and not run."""
     name = statement.name
-    if statement.aggregate:
-        raise UnsupportedError(
-            "CREATE AGGREGATE FUNCTION is not supported",
-            detail="Spark runs no aggregates written in Python in streaming queries that update "
-            "their results.",
-            hint="Collect the values of a group and give them to a scalar function: "
-            f"{name}(COLLECT_LIST(x)), of a parameter ARRAY<..>.",
-            span=statement.span,
-        )
     if name in REGISTRY.names:
         raise CatalogError(f"{name} is the name of a built-in function", span=statement.span)
     if statement.or_replace and get_bool(session, CREATE_OR_REPLACE) is False:

@@ -96,8 +96,12 @@ def _facts(node: Expression, lowering: Lowering) -> Call:
         fail=_failure(lowering),
         to_text=to_text,
         java=_java,
-        python=lambda name, parameters, code, *arguments: _python(
-            name, parameters, code, type_of(node), arguments, lowering
+        python=lambda name, parameters, code, *arguments, grouped: _python(
+            name,
+            batches(parameters, code, spark_type(type_of(node)), grouped),
+            type_of(node),
+            arguments,
+            lowering,
         ),
     )
 
@@ -108,8 +112,7 @@ def _java(method: str, kind: SQLType, *arguments: Column) -> Column:
 
 def _python(
     name: str,
-    parameters: tuple[str, ...],
-    code: str,
+    code: Callable[..., Any],
     kind: SQLType,
     arguments: Sequence[Column],
     lowering: Lowering,
@@ -117,7 +120,7 @@ def _python(
     """A user's function over Arrow batches; a row for which it fails is reported."""
     result = spark_type(kind)
     outcomes = StructType([StructField("value", result), StructField("failed", BooleanType())])
-    function = cast(Any, F).arrow_udf(batches(parameters, code, result), outcomes)
+    function = cast(Any, F).arrow_udf(code, outcomes)
     # Nothing is sent to Python of a call without arguments: the literal says how many rows.
     outcome = cast(Column, function(*(arguments or (F.lit(1),))))
     failed = lowering.fail(f"{name}: the Python function failed", kind)

@@ -9,11 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 
-def batches(parameters: tuple[str, ...], code: str, kind: Any) -> Callable[..., Any]:
+def batches(
+    parameters: tuple[str, ...], code: str, kind: Any, grouped: bool = False
+) -> Callable[..., Any]:
     """From Arrow arrays of the arguments to a struct array: the value, and whether it failed.
 
     A null argument gives null without a call. A function whose first parameter is annotated as
     pyarrow's Array gets whole arrays; it fails or succeeds as a whole. `kind` is Spark's type.
+
+    `grouped`: the only array holds a list for each group, of structs of the parameters. A call is
+    about a list; rows with a null are left out, and a list of no others gives null without a call.
     """
 
     def load() -> Callable[..., Any]:
@@ -44,6 +49,7 @@ def batches(parameters: tuple[str, ...], code: str, kind: Any) -> Callable[..., 
 
     def evaluate(*arrays: Any) -> Any:
         import pyarrow as pa
+        import pyarrow.compute as pc
         from pyspark.sql.pandas.types import to_arrow_type
 
         target = to_arrow_type(kind)
@@ -57,11 +63,26 @@ def batches(parameters: tuple[str, ...], code: str, kind: Any) -> Callable[..., 
             if any(value is None for value in values):
                 return None, False
             try:
-                return pa.scalar(function(*values), type=target).as_py(), False
+                value = function(*values)
+                value = value.as_py() if isinstance(value, pa.Scalar) else value
+                return pa.scalar(value, type=target).as_py(), False
             except Exception:
                 return None, True
 
-        if whole_arrays(function):
+        def group(values: Any) -> tuple[Any, ...]:
+            if values is None:
+                return (None,)
+            columns = [values.field(i) for i in range(len(parameters))]
+            present = pa.array([True] * len(values), type=pa.bool_())
+            for column in columns:
+                present = pc.and_(present, column.is_valid())
+            columns = [column.filter(present) for column in columns]
+            if not len(columns[0]):
+                return (None,)
+            return tuple(columns if whole else [column.to_pylist() for column in columns])
+
+        whole = whole_arrays(function)
+        if whole and not grouped:
             try:
                 value = function(*columns)
                 made = value if isinstance(value, pa.Array) else pa.array(value, type=target)
@@ -70,7 +91,11 @@ def batches(parameters: tuple[str, ...], code: str, kind: Any) -> Callable[..., 
             except Exception:
                 made, failed = pa.nulls(count, target), pa.array([True] * count)
         else:
-            rows = zip(*(c.to_pylist() for c in columns), strict=True) if columns else [()] * count
+            rows: Any = [()] * count
+            if grouped:
+                rows = (group(each.values) for each in arrays[0])
+            elif columns:
+                rows = zip(*(c.to_pylist() for c in columns), strict=True)
             outcomes = [one(values) for values in rows]
             made = pa.array([value for value, _ in outcomes], type=target)
             failed = pa.array([bad for _, bad in outcomes], type=pa.bool_())
@@ -81,7 +106,8 @@ def batches(parameters: tuple[str, ...], code: str, kind: Any) -> Callable[..., 
     import pyarrow
 
     # Spark finds out by the annotations of each parameter what the function takes.
-    names = [f"a{number}" for number in range(max(1, len(parameters)))]
+    given = 1 if grouped else max(1, len(parameters))
+    names = [f"a{number}" for number in range(given)]
     evaluate.__annotations__ = dict.fromkeys([*names, "return"], pyarrow.Array)
     kind_of = inspect.Parameter.POSITIONAL_ONLY
     evaluate.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

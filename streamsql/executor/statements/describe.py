@@ -10,7 +10,7 @@ from streamsql.executor.kafka import KafkaClient
 from streamsql.executor.state import Context
 from streamsql.executor.statements.query_details import offsets, query_line, query_lines
 from streamsql.functions import REGISTRY
-from streamsql.functions.user import UserFunction, using
+from streamsql.functions.user import UserAggregate, UserFunction, using
 from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
 from streamsql.planner.explain import explain as explain_plan
 from streamsql.planner.planned import ExplainPlan, ExplainQueryPlan
@@ -143,7 +143,7 @@ def describe_function(statement: DescribeFunction, context: Context) -> Iterable
         "Variations:",
         *(f"  {function.name}{overload.signature}" for overload in function.overloads),
     ]
-    if isinstance(function, UserFunction):
+    if isinstance(function, UserFunction | UserAggregate):
         lines += ["", f"Statement: {function.statement}"]
     if function.examples:
         lines += ["", "Examples:", *(f"  {sql} -> {value}" for sql, value in function.examples)]

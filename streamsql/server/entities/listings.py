@@ -8,7 +8,7 @@ from streamsql import nodes
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import Function
 from streamsql.functions.signature import Parameter, Signature
-from streamsql.functions.user import UserFunction, using
+from streamsql.functions.user import UserAggregate, UserFunction, using
 from streamsql.nodes import ShowWhat
 from streamsql.planner.user_functions import functions_of
 from streamsql.properties import PROPERTIES, get_text, shown
@@ -51,7 +51,7 @@ def described_function(statement: nodes.DescribeFunction, executed: Executed) ->
     """DESCRIBE FUNCTION name."""
     with using(functions_of(executed.engine.catalog)):
         function = REGISTRY.get(statement.name)
-    own = isinstance(function, UserFunction)
+    own = isinstance(function, UserFunction | UserAggregate)
     return executed.entity(
         "describe_function",
         name=function.name,
