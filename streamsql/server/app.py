@@ -25,6 +25,7 @@ from streamsql.server import (
     observability,
     queries,
     status,
+    terminate,
     websocket,
 )
 from streamsql.server.errors import Failure, RequestError, failure
@@ -43,6 +44,7 @@ def routes() -> list[BaseRoute]:
         *status.ROUTES,
         *cluster.ROUTES,
         *ksql.ROUTES,
+        *terminate.ROUTES,
         *queries.ROUTES,
         *inserts.ROUTES,
         *websocket.ROUTES,

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from streamsql import nodes
 from streamsql.errors import CatalogError, ConfigError, ParseError, StreamSQLError
 from streamsql.executor.inspection import Inspection
+from streamsql.executor.serving.tokens import from_token, to_token
 from streamsql.parser import parse, split
 from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.results import Result
@@ -38,7 +39,7 @@ from streamsql.server.errors import (
 )
 from streamsql.server.media import JSON, KSQL_JSON, accepted, check_content_type
 from streamsql.server.requests import StatementRequest
-from streamsql.server.state import state_of, statement_request
+from streamsql.server.state import TOKEN_HEADER, state_of, statement_request
 from streamsql.session import Session
 
 CATCH_UP_SECONDS = 5.0
@@ -62,12 +63,16 @@ async def ksql(request: Request) -> Response:
     given = await statement_request(request)
     session = state.session(given)
 
+    statements = Statements(state.engine, session, state.commands)
+
     def work() -> list[dict[str, Any]]:
         await_command(state.engine, given)
-        return Statements(state.engine, session, state.commands).run(given.sql)
+        return statements.run(given.sql)
 
     try:
-        return JSONResponse(await state.run(work), media_type=media)
+        entities = await state.run(work)
+        headers = {TOKEN_HEADER: statements.token} if statements.tokens else {}
+        return JSONResponse(entities, headers=headers, media_type=media)
     except StatementFailed as failed:
         return failed.failure.response()
 
@@ -109,6 +114,13 @@ class Statements:
     session: Session
     commands: CommandStatuses
     entities: list[dict[str, Any]] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    """Of what they wrote, for who wants to read it."""
+
+    @property
+    def token(self) -> str:
+        """One for all that was written."""
+        return to_token(from_token(",".join(self.tokens)))
 
     def run(self, sql: str) -> list[dict[str, Any]]:
         """Their entities. Raises StatementFailed for the first that cannot be done."""
@@ -122,6 +134,7 @@ class Statements:
                 raise StatementFailed(self._failure(error, statement, text)) from error
             if found is not None:
                 self.entities.append(found)
+            self.tokens += executed.tokens
             self._remember(statement, executed)
         return self.entities
 

@@ -35,6 +35,10 @@ class Executed:
         return ids[0] if len(ids) == 1 else None
 
     @property
+    def tokens(self) -> list[str]:
+        return [r.token for r in self.results if isinstance(r, Message) and r.token]
+
+    @property
     def warnings(self) -> list[str]:
         return [r.text for r in self.results if isinstance(r, Warning)]
 
