@@ -36,12 +36,12 @@ def command(args: argparse.Namespace) -> int:
     file = read_config(Path(args.config)) if args.config else ConfigFile()
     _fill(args, file)
     config = server_config(args)
-    configure_logging(args.log_format or "text", args.log_level or "info")
-    _warn_if_open(config)
     defined = assignments(args.define, "--define")
     variables = {name.upper(): value for name, value in defined.items()}
     queries = QueriesFile(args.queries_file, variables) if args.queries_file else None
     engine = Engine(engine_config(args, file, config))
+    configure_logging(args.log_format or "text", args.log_level or "info")
+    _warn_if_open(config)
     engine.session.variables.update(variables)
     began = time.monotonic()
     engine.start()
@@ -104,7 +104,7 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
         service_id=service_id,
         advertised_url=server.url,
         interactive=not args.queries_file,
-        checkpoints=Path(args.checkpoints).expanduser() if args.checkpoints else None,
+        checkpoints=_checkpoints(args.checkpoints),
     )
 
 
@@ -117,6 +117,17 @@ def _file(name: str | None, option: str) -> Path | None:
     if not path.is_file():
         raise ConfigError(f"{option}: there is no file {name}")
     return path
+
+
+def _checkpoints(name: str | None) -> Path | None:
+    from streamsql.errors import UnsupportedError
+
+    if name is not None and "://" in name:
+        raise UnsupportedError(
+            f"--checkpoints {name}: checkpoints are kept in a folder",
+            hint="Mount the storage on all servers, and name the folder.",
+        )
+    return Path(name).expanduser() if name else None
 
 
 def _count(given: object, default: int) -> int:

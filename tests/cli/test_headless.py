@@ -1,0 +1,37 @@
+"""What `streamsql server` refuses before it starts anything: a wrong file, a folder that is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("CREATE STRAEM s;", "syntax error at line 1, column 8"),
+        ("SHOW STREAMS;", "a queries file holds definitions and queries only"),
+    ],
+)
+def test_a_queries_file_that_cannot_be_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sql: str, error: str
+) -> None:
+    file = tmp_path / "f.sql"
+    file.write_text(sql)
+    data = tmp_path / "data"
+    assert main(["server", "--queries-file", str(file), "--data", str(data)]) == 1
+    assert error in capsys.readouterr().err
+    assert not data.exists()
+
+
+def test_a_queries_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["server", "--queries-file", "nowhere.sql"]) == 2
+    assert "cannot read nowhere.sql" in capsys.readouterr().err
+
+
+def test_checkpoints_in_an_object_store(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["server", "--checkpoints", "s3a://bucket/flights"]) == 1
+    assert "Mount the storage on all servers" in capsys.readouterr().err
