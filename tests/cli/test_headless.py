@@ -1,4 +1,4 @@
-"""What `streamsql server` refuses before it starts anything: a wrong file, a folder that is none."""
+"""What `streamsql server` refuses before it starts anything: a wrong file, a wrong folder."""
 
 from __future__ import annotations
 
