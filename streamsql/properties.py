@@ -306,6 +306,17 @@ def forget_credentials(changed: str, properties: dict[str, str], owned: Mapping[
         del properties[user]
 
 
+def without_owned_secrets(
+    properties: Mapping[str, str], owned: Mapping[str, str]
+) -> dict[str, str]:
+    """The properties but those that are secret and the same in `owned`."""
+    return {
+        name: value
+        for name, value in properties.items()
+        if not (PROPERTIES[name].secret and owned.get(name) == value)
+    }
+
+
 # -- reading -------------------------------------------------------------------------------------
 
 

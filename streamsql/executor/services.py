@@ -60,7 +60,12 @@ class Services:
 
         url = get_text(properties, SCHEMA_REGISTRY_URL)
         if url:
-            return RegistryClient(check_url(url), get_text(properties, SCHEMA_REGISTRY_USER))
+            user = get_text(properties, SCHEMA_REGISTRY_USER)
+            own = self._config.properties
+            if user is None and url == get_text(own, SCHEMA_REGISTRY_URL):
+                # The statement log of a service does not repeat what each server is told.
+                user = get_text(own, SCHEMA_REGISTRY_USER)
+            return RegistryClient(check_url(url), user)
         client = self.kafka.get()
         if self._broker is None:
             raise ConfigError(

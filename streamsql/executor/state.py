@@ -29,6 +29,7 @@ from streamsql.nodes import Statement
 from streamsql.parser import to_sql
 from streamsql.planner.planned import Planned
 from streamsql.planner.statements import apply, plan
+from streamsql.properties import without_owned_secrets
 from streamsql.query_metrics import QueryMetrics
 from streamsql.results import Result
 from streamsql.session import Session
@@ -133,7 +134,7 @@ class Context:
             Entry(
                 log.next_sequence,
                 to_sql(statement) + ";",
-                dict(self.session.properties),
+                self._logged_properties(),
                 query_id,
                 dict(topics.told) if topics else {},
                 offsets,
@@ -145,3 +146,9 @@ class Context:
             catalog = self.state.catalog.copy()
             apply(planned, catalog)
             self.state.catalog = catalog
+
+    def _logged_properties(self) -> dict[str, str]:
+        """The session's. Secrets that each server of a service is told stay out of Kafka."""
+        config = self.state.config
+        owned = config.properties if config.service_id is not None else {}
+        return without_owned_secrets(self.session.properties, owned)

@@ -14,7 +14,12 @@ from streamsql.executor.statements.permissions import (
     needed,
 )
 from streamsql.parser import parse
-from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER, forget_credentials
+from streamsql.properties import (
+    SCHEMA_REGISTRY_URL,
+    SCHEMA_REGISTRY_USER,
+    forget_credentials,
+    without_owned_secrets,
+)
 from streamsql.roles import Role, acting_as, allowed_by_role, current_role
 from streamsql.session import Session
 
@@ -89,3 +94,11 @@ def test_credentials_are_for_the_system_that_they_were_given_for() -> None:
     assert own_ones[SCHEMA_REGISTRY_USER] == "you:word"
     forget_credentials(SCHEMA_REGISTRY_URL, owned, owned)
     assert owned[SCHEMA_REGISTRY_USER] == "me:pass"
+
+
+def test_what_each_server_is_told_is_not_logged() -> None:
+    owned = {SCHEMA_REGISTRY_URL: "http://ours", SCHEMA_REGISTRY_USER: "me:pass"}
+    assert without_owned_secrets(owned, owned) == {SCHEMA_REGISTRY_URL: "http://ours"}
+    own_ones = {**owned, SCHEMA_REGISTRY_USER: "you:word"}
+    assert without_owned_secrets(own_ones, owned) == own_ones
+    assert without_owned_secrets(owned, {}) == owned

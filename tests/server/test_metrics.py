@@ -176,6 +176,8 @@ def test_requests_are_counted_by_path(client: TestClient, http: HttpMetrics) -> 
     assert count("other", "GET", 404) == 2
     assert count("/fail", "GET", 500) == 1
     assert count("/hello", "other", 405) == 1
+    created = (f.name for f in http.registry.collect() for s in f.samples if "_created" in s.name)
+    assert not any(created)
     running = "streamsql_http_requests_running"
     assert http.registry.get_sample_value(running, {"path": "/hello"}) == 0
     seconds = "streamsql_http_request_seconds_count"

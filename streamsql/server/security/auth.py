@@ -27,6 +27,8 @@ _NEEDS = {
     "/inserts-stream": Role.DEVELOPER,
     "/streamsql/inserts": Role.DEVELOPER,
     "/ksql/terminate": Role.ADMIN,
+    "/heartbeat": Role.ADMIN,
+    "/lag": Role.ADMIN,
 }
 """What endpoints need that are no statements."""
 _CHECKS = 2
