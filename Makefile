@@ -5,13 +5,15 @@ INSTALLED := .venv/.installed
 SOURCES := streamsql cli grammar tests benchmarks examples scripts hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test conformance lint fmt soak wheel clean
+.PHONY: help setup demo test conformance conformance-rest lint fmt soak wheel clean
 
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
 	@echo "make test   lint and all tests but the long ones"
 	@echo "make conformance"
 	@echo "            all tests of the conformance suite, if it is there"
+	@echo "make conformance-rest"
+	@echo "            those of the HTTP interface, against a server"
 	@echo "make lint   ruff, mypy, import contracts"
 	@echo "make fmt    format the sources"
 	@echo "make soak   the long tests"
@@ -39,6 +41,10 @@ conformance: setup
 	else mkdir -p build; \
 	  $(BIN)/streamsql test "$(SUITE)" --report build/conformance.jsonl > build/conformance.txt; \
 	  $(BIN)/python -m tests.conformance build/conformance.jsonl; fi
+
+conformance-rest: setup
+	@mkdir -p build
+	@$(BIN)/python -m tests.conformance.rest --report build/conformance_rest.jsonl
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(wildcard $(SOURCES))
