@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -17,6 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamsql.errors import ConfigError
 from streamsql.roles import Role
 from streamsql.server.config import ServerConfig
+from streamsql.server.security.auth import Authentication
 from streamsql.server.security.limits import Rate
 from streamsql.server.security.stack import security
 from streamsql.server.security.users import Users, add_user, read_accounts, remove_user
@@ -119,10 +121,11 @@ def test_websockets_are_refused_too(secured: TestClient) -> None:
         assert socket.receive_text() == "hello"
 
 
-def test_guessing_is_slowed_down(secured: TestClient) -> None:
-    statuses = [secured.get("/role", auth=("ann", f"{i}")).status_code for i in range(14)]
-    assert statuses[0] == 401
-    assert statuses[-1] == 429
+def test_guessing_is_slowed_down(users_file: Path) -> None:
+    bounded = Middleware(Authentication, users=Users(users_file), failures=Rate(0.001, 3))
+    secured = TestClient(Starlette(routes=[Route("/role", role)], middleware=[bounded]))
+    statuses = [secured.get("/role", auth=("ann", f"{i}")).status_code for i in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
     answer = secured.get("/role", auth=("bob", "wrong"))
     assert answer.json()["error_code"] == 42900
     assert int(answer.headers["Retry-After"]) >= 1

@@ -38,12 +38,13 @@ _FAILURES = 10
 
 
 class Authentication:
-    """ASGI middleware: only users of the file get any further."""
+    """ASGI middleware: only users of the file get any further. `failures` bounds how often one
+    address may fail."""
 
-    def __init__(self, app: ASGIApp, users: Users) -> None:
+    def __init__(self, app: ASGIApp, users: Users, failures: Rate | None = None) -> None:
         self._app = app
         self._users = users
-        self._failures = Rate(_FAILURES_PER_SECOND, _FAILURES)
+        self._failures = failures or Rate(_FAILURES_PER_SECOND, _FAILURES)
         self._checks: anyio.CapacityLimiter | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -26,7 +26,8 @@ from streamsql.roles import Role
 REMEMBERED = 1000
 """Logins that are remembered at most."""
 _NAME = re.compile(r"[^\s:#][^\s:]{0,127}")
-_HASHER = PasswordHasher()
+_HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+"""As OWASP has it for servers: each check costs 19 MiB and some hundredths of a second."""
 _NOBODY = _HASHER.hash(secrets.token_hex(16))
 """A name that does not exist takes as long to refuse as a wrong password."""
 
