@@ -20,7 +20,9 @@ CREATE STREAM {STREAM} (
     deserializationError STRUCT<
       target STRING, errorMessage STRING, recordB64 STRING, cause ARRAY<STRING>, `TOPIC` STRING>,
     recordProcessingError STRUCT<errorMessage STRING, record STRING, cause ARRAY<STRING>>,
-    productionError STRUCT<errorMessage STRING>>,
+    productionError STRUCT<errorMessage STRING>,
+    serializationError STRUCT<
+      target STRING, errorMessage STRING, record STRING, cause ARRAY<STRING>, `TOPIC` STRING>>,
   queryId STRING,
   `TOPIC` STRING,
   `PARTITION` INT,

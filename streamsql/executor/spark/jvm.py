@@ -108,15 +108,25 @@ class Jvm:
         except Py4JJavaError as error:
             raise ValueError(error.java_exception.getMessage()) from None
 
-    def encode(self, struct: Column, side: SideFormat) -> Column:
+    def encode(
+        self,
+        struct: Column,
+        side: SideFormat,
+        log: ProcessingLog | None = None,
+        target: Literal["key", "value"] = "value",
+    ) -> Column:
         """The bytes of a struct that holds the side's columns, in order; a null struct gives null.
 
-        With the property `window`, two bigint fields follow: the window's start and end in ms.
+        With the property `window`, two bigint fields follow: the window's start and end in ms. What
+        the format's schema cannot hold is reported to `log` as the record's `target`, and left out
+        by the Kafka sink; without a log it fails the query.
         """
         try:
             encoder = self._io.RecordEncoder.of(*self._side(side))
         except Py4JJavaError as error:
             raise ValueError(error.java_exception.getMessage()) from None
+        if log is not None:
+            encoder = encoder.reporting(log.java, target)
         return _column(self._io.Expressions.encode(_java(struct), encoder))
 
     def report_null(

@@ -44,7 +44,7 @@ def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     return rows.select(
         F.lit(topic.name).alias("topic"),
         _key(node, schema, scope).alias("key"),
-        scope.jvm.encode(value, side).alias("value"),
+        scope.jvm.encode(value, side, scope.log, "value").alias("value"),
         time.alias("timestamp"),
         quoted(HEADERS_COLUMN).alias("headers"),
     )
@@ -85,7 +85,7 @@ def _key(node: Sink, schema: Schema, scope: Scope) -> Column:
         # A record without a key has null in every key column; PARTITION BY several expressions
         # keeps a key of nulls.
         struct = F.when(~reduce(and_, (c.isNull() for c in columns)), struct)
-    return scope.jvm.encode(struct, side)
+    return scope.jvm.encode(struct, side, scope.log, "key")
 
 
 def _struct(columns: Sequence[SchemaColumn]) -> Column:

@@ -33,7 +33,8 @@ public final class Expressions {
 
   /** The struct's bytes. */
   public static Column encode(Column struct, RecordEncoder encoder) {
-    return call(encoder, "encode", DataTypes.BinaryType, List.of(struct), true);
+    List<Column> arguments = List.of(struct);
+    return call(encoder, "encode", DataTypes.BinaryType, arguments, !encoder.reports());
   }
 
   /** A null of the type (Spark's JSON) that, when evaluated, reports the message to the log. */

@@ -26,7 +26,8 @@ import org.apache.spark.sql.streaming.DataStreamWriter;
  * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now), headers
  * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null. Delivery is at
  * least once: the end of a task waits for its records and fails it if one was not written. A record
- * that Kafka can never take (too large, a time it does not allow) goes to the processing log.
+ * that Kafka can never take (too large, a time it does not allow) goes to the processing log; one that
+ * could not be encoded is there already.
  */
 public final class KafkaSink extends ForeachWriter<Row> {
   private static final long serialVersionUID = 1L;
@@ -76,6 +77,9 @@ public final class KafkaSink extends ForeachWriter<Row> {
     }
     byte[] key = row.getAs(1);
     byte[] value = row.getAs(2);
+    if (RecordEncoder.isUnwritable(key) || RecordEncoder.isUnwritable(value)) {
+      return; // and in the processing log
+    }
     send(new ProducerRecord<>(row.getString(0), null, timestamp, key, value, headers(row)));
   }
 

@@ -86,6 +86,18 @@ public final class ProcessingLog implements Serializable {
         out -> out.writeStringField("errorMessage", cut(error)));
   }
 
+  /** A key or a value (the target) of a result that its format's schema cannot hold. */
+  void serializationError(String step, String target, String error) {
+    send(step, 3, "serializationError", CurrentRecord.get(), out -> {
+      out.writeStringField("target", target);
+      out.writeStringField("errorMessage", cut(error));
+      out.writeNullField("record");
+      out.writeFieldName("cause");
+      out.writeStartArray();
+      out.writeEndArray();
+    });
+  }
+
   private interface Body {
     void write(JsonGenerator out) throws IOException;
   }
