@@ -20,7 +20,7 @@ from streamsql.nodes import Statement
 from streamsql.parser import parse_each
 from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.query_metrics import QueryMetrics
-from streamsql.results import LineStream, Result, RowStream
+from streamsql.results import Answer, LineStream, Result, RowStream
 from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
 
@@ -165,6 +165,20 @@ class Engine:
         """
         yield from self._execute(sql, session or self._state.session, ())
 
+    def lookup(self, sql: str, session: Session | None = None) -> Answer | None:
+        """The answer of a statement that is a plain lookup of one key in a served table, by a way
+        that takes less than a millisecond once another of its shape was asked.
+
+        None for any other statement, and while the engine starts: `execute` takes it. Blocks as
+        long as that where the session has a consistency token.
+        """
+        if not self._open or not self._queries.ready:
+            return None
+        try:
+            return self._state.serving.lookup(sql, session or self._state.session)
+        except StreamSQLError as error:
+            raise error.located(sql) from error.__cause__
+
     def each(
         self, sql: str, session: Session | None = None
     ) -> Iterator[tuple[Statement, Iterator[Result]]]:
@@ -274,6 +288,12 @@ class Engine:
         """The `advertised_url` of the engine that leads; None if that is this one, or not known."""
         succession = self._state.succession
         return succession.leader_url if succession is not None else None
+
+    def needs_leader(self, statement: Statement) -> bool:
+        """Whether a statement is one that only the engine that leads runs."""
+        from streamsql.executor.statements import needs_leader
+
+        return needs_leader(statement, self._state)
 
     def sync(self, timeout: float = 10.0) -> bool:
         """Wait, at most so many seconds, until all statements that any of several servers has

@@ -20,13 +20,14 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamsql.errors import StreamSQLError
-from streamsql.executor.statements import CHANGES
 from streamsql.parser import parse
 from streamsql.server.errors import NOT_READY, Failure, RequestError
 from streamsql.server.requests import StatementRequest, parse_json
 from streamsql.server.state import ServerState
 
-PATHS = ("/ksql", "/streamsql/execute")
+STATEMENTS = ("/ksql", "/streamsql/execute")
+"""Paths whose requests are the leader's where a statement of theirs is."""
+ALWAYS = ("/ksql/terminate",)
 FORWARDED = "streamsql-forwarded"
 """Of requests that come from another server: they are not sent any further."""
 CONNECT_SECONDS = 5.0
@@ -53,7 +54,7 @@ class Forward:
             return await self._app(scope, receive, send)
         body, messages = await _body(receive, self._state.config.max_request_bytes)
         again = _Replayed(messages, receive)
-        if not _changes(self._state, body):
+        if scope["path"] not in ALWAYS and not _changes(self._state, body):
             return await self._app(scope, again, send)
         answer = await self._ask_leader(scope, body)
         if answer is None:
@@ -66,7 +67,7 @@ class Forward:
         return (
             scope["type"] == "http"
             and scope["method"] == "POST"
-            and scope["path"] in PATHS
+            and scope["path"] in (*STATEMENTS, *ALWAYS)
             and not self._state.engine.leads
             and FORWARDED not in Headers(scope=scope)
         )
@@ -143,7 +144,7 @@ def _changes(state: ServerState, body: bytes) -> bool:
         statements = parse(given.sql, state.session(given).variables)
     except (RequestError, StreamSQLError):
         return False
-    return any(type(statement) in CHANGES for statement in statements)
+    return any(state.engine.needs_leader(statement) for statement in statements)
 
 
 def _headers(given: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from streamsql import nodes
 from streamsql.errors import InternalError
-from streamsql.executor.state import Context
+from streamsql.executor.state import Context, EngineState
 from streamsql.executor.statements import (
     assertions,
     connectors,
@@ -83,7 +83,16 @@ CHANGES: frozenset[type[nodes.Statement]] = frozenset(
         nodes.ControlQuery,
     }
 )
-"""Statements of the log: of several servers only the one that leads runs them."""
+"""Statements of the log."""
+
+
+def needs_leader(statement: nodes.Statement, state: EngineState) -> bool:
+    """Whether, of several servers, only the one that leads runs it; push queries are each server's
+    own."""
+    if isinstance(statement, nodes.ControlQuery) and statement.query_id is not None:
+        pushed = {info.id.upper() for info in state.pushes.infos()}
+        return statement.query_id.upper() not in pushed
+    return type(statement) in CHANGES
 
 
 def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
@@ -95,6 +104,6 @@ def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     handler = HANDLERS.get(kind)
     if handler is None:
         raise InternalError(f"no handler for {kind.__name__}", span=statement.span)
-    if context.state.succession is not None and kind in CHANGES:
+    if context.state.succession is not None and needs_leader(statement, context.state):
         context.state.succession.check_leads()
     yield from handler(statement, context)
