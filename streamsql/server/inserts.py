@@ -29,7 +29,7 @@ from streamsql.server.errors import (
 )
 from streamsql.server.json_values import json_text
 from streamsql.server.media import DELIMITED, JSON, KSQL_JSON, accepted, check_content_type
-from streamsql.server.requests import as_object, checked_properties, parse_json
+from streamsql.server.requests import as_object, parse_json, session_properties
 from streamsql.server.state import ServerState, state_of
 from streamsql.session import Session
 
@@ -61,8 +61,8 @@ def _target(state: ServerState, line: bytes) -> tuple[str, Session]:
         raise RequestError(BAD_REQUEST, 'the first line gives no "target"')
     properties = given.get("properties") or {}
     server = state.engine.session
-    found = checked_properties(as_object(properties, "properties"))
-    return target.strip(), Session({**server.properties, **found}, dict(server.variables))
+    found = session_properties(server, as_object(properties, "properties"))
+    return target.strip(), Session(found, dict(server.variables))
 
 
 class Lines:

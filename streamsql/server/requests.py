@@ -70,13 +70,20 @@ class StatementRequest:
     def session(self, server: Session) -> Session:
         """A session of its own for this request. RequestError for a property that is none."""
         variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
-        given = checked_properties(self.properties)
-        properties = {**server.properties, **given}
-        for name in CONNECTIONS.keys() & given.keys():
-            if not allowed_by_role(Role.ADMIN):
-                raise RequestError(FORBIDDEN, f"setting '{name}' needs the role admin")
-            forget_credentials(name, properties, server.properties)
+        properties = session_properties(server, self.properties)
         return Session(properties, {**server.variables, **variables})
+
+
+def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, str]:
+    """The server's own, and a request's over them. RequestError for one that is none, or that the
+    request's role may not set."""
+    found = checked_properties(given)
+    properties = {**server.properties, **found}
+    for name in CONNECTIONS.keys() & found.keys():
+        if not allowed_by_role(Role.ADMIN):
+            raise RequestError(FORBIDDEN, f"setting '{name}' needs the role admin")
+        forget_credentials(name, properties, server.properties)
+    return properties
 
 
 def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:

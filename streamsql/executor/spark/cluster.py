@@ -42,7 +42,7 @@ def task_slots(master: str) -> int | None:
 
 def cluster_settings(master: str, jars: Sequence[Path], scratch: Path) -> Mapping[str, str]:
     """Spark's settings for the master, besides those that are always the same."""
-    settings = {}
+    settings: dict[str, str] = {}
     if is_this_machine(master):
         settings |= {
             "spark.driver.host": "127.0.0.1",
