@@ -33,7 +33,7 @@ from streamsql.planner.modes import operators, python_functions, sources_read
 from streamsql.planner.planned import PullPlan
 from streamsql.planner.planning import Planning
 from streamsql.planner.pull_conditions import lookup_of
-from streamsql.planner.pull_order import ordered, with_order_columns
+from streamsql.planner.pull_order import naming_order_by, ordered, with_order_columns
 from streamsql.planner.pull_restrictions import check_allowed, check_columns, check_enabled
 from streamsql.planner.routes import Batch, Route
 from streamsql.planner.rules import optimize
@@ -57,7 +57,8 @@ def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
         )
     check_columns(asked)
     query, sorting = with_order_columns(asked)
-    built = build_query(query, planning.catalog, None, bounded=True)
+    with naming_order_by(asked):
+        built = build_query(query, planning.catalog, None, bounded=True)
     columns = built.columns[: len(built.columns) - sorting.added]
     for check in CHECKS:
         check(built.root)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from streamsql.errors import PlanError
+from streamsql.errors import PlanError, StreamSQLError
 from streamsql.nodes import Expression, Query, SelectExpression
 from streamsql.planner.build import Built
 from streamsql.planner.planned import ResultOrder
@@ -47,6 +49,20 @@ def with_order_columns(query: Query) -> tuple[Query, Sorting]:
         by.append(found)
     selected = replace(query, order_by=(), items=(*query.items, *added))
     return selected, Sorting(tuple(by), query.order_by, len(added))
+
+
+@contextmanager
+def naming_order_by(query: Query) -> Iterator[None]:
+    """Errors about an expression of ORDER BY say so: to the planner it is one of the SELECT."""
+    try:
+        yield
+    except StreamSQLError as error:
+        places = [span_of(order) for order in query.order_by]
+        if error.span is not None and any(
+            place and place.start <= error.span.start < place.end for place in places
+        ):
+            error.message = error.message.replace("SELECT column", "ORDER BY column", 1)
+        raise
 
 
 def _shown(

@@ -22,6 +22,7 @@ from streamsql.planner.planned import (
     InsertValuesPlan,
     Planned,
     PropertyPlan,
+    PullPlan,
     QueryStatementPlan,
     SourcePlan,
     TopicInfo,
@@ -155,6 +156,11 @@ class Script:
                 if planned.creates_sink:
                     self._declare(sink)
                 self.queries[query.query_id] = query
+            case PullPlan():
+                raise UnsupportedError(
+                    "a test cannot read the rows of SELECT",
+                    hint="Write CREATE STREAM .. AS SELECT, and expect the records of its topic.",
+                )
             case InsertValuesPlan(source=source):
                 record = record_of(planned, self._spark, self.registry.schemas)
                 self.inserts.append((source, record))

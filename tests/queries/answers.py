@@ -1,0 +1,80 @@
+"""What a stored query has made of its topics, and what a pull query over the same ones answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streamsql.executor.batches import extents
+from streamsql.executor.spark.batch import Batch, batch_rows
+from streamsql.nodes import CreateAsSelect, Query, SelectQuery, Statement
+from streamsql.parser import parse
+from streamsql.planner.logical import Scan
+from streamsql.planner.modes import operators
+from streamsql.planner.planned import PullPlan
+from streamsql.planner.statements import plan
+from streamsql.schema import Schema
+from streamsql.testing.bed import Bed
+from streamsql.testing.case import case_from_json
+from streamsql.testing.moved import moved
+from streamsql.testing.run import CaseRun
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A pull query's answer."""
+
+    schema: Schema
+    rows: list[list[Any]]
+
+    def texts(self, names: Sequence[str]) -> Counter[str]:
+        """The rows as texts of the columns of these names, in this order."""
+        places = [self.schema.names.index(name) for name in names]
+        return Counter(repr([row[i] for i in places]) for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The rows of one sink, each as text, and those that its query gives as a pull query."""
+
+    sink: str
+    stored: Counter[str]
+    answered: Counter[str]
+
+
+class AnsweredRun(CaseRun):
+    """Runs the queries of a case, then asks them again."""
+
+    def __init__(self, given: Mapping[str, Any], bed: Bed) -> None:
+        super().__init__(case_from_json({"name": "", **given}, "queries"), bed)
+
+    def compare(self) -> list[Compared]:
+        """The sink of each CREATE .. AS SELECT and its query."""
+        self.plan()
+        self.process()
+        found = []
+        for source in self.script.catalog.sources.values():
+            if source.created_by_query not in self.script.queries:
+                continue
+            (statement,) = parse(source.statement)
+            assert isinstance(statement, CreateAsSelect)
+            names = source.schema.names
+            answered = self.answer(replace(statement.query, emit=None)).texts(names)
+            stored = self.answer(f"SELECT * FROM `{source.name}`;").texts(names)
+            found.append(Compared(source.name, stored, answered))
+        return found
+
+    def answer(self, asked: Query | str) -> Answered:
+        """A pull query's answer, by Spark's batch engine."""
+        statement: Statement
+        (statement,) = parse(asked) if isinstance(asked, str) else (SelectQuery(asked),)
+        planned = plan(statement, self.script.catalog, {})
+        assert isinstance(planned, PullPlan)
+        here = replace(planned, query=moved(planned.query, self.renamed))
+        topics = {o.source.topic.name for o in operators(here.query.root) if isinstance(o, Scan)}
+        starts = {self.renamed(topic): start for topic, start in planned.query.starts.items()}
+        offsets = extents(topics, starts, self.bed.kafka)
+        rows = batch_rows(here, Batch(self.context, offsets, self.renamed("pull")))
+        return Answered(planned.schema, [list(row.values) for row in rows])
