@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from streamsql.errors import StreamSQLError
 from streamsql.executor.insert_rows import Outcome, RowInserts
@@ -51,7 +52,24 @@ async def inserts_stream(request: Request) -> Response:
     except StreamSQLError as error:
         return failure(error, target).response()
     form = "[]" if media == JSON else ""
-    return StreamingResponse(_answered(state, lines, inserts, form), media_type=media)
+    return Acknowledgements(_answered(state, lines, inserts, form), media)
+
+
+class Acknowledgements(Response):
+    """Sends texts as they are made. Unlike Starlette's own it leaves the rest of the body to those
+    who make them."""
+
+    def __init__(self, texts: AsyncIterator[str], media_type: str) -> None:
+        super().__init__(media_type=media_type)
+        del self.headers["content-length"]
+        self._texts = texts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        async for text in self._texts:
+            body = text.encode()
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _target(state: ServerState, line: bytes) -> tuple[str, Session]:
