@@ -41,7 +41,11 @@ class RemoteEngine:
 
     def start(self) -> None:
         """Reach the server; ExternalError where there is none, ConfigError where it refuses."""
-        self._watch.look()
+        try:
+            self._watch.look()
+        except BaseException:
+            self.close()
+            raise
         self._open = True
 
     def close(self) -> None:
@@ -124,7 +128,7 @@ class RemoteEngine:
         body = {
             "sql": piece.text,
             "properties": session.properties,
-            "variables": session.variables,
+            "sessionVariables": session.variables,
         }
         answer = Received(self._transport.stream(EXECUTE, body), sql, session)
         try:

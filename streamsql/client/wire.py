@@ -46,6 +46,11 @@ def to_line(item: object) -> bytes:
     return json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
+def is_end(item: object) -> bool:
+    """Whether a line of `encode` ends the rows of a result."""
+    return isinstance(item, dict) and item.get("type") == "end"
+
+
 @singledispatch
 def encode(result: Result) -> Iterator[object]:
     """The lines of a result, of a stream as its rows come."""

@@ -10,11 +10,13 @@ import threading
 from collections.abc import Iterator
 
 from streamsql.client.handover import Handover
-from streamsql.client.wire import DONE, encode, to_line
+from streamsql.client.wire import DONE, encode, is_end, to_line
 from streamsql.client.wire_errors import encode_error
 from streamsql.engine import Engine
-from streamsql.errors import InternalError, StreamSQLError
+from streamsql.errors import ExternalError, InternalError, StreamSQLError
 from streamsql.results import LineStream, Result, RowStream
+from streamsql.server.errors import RequestError
+from streamsql.server.running import RunningQueries
 from streamsql.session import Session
 
 _log = logging.getLogger("streamsql.server")
@@ -23,60 +25,98 @@ _log = logging.getLogger("streamsql.server")
 class Execution:
     """One text on its way through the engine."""
 
-    def __init__(self, engine: Engine, sql: str, session: Session, outbox: Handover[bytes]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        sql: str,
+        session: Session,
+        outbox: Handover[bytes],
+        running: RunningQueries,
+    ) -> None:
         self._engine = engine
         self._sql = sql
         self._session = session
         self._known = (dict(session.properties), dict(session.variables))
         self._outbox = outbox
+        self._running = running
         self._stream: RowStream | LineStream | None = None
         self._lock = threading.Lock()
         self._cancelled = False
+        self._closed = False
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="statements", daemon=True).start()
 
     def cancel(self) -> None:
-        """End it, from any thread: the query under way, and what would follow."""
+        """The client has gone: end the query under way, and what would follow."""
         self._outbox.abandon()
+        self._end_stream(cancelled=True)
+
+    def close(self) -> None:
+        """The server, or somebody else, ends the query under way: the client is told."""
+        self._end_stream(closed=True)
+
+    def _end_stream(self, *, cancelled: bool = False, closed: bool = False) -> None:
         with self._lock:
-            self._cancelled = True
+            self._cancelled |= cancelled
+            self._closed |= closed
             stream = self._stream
         if stream is not None:
             stream.cancel()
 
     def _run(self) -> None:
         try:
-            self._send_all(self._engine.execute(self._sql, self._session))
-            self._outbox.put(to_line(DONE))
+            if self._send_all(self._engine.execute(self._sql, self._session)):
+                self._put(DONE)
         except StreamSQLError as error:
-            self._outbox.put(to_line(encode_error(error, self._sql)))
+            self._put(encode_error(error, self._sql))
         except Exception as error:
             _log.error("a statement failed", exc_info=error)
             failure = InternalError("an internal error: please report it")
-            self._outbox.put(to_line(encode_error(failure, self._sql)))
+            self._put(encode_error(failure, self._sql))
         finally:
             self._outbox.end()
 
-    def _send_all(self, results: Iterator[Result]) -> None:
+    def _send_all(self, results: Iterator[Result]) -> bool:
+        """Whether somebody has heard it all."""
         for result in results:
-            self._follow(result)
-            if not all(map(self._put, encode(result))) or self._cancelled:
-                return
-            with self._lock:
-                self._stream = None
+            if isinstance(result, RowStream | LineStream):
+                self._send_stream(result)
+            elif not self._send(result):
+                return False
+            if self._cancelled:
+                return False
             self._send_session()
         self._send_session()
+        return True
 
-    def _follow(self, result: Result) -> None:
-        """Remember what `cancel` has to end."""
-        if not isinstance(result, RowStream | LineStream):
-            return
-        with self._lock:
-            self._stream = result
-            cancelled = self._cancelled
-        if cancelled:
-            result.cancel()
+    def _send_stream(self, stream: RowStream | LineStream) -> None:
+        try:
+            self._running.reserve()
+        except RequestError as error:
+            stream.cancel()
+            raise ExternalError(error.message, retryable=True) from None
+        name = self._running.add(getattr(stream, "query_id", None), self)
+        try:
+            with self._lock:
+                self._stream = stream
+                ended = self._cancelled or self._closed
+            if ended:
+                stream.cancel()
+            for item in encode(stream):
+                # It has not come to its end where it has been ended.
+                if (self._closed and is_end(item)) or not self._put(item):
+                    break
+        finally:
+            with self._lock:
+                self._stream = None
+            self._running.remove(name)
+            self._running.release()
+        if self._closed:
+            raise ExternalError("the server has ended the query", retryable=True)
+
+    def _send(self, result: Result) -> bool:
+        return all(map(self._put, encode(result)))
 
     def _put(self, item: object) -> bool:
         return self._outbox.put(to_line(item))

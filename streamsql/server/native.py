@@ -62,13 +62,14 @@ class LinesResponse(Response):
 
 
 async def execute(request: Request) -> Response:
-    """POST {sql, properties, variables}: the statements' results as lines."""
+    """POST {sql, properties, sessionVariables}: the statements' results as lines."""
     state = state_of(request)
     given = await statement_request(request)
     session = state.session(given)
     session.remote = True
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
-    return LinesResponse(Execution(state.engine, given.sql, session, outbox), outbox)
+    execution = Execution(state.engine, given.sql, session, outbox, state.running)
+    return LinesResponse(execution, outbox)
 
 
 async def catalog(request: Request) -> Response:

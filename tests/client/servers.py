@@ -1,0 +1,103 @@
+"""The real HTTP server in a thread of the test, over any engine."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from awaiting import await_until
+from engine.offline import Offline
+
+from streamsql.catalog import Catalog
+from streamsql.results import Field, Result, Row, RowStream
+from streamsql.server.config import ServerConfig
+from streamsql.server.run import serve
+from streamsql.server.state import ServerState
+from streamsql.session import Session
+from streamsql.status import QueryInfo, StartupStatus, StartupStep, StepState
+from streamsql.types import INT, STRING
+
+SECONDS = 60.0
+
+
+@contextmanager
+def running(engine: Any, config: ServerConfig | None = None) -> Iterator[str]:
+    """The URL of a server over the engine, which is not closed with it."""
+    config = replace(config or ServerConfig(), port=_free_port())
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    work = serve(ServerState(engine, config), stop=stop)
+    thread = threading.Thread(target=loop.run_until_complete, args=(work,))
+    thread.start()
+    try:
+        await_until(lambda: _listens(config.port), "the server listens", SECONDS)
+        yield config.url
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(SECONDS)
+        loop.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class OfflineEngine:
+    """What of an engine answers without Kafka and Spark, and numbers instead of a push query."""
+
+    def __init__(self, folder: Path) -> None:
+        self.offline = Offline(folder)
+        self.session = self.offline.state.session
+        self.numbers: Numbers | None = None
+        self.leads = True
+        self.leader_url: str | None = None
+
+    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
+        if sql.startswith("SELECT * FROM numbers"):
+            self.numbers = Numbers()
+            fields = (Field("N", INT), Field("TEXT", STRING))
+            yield RowStream("numbers_1", fields, iter(self.numbers), self.numbers)
+            return
+        yield from self.offline.results(sql, session)
+
+    def catalog(self) -> Catalog:
+        return self.offline.state.catalog
+
+    def queries(self) -> list[QueryInfo]:
+        return []
+
+    def startup(self) -> StartupStatus:
+        return StartupStatus((StartupStep("kafka", StepState.DONE),))
+
+
+class Numbers:
+    """All numbers, as rows of a kilobyte, until cancelled."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.cancelled = threading.Event()
+        self.ended = threading.Event()
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            while not self.cancelled.is_set():
+                self.made += 1
+                yield Row((self.made, "x" * 1000))
+        finally:
+            self.ended.set()
