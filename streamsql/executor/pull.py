@@ -25,10 +25,13 @@ def answer(plan: PullPlan, context: Context) -> Answer:
 
 
 def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
-    properties = dict(context.session.properties)
-    if isinstance(plan.route, Batch):
-        return context.state.launcher.batch(plan, query_id, properties)
-    return context.state.serving.answer(plan, properties)
+    state, properties = context.state, dict(context.session.properties)
+    if not isinstance(plan.route, Batch):
+        return state.serving.answer(plan, properties)
+    catalog = state.catalog
+    sources = [catalog.sources[name] for name in plan.query.reads if name in catalog.sources]
+    state.serving.consistency.wait(sources, catalog, properties)
+    return state.launcher.batch(plan, query_id, properties)
 
 
 def _completed(rows: Iterable[Row], plan: PullPlan, found: Answer) -> Iterator[Row]:

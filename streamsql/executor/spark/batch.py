@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -49,6 +49,9 @@ Offsets = Mapping[str, Mapping[int, tuple[int, int]]]
 """Of topics and partitions: the first offset that is read, and the one where reading ends."""
 
 
+_JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+
+
 @dataclass(frozen=True)
 class Batch:
     """One query's batch: where it runs and what it reads."""
@@ -70,13 +73,27 @@ def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
         values = sink.lower_push(rows, plan.schema, "", scope).select("value")
     except (PySparkException, Py4JError) as error:
         raise InternalError("Spark rejects the plan of the query", detail=str(error)) from error
-    return _decoded(values, plan.schema)
+    return _decoded(values, plan.schema, batch.query_id)
 
 
-def _decoded(values: DataFrame, schema: Schema) -> Iterator[Row]:
-    for (value,) in values.toLocalIterator(prefetchPartitions=True):
-        row = decode_push_row(bytes(value), schema)
-        yield Row(row.values)
+def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
+    """The rows as Spark makes them, which ends when nobody reads on."""
+    context = values.sparkSession.sparkContext
+    # The jobs run in a thread that inherits the group.
+    context.setJobGroup(query_id, "pull query", interruptOnCancel=True)
+    try:
+        records = values.toLocalIterator(prefetchPartitions=True)
+    finally:
+        for name in _JOB_GROUP:
+            context.setLocalProperty(name, cast(Any, None))
+    ended = False
+    try:
+        for (value,) in records:
+            yield Row(decode_push_row(bytes(value), schema).values)
+        ended = True
+    finally:
+        if not ended:
+            context.cancelJobGroup(query_id)
 
 
 def _ordered(rows: DataFrame, plan: PullPlan) -> DataFrame:
