@@ -107,7 +107,7 @@ def magic_timestamp(text: Expression, other: Expression) -> Expression:
         and type_of(other) == types.BIGINT
     ):
         return text
-    millis = parse_timestamp(text.name)
+    millis = parse_timestamp(text.name, hour_24=True)
     if millis is None:
         raise TypeMismatchError(
             f"Failed to parse timestamp '{text.name}'",

@@ -15,29 +15,32 @@ _PARTIAL = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def parse_timestamp(text: str) -> int | None:
+def parse_timestamp(text: str, *, hour_24: bool = False) -> int | None:
     """Milliseconds since the epoch of `2019`, `2019-01-02T11`, `2019-01-02T11:30:15.123+0100` ...
 
-    UTC where no zone is given; None if the text is no timestamp.
+    UTC where no zone is given; None if the text is no timestamp. `hour_24`: a day may end at 24:00,
+    as ISO 8601 has it and CAST in Spark does not.
     """
     found = _PARTIAL.fullmatch(text.strip())
     if found is None:
         return None
     part = found.groupdict()
+    hour, minute, second = (int(part[name] or 0) for name in ("hour", "minute", "second"))
+    millis = int((part["fraction"] or "0").ljust(3, "0")[:3])
+    ends = timedelta(days=hour_24 and (hour, minute, second, millis) == (24, 0, 0, 0))
     try:
-        moment = datetime(
+        day = datetime(
             int(part["year"]),
             int(part["month"] or 1),
             int(part["day"] or 1),
-            int(part["hour"] or 0),
-            int(part["minute"] or 0),
-            int(part["second"] or 0),
+            0 if ends else hour,
+            minute,
+            second,
             tzinfo=_zone(part["zone"]),
         )
-    except ValueError:
+        return (day + ends - _EPOCH) // timedelta(milliseconds=1) + millis
+    except (ValueError, OverflowError):
         return None
-    millis = int((part["fraction"] or "0").ljust(3, "0")[:3])
-    return (moment - _EPOCH) // timedelta(milliseconds=1) + millis
 
 
 def _zone(text: str | None) -> timezone:
