@@ -15,10 +15,11 @@ from typing import Any, Protocol
 from streamsql.catalog import Catalog
 from streamsql.client.result import QueryResult
 from streamsql.errors import CatalogError, ConfigError
-from streamsql.properties import VARIABLE_SUBSTITUTION, validate
-from streamsql.results import Result
+from streamsql.properties import CONSISTENCY_TOKEN, VARIABLE_SUBSTITUTION, validate
+from streamsql.results import Message, Result
 from streamsql.session import Session
 from streamsql.status import QueryInfo
+from streamsql.tokens import merged
 
 
 class AnyEngine(Protocol):
@@ -44,8 +45,9 @@ class Connection:
     `close` it, or use it as a context manager. Errors are StreamSQLErrors.
     """
 
-    def __init__(self, engine: AnyEngine) -> None:
+    def __init__(self, engine: AnyEngine, *, read_your_writes: bool = False) -> None:
         self._engine = engine
+        self._waits = read_your_writes
 
     def sql(self, text: str) -> QueryResult:
         """Run statements one after the other; the result is that of the last one.
@@ -53,7 +55,16 @@ class Connection:
         Statements after a push query run when that has ended. Raises the StreamSQLError of the
         first statement that fails; those before it have been done.
         """
-        return QueryResult(self._engine.execute(text))
+        return QueryResult(self._run(text, self._engine.session))
+
+    def _run(self, text: str, session: Session) -> Iterator[Result]:
+        """Execute; queries after this wait for what was written, where that is wanted."""
+        for result in self._engine.execute(text, session):
+            if self._waits and isinstance(result, Message) and result.token:
+                properties = self._engine.session.properties
+                known = properties.get(CONSISTENCY_TOKEN)
+                properties[CONSISTENCY_TOKEN] = merged(known, result.token)
+            yield result
 
     async def sql_async(self, text: str) -> QueryResult:
         """As `sql`, for programs with an event loop, which goes on meanwhile."""
@@ -75,7 +86,7 @@ class Connection:
         plain = Session(properties, dict(session.variables), session.remote)
         count = 0
         for text, size in insert_batches(source, rows):
-            for _ in self._engine.execute(text, plain):
+            for _ in self._run(text, plain):
                 pass
             count += size
         return count
@@ -132,13 +143,15 @@ def connect(
     data: str | Path | None = None,
     bootstrap_servers: str | None = None,
     master: str | None = None,
+    read_your_writes: bool = False,
 ) -> Connection:
     """Connect to the server at `url`; without one, start an engine in this process.
 
     `user`, `password` and `ca_file` (certificates to trust) are for servers that ask for them.
     `properties` are those of SET, `variables` those of DEFINE. `data`, `bootstrap_servers` and
     `master` are the data folder, Kafka and Spark of an engine of one's own; by default the user's
-    folder, an embedded Kafka and a local Spark.
+    folder, an embedded Kafka and a local Spark. With `read_your_writes`, a pull query waits until
+    it sees what this connection has written before, also through the queries in between.
 
     Raises ExternalError where no server can be reached, ConfigError for a wrong setting.
     """
@@ -154,7 +167,7 @@ def connect(
     named = {name.upper(): str(value) for name, value in (variables or {}).items()}
     engine.session.variables.update(named)
     engine.start()
-    return Connection(engine)
+    return Connection(engine, read_your_writes=read_your_writes)
 
 
 def _remote(

@@ -156,8 +156,7 @@ class QueryResult:
         for result in self._results:
             match result:
                 case Message() | Warning():
-                    self.messages.append(result.text)
-                    self.query_id = getattr(result, "query_id", None) or self.query_id
+                    self._note(result)
                 case Text():
                     self._take((), [])
                     self.text = result.text
@@ -175,6 +174,12 @@ class QueryResult:
                     self._take((_line_field(),), [])
                     self._stream = result
                     return
+
+    def _note(self, result: Message | Warning) -> None:
+        if result.text:
+            self.messages.append(result.text)
+        if isinstance(result, Message) and result.query_id:
+            self.query_id = result.query_id
 
     def _take(self, columns: Sequence[Field], rows: Any) -> None:
         self.columns, self.text = tuple(columns), ""
@@ -210,7 +215,7 @@ class QueryResult:
         """The statements after a push query: what they say is kept, what they show is not."""
         for result in self._results:
             if isinstance(result, Message | Warning):
-                self.messages.append(result.text)
+                self._note(result)
             elif isinstance(result, RowStream | LineStream):
                 result.cancel()
                 return

@@ -19,7 +19,6 @@ from starlette.routing import Route
 from streamsql import nodes
 from streamsql.errors import CatalogError, ConfigError, ParseError, StreamSQLError
 from streamsql.executor.inspection import Inspection
-from streamsql.executor.serving.tokens import from_token, to_token
 from streamsql.parser import parse, split
 from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.results import Result
@@ -41,6 +40,7 @@ from streamsql.server.media import JSON, KSQL_JSON, accepted, check_content_type
 from streamsql.server.requests import StatementRequest
 from streamsql.server.state import TOKEN_HEADER, state_of, statement_request
 from streamsql.session import Session
+from streamsql.tokens import from_token, to_token
 
 CATCH_UP_SECONDS = 5.0
 """How long a request waits for the command that it wants to come after."""

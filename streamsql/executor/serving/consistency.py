@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog, QueryLinks, Source
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.serving.tokens import from_token
 from streamsql.planner.logical import Mode
 from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, get_int, get_text
 from streamsql.status import QueryState
+from streamsql.tokens import from_token
 
 if TYPE_CHECKING:
     from streamsql.executor.kafka import KafkaClient

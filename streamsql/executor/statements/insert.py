@@ -13,12 +13,12 @@ from streamsql.errors import InternalError, UserError
 from streamsql.executor.encode import can_encode, encode_key, encode_value
 from streamsql.executor.kafka import NewRecord
 from streamsql.executor.schema_registry.sides import Schemas
-from streamsql.executor.serving.tokens import to_token
 from streamsql.executor.state import Context
 from streamsql.nodes import InsertValues
 from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.planner.planned import InsertValuesPlan
 from streamsql.results import Message, Result
+from streamsql.tokens import to_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

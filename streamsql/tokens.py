@@ -18,16 +18,21 @@ def to_token(offsets: Mapping[str, Mapping[int, int]]) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
+def merged(*tokens: str | None) -> str:
+    """One token for all that the given ones stand for."""
+    return to_token(from_token(",".join(token for token in tokens if token)))
+
+
 def from_token(token: str) -> Offsets:
     """The offsets of a token, or of several that a comma stands between; ConfigError for another
     text."""
-    merged: Offsets = {}
+    found: Offsets = {}
     for part in token.split(","):
         for topic, partitions in _offsets(part.strip()).items():
-            known = merged.setdefault(topic, {})
+            known = found.setdefault(topic, {})
             for partition, offset in partitions.items():
                 known[partition] = max(offset, known.get(partition, 0))
-    return merged
+    return found
 
 
 def _offsets(token: str) -> Offsets:
