@@ -24,12 +24,14 @@ from streamsql.executor.serving.keys import (
     range_bytes,
     window_bytes,
 )
+from streamsql.executor.serving.lookups import Lookups
 from streamsql.executor.serving.stores import TableStores
 from streamsql.planner.logical import LogicalPlan, Scan
 from streamsql.planner.planned import PullPlan
 from streamsql.planner.routes import Batch, KeyLookup, KeyRange
-from streamsql.results import Row
+from streamsql.results import Answer, Row
 from streamsql.schema import Kind
+from streamsql.session import Session
 from streamsql.status import StoreInfo
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ class Serving:
         self._prepared: dict[str, _Prepared] = {}
         self._prepared_for: Catalog | None = None
         self._lock = threading.Lock()
+        self._lookups = Lookups(self)
 
     def start(self, *, eager: bool) -> None:
         """Let the stores follow their topics; see TableStores.start."""
@@ -117,6 +120,10 @@ class Serving:
         self.consistency.wait_stored(source, self._catalog(), properties)
         results = _results(plan, source, table, self.program(plan, properties))
         return answer_rows(results, plan, result_schema(plan))
+
+    def lookup(self, sql: str, session: Session) -> Answer | None:
+        """The answer of a lookup of one key, if it is as simple as lookups.py wants it."""
+        return self._lookups.find(sql, session, self._catalog())
 
     def complete(self, source: Source) -> StoredTable:
         """A table's store, with all that was in its topic when the store was opened."""

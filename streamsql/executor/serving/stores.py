@@ -73,6 +73,18 @@ class TableStores:
             self._opened[source.topic.name] = _Opened(source, table)
             return table
 
+    def is_open(self, table: StoredTable) -> bool:
+        """Whether the store is still the one of its topic, in the JVM that runs now."""
+        opened = self._opened.get(table.topic)
+        spark = self._services.spark.peek()
+        return (
+            opened is not None
+            and opened.table is table
+            and spark is not None
+            and spark.is_running
+            and spark.session is table.spark
+        )
+
     def peek(self, source: Source) -> StoredTable | None:
         """The store of a table that is being followed."""
         opened = self._opened.get(source.topic.name)

@@ -1,0 +1,65 @@
+"""A statement's shape: its text without its literals, by which a prepared one is found again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""(?P<text>'(?:[^']|'')*')
+    |(?P<number>[0-9][0-9A-Za-z_.]*|\.[0-9][0-9A-Za-z_]*)
+    |[A-Za-z_][A-Za-z0-9_@]*
+    |"(?:[^"]|"")*"|`(?:[^`]|``)*`
+    |(?P<other>--|/\*|\$\{|['"`])""",
+    re.VERBOSE,
+)
+LONGEST = 4_000
+"""Characters of a statement that is worth preparing."""
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A literal as it is written, without a sign, and where it ends."""
+
+    written: str
+    end: int
+
+    @property
+    def is_text(self) -> bool:
+        return self.written[0] == "'"
+
+    @property
+    def text(self) -> str:
+        """What a string literal stands for."""
+        return self.written[1:-1].replace("''", "'")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A statement's text with a mark in place of each literal, and the literals."""
+
+    text: str
+    literals: tuple[Literal, ...]
+
+
+def shape_of(sql: str) -> Shape | None:
+    """None for what is not worth it or not simple: comments, variables, other statements."""
+    begin = len(sql) - len(sql.lstrip())
+    if len(sql) > LONGEST or sql[begin : begin + 6].upper() != "SELECT":
+        return None
+    pieces: list[str] = []
+    literals: list[Literal] = []
+    at = begin
+    for found in _TOKEN.finditer(sql, begin):
+        kind = found.lastgroup
+        if kind is None:
+            continue
+        if kind == "other":
+            return None
+        pieces.append(sql[at : found.start()])
+        # By kind: a text in place of a number is another statement.
+        pieces.append("'" if kind == "text" else "#")
+        at = found.end()
+        literals.append(Literal(found.group(), at))
+    pieces.append(sql[at:].rstrip().rstrip(";"))
+    return Shape("\0".join(pieces), tuple(literals))
