@@ -25,6 +25,7 @@ from streamsql.executor.services import Services
 from streamsql.executor.statement_log import Offsets
 from streamsql.nodes import Emit
 from streamsql.planner.logical import Filter, Limit, LogicalPlan, Project, QueryPlan, Scan
+from streamsql.planner.windows import window_bounds
 from streamsql.properties import AUTO_OFFSET_RESET, get_text
 from streamsql.results import Field, Row, RowStream
 from streamsql.schema import Kind
@@ -209,7 +210,8 @@ class PushQuery:
         """The rows as they come, until cancelled or the LIMIT is reached."""
         from streamsql.executor.spark.push_rows import ShownKeys, decode_push_row
 
-        shown = ShownKeys(self.plan.schema) if _filters_table(self.plan.root) else None
+        bounds = window_bounds(self.plan.root)
+        shown = ShownKeys(self.plan.schema, bounds) if _filters_table(self.plan.root) else None
         limit = self.plan.root.count if isinstance(self.plan.root, Limit) else None
         count = 0
         try:

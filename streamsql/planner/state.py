@@ -83,7 +83,8 @@ def _table_table(plan: Join) -> Iterator[StateStore]:
 
 def _foreign_key(plan: Join) -> Iterator[StateStore]:
     left, right = _sources(plan.left), _sources(plan.right)
-    yield StateStore(f"rows of {left}", _keys(plan.left), f"grows with the keys of {left}")
+    growth = f"grows with the keys of {left}; of each that ever was a few bytes stay"
+    yield StateStore(f"rows of {left}", _keys(plan.left), growth)
     yield StateStore(
         f"rows of {right} and the keys of {left} that refer to them",
         _parts(plan.right_on),

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlglot import exp
+
 from streamsql.errors import PlanError
 from streamsql.nodes import Duration, Emit, Window
-from streamsql.schema import KeyWindow, WindowType
+from streamsql.planner.logical import LogicalPlan, Project
+from streamsql.schema import WINDOW_BOUNDS, KeyWindow, WindowType
 
 _DAY_MS = Duration.UNITS_MS["DAY"]
+
+
+def window_bounds(root: LogicalPlan) -> frozenset[str]:
+    """The columns of a query's result that are bounds of the window of its rows, by whatever
+    names."""
+    while not isinstance(root, Project) and len(root.inputs) == 1:
+        (root,) = root.inputs
+    names = frozenset(bound.name for bound in WINDOW_BOUNDS)
+    if not isinstance(root, Project):
+        return names & frozenset(root.schema.names)
+    items = (*root.key, *root.value)
+    return frozenset(
+        item.name
+        for item in items
+        if isinstance(item.expression, exp.Column) and item.expression.name in names
+    )
 
 
 def complete_window(window: Window, emit: Emit) -> Window:

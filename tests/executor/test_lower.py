@@ -90,6 +90,13 @@ def test_a_key_is_shown_once_for_each_window() -> None:
     assert shown.is_news(Row(("a", 0, None), tombstone=True))
 
 
+def test_the_bounds_of_a_window_may_have_other_names() -> None:
+    columns = (Column("K", STRING, Namespace.KEY), Column("BEGIN", BIGINT))
+    shown = ShownKeys(Schema(columns), {"BEGIN"})
+    assert shown.is_news(Row(("a", 0)))
+    assert not shown.is_news(Row(("a", 60_000), tombstone=True))
+
+
 def test_beyond_its_limit_every_row_is_shown() -> None:
     shown = ShownKeys(Schema((Column("K", STRING, Namespace.KEY),)), limit=1)
     assert all(shown.is_news(Row((key,))) for key in ("a", "b"))

@@ -49,6 +49,7 @@ from streamsql.planner.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.windows import window_bounds
 
 
 @singledispatch
@@ -91,7 +92,8 @@ def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> Streami
     push_rows.py reads."""
     scope = Scope(context, plan.query_id or topic, plan.emit, plan.root, needed_columns(plan.root))
     rows = lower_rows(plan.root, scope)
-    return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope))
+    bounds = window_bounds(plan.root)
+    return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope, bounds))
 
 
 def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:

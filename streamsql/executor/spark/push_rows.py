@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 
 from streamsql.errors import InternalError
@@ -36,15 +36,15 @@ from streamsql.types import (
 )
 
 TOMBSTONE = "tombstone"
-_BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
+BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DATE = datetime.date(1970, 1, 1)
 
 
-def of_key(column: Column) -> bool:
+def of_key(column: Column, bounds: Collection[str]) -> bool:
     """Whether a tombstone has a value in the column: the key, and the bounds of its window."""
-    return column.namespace is Namespace.KEY or column.name in _BOUNDS
+    return column.namespace is Namespace.KEY or column.name in bounds
 
 
 def push_columns(schema: Schema) -> tuple[str, ...]:
@@ -69,8 +69,10 @@ class ShownKeys:
     before; only one that was is news.
     """
 
-    def __init__(self, schema: Schema, limit: int = 1_000_000) -> None:
-        self._key = [i for i, c in enumerate(schema) if of_key(c)]
+    def __init__(
+        self, schema: Schema, bounds: Collection[str] = BOUNDS, limit: int = 1_000_000
+    ) -> None:
+        self._key = [i for i, c in enumerate(schema) if of_key(c, bounds)]
         self._shown: set[str] = set()
         self._limit = limit
         self._all_known = True

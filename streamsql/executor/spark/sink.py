@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from operator import and_
 
@@ -22,7 +22,7 @@ from streamsql.executor.spark.context import (
 )
 from streamsql.executor.spark.event_time import event_time
 from streamsql.executor.spark.jvm import SideFormat
-from streamsql.executor.spark.push_rows import of_key, push_columns
+from streamsql.executor.spark.push_rows import BOUNDS, of_key, push_columns
 from streamsql.executor.spark.records import key_side, value_side
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.logical import LogicalPlan, Repartition, Sink
@@ -50,14 +50,17 @@ def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     )
 
 
-def lower_push(rows: DataFrame, schema: Schema, topic: str, scope: Scope) -> DataFrame:
-    """Rows as JSON with all columns and whether they are tombstones, as push_rows.py reads them."""
+def lower_push(
+    rows: DataFrame, schema: Schema, topic: str, scope: Scope, bounds: Collection[str] = BOUNDS
+) -> DataFrame:
+    """Rows as JSON with all columns and whether they are tombstones, as push_rows.py reads them.
+    `bounds` are the columns that hold the bounds of a row's window."""
     *names, tombstone = push_columns(schema)
     present = ~quoted(NULL_COLUMN)
     cells = []
     for name, column in zip(names, schema, strict=True):
         value = _cast(column)
-        if not of_key(column):
+        if not of_key(column, bounds):
             value = F.when(present, value)
         cells.append(value.alias(name))
     struct = F.struct(*cells, quoted(NULL_COLUMN).alias(tombstone))
