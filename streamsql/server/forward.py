@@ -1,5 +1,5 @@
-"""Sends to the leader what only it may do: of several servers of a service, one runs the
-statements that change things, and any of them can be asked to.
+"""Sends to the leader what only it may do, or can: of several servers of a service, one runs the
+queries and the statements that change things, and any of them can be asked to.
 
 A leader that is not there any more is waited for: another server, perhaps this one, takes over
 within seconds. What was sent to a leader that then fails is not sent again.
@@ -23,10 +23,13 @@ from streamsql.errors import StreamSQLError
 from streamsql.parser import parse
 from streamsql.server.errors import NOT_READY, Failure, RequestError
 from streamsql.server.requests import StatementRequest, parse_json
-from streamsql.server.state import ServerState
+from streamsql.server.state import TOKEN_HEADER, TOKEN_PROPERTY, ServerState
 
 STATEMENTS = ("/ksql", "/streamsql/execute")
 """Paths whose requests are the leader's where a statement of theirs is."""
+QUERIES = ("/query", "/query-stream", "/streamsql/execute")
+"""Those that are the leader's where they are to see what was written before: it alone knows how far
+the queries are."""
 ALWAYS = ("/ksql/terminate",)
 FORWARDED = "streamsql-forwarded"
 """Of requests that come from another server: they are not sent any further."""
@@ -54,7 +57,7 @@ class Forward:
             return await self._app(scope, receive, send)
         body, messages = await _body(receive, self._state.config.max_request_bytes)
         again = _Replayed(messages, receive)
-        if scope["path"] not in ALWAYS and not _changes(self._state, body):
+        if not self._needs_leader(scope, body):
             return await self._app(scope, again, send)
         answer = await self._ask_leader(scope, body)
         if answer is None:
@@ -67,10 +70,26 @@ class Forward:
         return (
             scope["type"] == "http"
             and scope["method"] == "POST"
-            and scope["path"] in (*STATEMENTS, *ALWAYS)
+            and scope["path"] in (*STATEMENTS, *QUERIES, *ALWAYS)
             and not self._state.engine.leads
             and FORWARDED not in Headers(scope=scope)
         )
+
+    def _needs_leader(self, scope: Scope, body: bytes) -> bool:
+        """Whether a request is one for the leader; one that is wrong is not."""
+        path = scope["path"]
+        try:
+            given = StatementRequest.of(parse_json(body))
+            waits = TOKEN_HEADER in Headers(scope=scope) or TOKEN_PROPERTY in given.properties
+            if path in ALWAYS or (path in QUERIES and waits):
+                return True
+            if path not in STATEMENTS:
+                return False
+            session = self._state.session(given)
+            statements = parse(given.sql, session.variables)
+        except (RequestError, StreamSQLError):
+            return path in ALWAYS
+        return any(self._state.engine.needs_leader(statement) for statement in statements)
 
     async def _ask_leader(self, scope: Scope, body: bytes) -> _Answer | Failure | None:
         """The leader's answer; None where this server leads, or may in a moment."""
@@ -135,16 +154,6 @@ async def _body(receive: Receive, limit: int) -> tuple[bytes, list[Message]]:
         body += message.get("body", b"")
         if not message.get("more_body", False) or len(body) > limit:
             return bytes(body), messages
-
-
-def _changes(state: ServerState, body: bytes) -> bool:
-    """Whether a request has a statement for the leader; one that is wrong has not."""
-    try:
-        given = StatementRequest.of(parse_json(body))
-        statements = parse(given.sql, state.session(given).variables)
-    except (RequestError, StreamSQLError):
-        return False
-    return any(state.engine.needs_leader(statement) for statement in statements)
 
 
 def _headers(given: Iterable[tuple[str, str]]) -> dict[str, str]:

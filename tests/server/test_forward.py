@@ -26,7 +26,7 @@ from streamsql.nodes import Statement
 from streamsql.server import forward
 from streamsql.server.config import ServerConfig
 from streamsql.server.forward import FORWARDED, Forward
-from streamsql.server.state import ServerState
+from streamsql.server.state import TOKEN_HEADER, TOKEN_PROPERTY, ServerState
 
 
 class Follower:
@@ -143,6 +143,18 @@ def test_variables_are_the_requests(leader: Leader) -> None:
 
 def test_the_end_of_the_service_is_the_leaders(leader: Leader) -> None:
     assert client(Follower(leader.url)).post("/ksql/terminate", json={}).status_code == 418
+
+
+@pytest.mark.parametrize("path", ["/query", "/streamsql/execute"])
+def test_what_is_to_see_what_was_written_before_goes_to_who_knows(
+    leader: Leader, path: str
+) -> None:
+    given = {"sql": "SELECT * FROM t WHERE k = 1;"}
+    token = {TOKEN_HEADER: "e30"}
+    assert client(Follower(leader.url)).post(path, json=given, headers=token).status_code == 418
+    given_as_property = {**given, "properties": {TOKEN_PROPERTY: "e30"}}
+    assert client(Follower(leader.url)).post(path, json=given_as_property).status_code == 418
+    assert "here" in client(Follower(leader.url)).post(path, json=given).json()
 
 
 def test_the_shells_statements_go_there_too(leader: Leader) -> None:
