@@ -1,0 +1,140 @@
+"""`streamsql server` in a process of its own, to be asked over HTTP and killed at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+from awaiting import await_until
+
+START_SECONDS = 240.0
+ANSWER_SECONDS = 60.0
+HEADERS = {"content-type": "application/json"}
+
+
+class ServerProcess:
+    """One server; `start` may be called again after `kill`, and finds it at the same address."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        root = Path(__file__).parents[2]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "cli.main", "server"),
+                    *("--data", str(self._folder / "data")),
+                    *("--listen", f"127.0.0.1:{self.port}"),
+                    *self._options,
+                ],
+                cwd=root,
+                env={**os.environ, "PYTHONPATH": str(root)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    @property
+    def log(self) -> Path:
+        return self._folder / "server.log"
+
+    def await_ready(self) -> None:
+        await_until(self._is_ready, f"{self.url} to be ready", START_SECONDS, every=0.1)
+
+    def _is_ready(self) -> bool:
+        assert self._process is not None
+        code = self._process.poll()
+        assert code is None, f"the server ended with {code}: {self.log.read_text()[-2000:]}"
+        try:
+            return httpx.get(f"{self.url}/chc/ready", timeout=5).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def kill(self) -> None:
+        """SIGKILL to the process and all it has started."""
+        assert self._process is not None
+        try:
+            main = psutil.Process(self._process.pid)
+            processes = [main, *main.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            processes = []
+        for process in processes:
+            try:
+                process.send_signal(signal.SIGKILL)
+            except psutil.NoSuchProcess:
+                continue
+        self._process.wait()
+        psutil.wait_procs(processes, timeout=30)
+
+    def stop(self) -> int:
+        """End it as an operator would; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    # -- what it is asked ------------------------------------------------------------------------
+
+    def ksql(self, sql: str, timeout: float = ANSWER_SECONDS) -> httpx.Response:
+        """Statements, whatever comes of them; raises httpx.TransportError."""
+        body = json.dumps({"ksql": sql})
+        return httpx.post(f"{self.url}/ksql", content=body, headers=HEADERS, timeout=timeout)
+
+    def run(self, sql: str) -> list[dict[str, Any]]:
+        """Statements that are to succeed; their entities."""
+        answer = self.ksql(sql)
+        assert answer.status_code == 200, f"{sql}: {answer.text}"
+        found: list[dict[str, Any]] = answer.json()
+        return found
+
+    def pull(self, sql: str) -> list[list[Any]]:
+        """The rows of a pull query."""
+        answer = httpx.post(
+            f"{self.url}/query-stream",
+            content=json.dumps({"sql": sql}),
+            headers={**HEADERS, "accept": "application/json"},
+            timeout=ANSWER_SECONDS,
+        )
+        assert answer.status_code == 200, f"{sql}: {answer.text}"
+        _, *rows = answer.json()
+        return [row for row in rows if isinstance(row, list)]
+
+    def queries(self) -> list[dict[str, Any]]:
+        """All persistent queries with how they are."""
+        status = httpx.get(f"{self.url}/streamsql/status", timeout=ANSWER_SECONDS).json()
+        return [query for query in status["queries"] if query["kind"] == "PERSISTENT"]
+
+    def states(self) -> dict[str, str]:
+        """Of all persistent queries, by their ids; fails where two have the same."""
+        queries = [(query["id"], query["state"]) for query in self.queries()]
+        assert len(dict(queries)) == len(queries), f"a query runs twice: {queries}"
+        return dict(queries)
+
+    def sources(self) -> set[str]:
+        """The names of all streams and tables."""
+        streams, tables = self.run("SHOW STREAMS; SHOW TABLES;")
+        return {source["name"] for source in (*streams["streams"], *tables["tables"])}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
