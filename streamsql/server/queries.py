@@ -6,6 +6,7 @@ complete (answers.py). What a statement is, only the parser and the engine know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,7 @@ from streamsql.session import Session
 
 QUERY_FORMS = (KSQL_JSON, JSON, DELIMITED, PROTOBUF)
 STREAM_FORMS = (DELIMITED, JSON, KSQL_JSON, PROTOBUF)
+_EMIT = re.compile(r"\bEMIT\b", re.IGNORECASE)
 
 
 async def query(request: Request) -> Response:
@@ -54,6 +56,8 @@ async def _answer(request: Request, media: str) -> Response:
     state = state_of(request)
     given = await statement_request(request)
     session = state.session(given)
+    if (response := await _looked_up(state, given.sql, session, media)) is not None:
+        return response
     problem = check(given.sql, session)
     if isinstance(problem, Failure):
         return problem.response()
@@ -92,11 +96,30 @@ def check(sql: str, session: Session) -> Failure | bool:
     return Failure(BAD_STATEMENT, message, STATEMENT, {"statementText": sql, "entities": []})
 
 
+async def _looked_up(state: ServerState, sql: str, session: Session, media: str) -> Response | None:
+    """The answer of a plain lookup of a key: nothing of it is parsed or planned."""
+    if _EMIT.search(sql):
+        return None
+
+    def work() -> tuple[AnswerWriter, Piece] | None:
+        answer = state.engine.lookup(sql, session)
+        return None if answer is None else _begun(answer, media)
+
+    try:
+        found = await state.run(work)
+    except StreamSQLError as error:
+        return failure(error, sql).response()
+    return None if found is None else AnswerResponse(*found, state)
+
+
+def _begun(answer: Answer, media: str) -> tuple[AnswerWriter, Piece]:
+    writer = AnswerWriter(answer, FORMS[media](answer.query_id, answer.schema, False))
+    return writer, writer.first()
+
+
 async def _pull(state: ServerState, sql: str, session: Session, media: str) -> Response:
     def work() -> tuple[AnswerWriter, Piece]:
-        answer = first_result(state, sql, session, Answer)
-        writer = AnswerWriter(answer, FORMS[media](answer.query_id, answer.schema, False))
-        return writer, writer.first()
+        return _begun(first_result(state, sql, session, Answer), media)
 
     try:
         writer, first = await state.run(work)
