@@ -101,6 +101,7 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
         master=args.master,
         properties={**file.properties, **properties_of(args)},
         debug=args.debug,
+        serve_tables=True,
         service_id=service_id,
         advertised_url=server.url,
         interactive=not args.queries_file,

@@ -58,12 +58,12 @@ class TableStores:
         """The store of a table, opened if need be; ExternalError where that fails."""
         spark = self._services.spark.get().session
         opened = self._opened.get(source.topic.name)
-        if opened is not None and opened.table.spark is spark and _same(opened.source, source):
+        if opened is not None and opened.table.spark is spark and self._holds(opened, source):
             return opened.table
         with self._lock:
             opened = self._opened.get(source.topic.name)
             if opened is not None:
-                if opened.table.spark is spark and _same(opened.source, source):
+                if opened.table.spark is spark and self._holds(opened, source):
                     return opened.table
                 del self._opened[source.topic.name]
                 opened.table.close()
@@ -108,10 +108,20 @@ class TableStores:
         client = self._services.kafka.get()
         connection = {**client.security, "bootstrap.servers": client.bootstrap}
         topic = source.topic
-        retention = topic.retention_ms if source.is_windowed else None
         self._folder.mkdir(parents=True, exist_ok=True)
         spark = self._services.spark.get().session
-        return StoredTable(spark, self._path(topic.name), topic.name, connection, retention)
+        return StoredTable(
+            spark, self._path(topic.name), topic.name, connection, _retention(source)
+        )
+
+    def _holds(self, opened: _Opened, source: Source) -> bool:
+        """Whether the store is good for the table: opened for it, or for another that still is
+        there and reads the same topic."""
+        if opened.source is source:
+            return True
+        alike = None in (retentions := {_retention(opened.source), _retention(source)})
+        known = self._catalog().sources.get(opened.source.name)
+        return known == opened.source and (alike or len(retentions) == 1)
 
     def _path(self, topic: str) -> Path:
         return self._folder / quote(topic, safe="")
@@ -150,5 +160,6 @@ def is_served(source: Source) -> bool:
     return source.kind is Kind.TABLE and made
 
 
-def _same(known: Source, source: Source) -> bool:
-    return known is source or known == source
+def _retention(source: Source) -> int | None:
+    """How long (ms) a row outlives the topic's newest one; None: for ever."""
+    return source.topic.retention_ms if source.is_windowed else None
