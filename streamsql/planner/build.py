@@ -20,11 +20,11 @@ from streamsql.planner.infer import require_boolean
 from streamsql.planner.logical import Derived, Distinct, Filter, LogicalPlan, Project
 from streamsql.planner.named_queries import expand
 from streamsql.planner.partitioning import build_partitioning
-from streamsql.planner.projection import check_stored, divide, project
+from streamsql.planner.projection import Selected, check_stored, divide, project
 from streamsql.planner.ranking import Ranking, build_ranking, find_ranking
 from streamsql.planner.scope import Scope
 from streamsql.planner.select_items import select_items
-from streamsql.planner.semi_joins import semi_join, split
+from streamsql.planner.semi_joins import of_values, semi_join, split
 from streamsql.planner.spans import span_of
 from streamsql.planner.subqueries import derived
 from streamsql.planner.table_functions import check_table_functions, flat_map
@@ -65,8 +65,11 @@ class _Place:
         return self.sink if self.inner is None else self.inner
 
     def stored(self, kind: Kind) -> str | None:
-        """What the result is called if it must have its key: a stream in FROM may lack one."""
-        return None if self.inner is not None and kind is Kind.STREAM else self.named
+        """What the result is called if it must have its key: a stream in FROM may lack one, and
+        all that only lives for one answer."""
+        if self.bounded or (self.inner is not None and kind is Kind.STREAM):
+            return None
+        return self.named
 
 
 def build_query(
@@ -110,7 +113,7 @@ def _build(query: Query, place: _Place) -> Built:
         Branch(b.root, b.columns, b.window, select.span)
         for b, select in zip(built, (query, *query.union), strict=True)
     ]
-    root, window = union_all(branches)
+    root, window = union_all(branches, bounded=place.bounded)
     if place.stored(root.kind) is not None and not root.value:
         raise PlanError(
             "The projection contains no value columns.",
@@ -149,10 +152,12 @@ def _build_select(query: Query, place: _Place) -> Built:
             scope,
             rows,
             source.stars,
-            place.named,
+            None if place.bounded else place.named,
             inner=place.inner is not None,
             bounded=place.bounded,
         )
+        if place.bounded and place.inner is not None and len(root.key) < len(query.group_by):
+            root = _keyless(root)
         if window is None:
             return Built(root, source, columns, None)
         return Built(root, source, columns, key_window(window), asked.ms if asked else None)
@@ -264,12 +269,19 @@ def _check_no_aggregation(query: Query) -> None:
         )
 
 
+def _keyless(root: Project) -> Project:
+    """Part of a key identifies no row."""
+    return Project(root.input, (), (*root.key, *root.value))
+
+
 def _where(query: Query, source: From, place: _Place) -> LogicalPlan:
     semi_joins, rest = split(query.where, source.scope)
     rows = source.root
     if rest is not None:
         rows = Filter(rows, bind_condition(rest, source.scope, "WHERE"))
     for semi in semi_joins:
+        if place.bounded and rows.kind is Kind.TABLE:
+            semi = of_values(semi, place.catalog)
         rows = semi_join(rows, semi, source, partial(_build_subquery, place))
     return rows
 
@@ -302,7 +314,9 @@ def _build_plain(
     check_table_functions(items, source.kind)
     keys = source.identity.keys(items)
     selected = divide(items, keys)
-    if stored is not None:
+    if place.bounded and place.inner is not None and None in selected.key:
+        selected = Selected((), (*selected.key_items, *selected.value))
+    elif stored is not None:
         source.identity.check(selected, query.span)
         check_stored(selected, keys, stored, query.span, inner=place.inner is not None)
     flattened, selected = flat_map(rows, source.identity.over(selected))

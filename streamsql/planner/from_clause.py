@@ -17,6 +17,7 @@ from streamsql.planner.qualified import qualified_name
 from streamsql.planner.scope import Scope, column_node
 from streamsql.planner.select_items import Stars, column_items
 from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind
+from streamsql.types import quote
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,12 @@ def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
 
 
 def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope) -> From:
+    for scan in scans:
+        if scan.kind is Kind.TABLE and not scan.source.schema.key:
+            raise PlanError(
+                f"{quote(scan.alias)} cannot be joined: it is a table without its key.",
+                hint="Select all columns of the key in the subquery.",
+            )
     side = build_joins(scans, joins, like)
     plan = side.plan
     assert isinstance(plan, Join)

@@ -59,6 +59,7 @@ def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
     query, sorting = with_order_columns(asked)
     with naming_order_by(asked):
         built = build_query(query, planning.catalog, None, bounded=True)
+    _check_ranked(built.root)
     columns = built.columns[: len(built.columns) - sorting.added]
     for check in CHECKS:
         check(built.root)
@@ -79,6 +80,17 @@ def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
     check_allowed(asked, built, route, planning)
     schema = _answer_schema(built, columns)
     return PullPlan(plan, route, schema, asked.limit, ordered(sorting, built), statement)
+
+
+def _check_ranked(root: LogicalPlan) -> None:
+    for operator in operators(root):
+        if isinstance(operator, TopN):
+            ranked = operator.input
+            if ranked.kind is Kind.TABLE and not ranked.schema.key:
+                raise PlanError(
+                    "The rows of a table without its key cannot be ranked.",
+                    hint="Select all columns of the key in the subquery.",
+                )
 
 
 # -- route ---------------------------------------------------------------------------------------

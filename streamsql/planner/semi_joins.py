@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import (
     Expression,
@@ -24,7 +25,7 @@ from streamsql.nodes import (
     Subquery,
 )
 from streamsql.planner import logical
-from streamsql.planner.bind import bind, columns_in, reference
+from streamsql.planner.bind import aggregates_in, bind, columns_in, reference
 from streamsql.planner.bind import replace as replaced
 from streamsql.planner.from_clause import From
 from streamsql.planner.infer import coerce
@@ -86,6 +87,30 @@ def _semi_join(condition: Expression, scope: Scope) -> SemiJoin | None:
     if isinstance(node, exp.Exists):
         return _exists(node, negated, scope)
     return None
+
+
+def of_values(semi: SemiJoin, catalog: Catalog) -> SemiJoin:
+    """The same over the values that the subquery selects, whether or not they are a table's key."""
+    query = semi.query
+    items = [item for item in query.items if isinstance(item, SelectExpression)]
+    if len(items) != len(query.items) or len(items) != 1 or query.union:
+        return semi
+    selected = items[0].expression
+    if query.group_by or query.having is not None or aggregates_in(selected):
+        return semi
+    if isinstance(query.relation, SourceRef) and isinstance(selected, exp.Column):
+        source = catalog.sources.get(query.relation.name)
+        keys = [] if source is None else [column.name for column in source.schema.key]
+        if source is not None and source.kind is Kind.TABLE and keys == [selected.name]:
+            return semi
+    count = exp.Anonymous(this="COUNT", expressions=[exp.Star()])
+    grouped = replace(
+        query,
+        distinct=False,
+        group_by=(selected,),
+        having=exp.GT(this=count, expression=exp.Literal.number(0)),
+    )
+    return replace(semi, query=grouped)
 
 
 def semi_join(

@@ -24,17 +24,23 @@ class Branch:
     span: Span | None
 
 
-def union_all(branches: Sequence[Branch]) -> tuple[Project, KeyWindow | None]:
+def union_all(
+    branches: Sequence[Branch], *, bounded: bool = False
+) -> tuple[Project, KeyWindow | None]:
     """All rows under the names of the first query's columns, and how their key is windowed.
 
-    The key is that of all queries if it stands at the same places in them, else there is none.
+    The key is that of all queries if it stands at the same places in them, else there is none. Of
+    tables, which only a `bounded` query can put together, there is none either.
     """
     first = branches[0]
     for number, branch in enumerate(branches, start=1):
-        _check(first, branch, number)
+        _check(first, branch, number, bounded=bounded)
     types = [_common(branches, position) for position in range(len(first.columns))]
     places = _key_places(first)
-    keyed = all(_key_places(b) == places and b.window == first.window for b in branches)
+    tables = any(b.root.kind is Kind.TABLE for b in branches)
+    keyed = not tables and all(
+        _key_places(b) == places and b.window == first.window for b in branches
+    )
     keys = places if keyed else ()
     shaped: list[LogicalPlan] = [_shaped(branch, first.columns, types, keys) for branch in branches]
     root = reduce(_union, shaped)
@@ -54,8 +60,8 @@ def _references(columns: Sequence[Column]) -> tuple[Named, ...]:
     return tuple(Named(column.name, column_node(column)) for column in columns)
 
 
-def _check(first: Branch, branch: Branch, number: int) -> None:
-    if branch.root.kind is Kind.TABLE:
+def _check(first: Branch, branch: Branch, number: int, *, bounded: bool) -> None:
+    if branch.root.kind is Kind.TABLE and not bounded:
         raise PlanError(
             f"UNION ALL takes streams, but the result of query {number} is a TABLE.",
             hint="The rows of tables are put together by a FULL OUTER JOIN on their keys.",

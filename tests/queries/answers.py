@@ -9,6 +9,7 @@ from typing import Any
 
 from streamsql.executor.batches import extents
 from streamsql.executor.spark.batch import Batch, batch_rows
+from streamsql.executor.spark.driven import process_once
 from streamsql.nodes import CreateAsSelect, Query, SelectQuery, Statement
 from streamsql.parser import parse
 from streamsql.planner.logical import Scan
@@ -52,8 +53,9 @@ class AnsweredRun(CaseRun):
 
     def compare(self) -> list[Compared]:
         """The sink of each CREATE .. AS SELECT and its query."""
-        self.plan()
-        self.process()
+        self.fill()
+        for spec in self.specs():
+            process_once(spec)
         found = []
         for source in self.script.catalog.sources.values():
             if source.created_by_query not in self.script.queries:
@@ -65,6 +67,13 @@ class AnsweredRun(CaseRun):
             stored = self.answer(f"SELECT * FROM `{source.name}`;").texts(names)
             found.append(Compared(source.name, stored, answered))
         return found
+
+    def fill(self) -> None:
+        """Plan the statements and write all inputs."""
+        self.plan()
+        inputs = [self.input(record) for record in self.case.inputs]
+        self.create_topics({given.topic for given in inputs})
+        self.write(inputs)
 
     def answer(self, asked: Query | str) -> Answered:
         """A pull query's answer, by Spark's batch engine."""

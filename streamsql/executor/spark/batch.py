@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.errors import InternalError
@@ -40,6 +40,7 @@ from streamsql.planner.logical import (
     LogicalPlan,
     Scan,
     TopN,
+    Union,
 )
 from streamsql.planner.planned import PullPlan, ResultOrder
 from streamsql.results import Row
@@ -155,6 +156,11 @@ def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
         if isinstance(node, Distinct) and node.kind is Kind.TABLE:
             present = inputs[0].where(~quoted(NULL_COLUMN))
             return present.dropDuplicates([column.name for column in node.schema])
+    if isinstance(node, Union):
+        inputs = tuple(
+            rows.where(~quoted(NULL_COLUMN)) if child.kind is Kind.TABLE else rows
+            for child, rows in zip(node.inputs, inputs, strict=True)
+        )
     rows = lower_operator(node, inputs, scope)
     if history or not _makes_changes(node):
         return rows
@@ -206,10 +212,3 @@ def _is_needed(name: str, node: LogicalPlan, scope: Scope) -> bool:
     if needed is None or name.startswith("$"):
         return True
     return any(other == name or other.endswith(f".{name}") for other in needed)
-
-
-def session_for_batches(spark: SparkSession) -> SparkSession:
-    """A session with the same context and its own settings."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.adaptive.enabled", "false")
-    return session
