@@ -23,6 +23,7 @@ from streamsql.server import (
     ksql,
     native,
     observability,
+    openapi,
     queries,
     status,
     terminate,
@@ -50,6 +51,7 @@ def routes() -> list[BaseRoute]:
         *websocket.ROUTES,
         *native.ROUTES,
         *observability.ROUTES,
+        *openapi.ROUTES,
     ]
 
 
