@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from streamsql.errors import ExternalError
+from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.engine_config import COMMAND_TOPIC_PREFIX
 from streamsql.executor.kafka_records import failure
 from streamsql.executor.statement_log import Entry, decode, encode
@@ -42,7 +42,8 @@ class Leader:
 
 class CommandLog:
     """The log of one service. Append and take_over are for its leader alone; `poll` is for one
-    thread. Every method raises ExternalError where Kafka fails."""
+    thread. Every method raises ExternalError where Kafka fails, and `poll` InternalError for what
+    it cannot read."""
 
     def __init__(self, client: KafkaClient, service_id: str) -> None:
         """Makes the topic if it is not there; reads nothing yet."""
@@ -92,7 +93,7 @@ class CommandLog:
             return Leader(**json.loads(cast(bytes, message.value())))
         entry = decode(message.value() or b"")
         if entry is None:
-            raise ExternalError(
+            raise InternalError(
                 f"cannot read record {message.offset()} of the command topic {self.topic}",
                 hint="It was written by a later version of streamsql, or by something else.",
             )
@@ -114,6 +115,8 @@ class CommandLog:
         if error.code() == KafkaError._PARTITION_EOF:
             # Reached also where the last offsets hold no records, but commit markers.
             self.position = max(self.position, cast(int, message.offset()))
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            raise InternalError(f"the command topic {self.topic} has lost records")
         elif not error.retriable() and error.code() != KafkaError._ALL_BROKERS_DOWN:
             raise failure(self._client.bootstrap, f"read {self.topic}", KafkaException(error))
 

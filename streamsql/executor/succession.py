@@ -7,6 +7,7 @@ only then runs the queries. One thread does all this, beside the threads that ru
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ from streamsql.executor.version import VERSION
 if TYPE_CHECKING:
     from streamsql.executor.state import EngineState
 
+_log = logging.getLogger("streamsql.service")
+_log.addHandler(logging.NullHandler())
 POLL_SECONDS = 0.1
 RETRY_SECONDS = 1.0
 DECIDE_SECONDS = 20.0
@@ -79,14 +82,17 @@ class Succession:
         """Wait until this server knows its part; ExternalError where it does not lead."""
         deadline = time.monotonic() + DECIDE_SECONDS
         while not self.leads:
-            url = self.leader_url
-            undecided = not self._settled.is_set() or self._leadership.owner
-            if not undecided or time.monotonic() > deadline or self.failure is not None:
-                raise self.failure or ExternalError(
+            if self.failure is not None:
+                raise self.failure
+            if self._settled.is_set() and not self._leadership.owner:
+                url = self.leader_url
+                raise ExternalError(
                     "another server of the service leads, and alone can change anything",
                     retryable=True,
                     hint=f"Send the statement to {url}." if url else "Try again in some seconds.",
                 )
+            if time.monotonic() > deadline:
+                raise ExternalError("Kafka does not take statements for now", retryable=True)
             self._stopped.wait(POLL_SECONDS)
 
     def sync(self, timeout: float) -> bool:
@@ -113,8 +119,8 @@ class Succession:
             try:
                 self._step()
             except ExternalError as error:
-                if not error.retryable:
-                    return self._fail(error)
+                # Kafka is lost, or refuses for now.
+                _log.warning("%s", error.message)
                 self._stopped.wait(RETRY_SECONDS)
             except StreamSQLError as error:
                 return self._fail(error)
@@ -142,6 +148,8 @@ class Succession:
                     self._state.catalog = replay.catalog
         elif isinstance(found, Leader):
             self._leader = found
+            if found.url != self._url:
+                _log.info("the server at %s leads", found.url)
             if self._leads and found.url != self._url:
                 self._step_down()
 
@@ -155,15 +163,18 @@ class Succession:
                 self.read_to_end()
             self._log.announce(Leader(self._url, VERSION))
             self._leads = True
+        _log.info("this server leads the service %s", self._log.service_id)
         self._state.queries.remove_leftovers()
         self._state.queries.lead(True)
 
     def _step_down(self) -> None:
+        _log.warning("this server does not lead any more")
         self._leads = False
         self._log.give_up()
         self._state.queries.lead(False)
 
     def _fail(self, error: StreamSQLError) -> None:
+        _log.error("cannot follow the command log: %s", error.message)
         self.failure = error
         self._step_down()
         self._settled.set()

@@ -10,9 +10,9 @@ from awaiting import await_until
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streamsql.errors import ExternalError
+from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.command_log import CommandLog, Leader, entries_of
-from streamsql.executor.kafka import KafkaClient
+from streamsql.executor.kafka import KafkaClient, NewRecord
 from streamsql.executor.leadership import Leadership
 from streamsql.executor.statement_log import Entry
 
@@ -136,3 +136,10 @@ def test_one_member_owns_the_log_and_another_follows_it(
     finally:
         first.close()
         second.close()
+
+
+def test_a_record_of_a_later_version_is_not_passed_over(opened: Opened, kafka: KafkaClient) -> None:
+    log = opened()
+    kafka.produce(log.topic, [NewRecord(b"statement", b'{"sequence": 1, "novelty": true}')])
+    with pytest.raises(InternalError, match="cannot read record 0 of the command topic"):
+        read(log)
