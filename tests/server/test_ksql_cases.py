@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from datadriven import Case, cases, check
+from engine.connect_api import ConnectCluster
 from server.offline_server import OfflineRunner
 
 from streamsql import nodes
+from streamsql.executor.schema_registry.server import HttpServer
 from streamsql.executor.statements import HANDLERS
+from streamsql.properties import CONNECT_URL
 from streamsql.server.entities import BUILDERS, CommandStatuses
 from streamsql.server.ksql import StatementFailed, Statements
 from streamsql.session import Session
@@ -31,6 +34,17 @@ def runner(tmp_path: Path) -> Iterator[OfflineRunner]:
 @pytest.mark.parametrize("case", cases("server", "ksql_*.txt"))
 def test_case(case: Case, runner: OfflineRunner, rewrite: bool) -> None:
     check(case, {"ksql": lambda case: answer(case, runner)}, rewrite)
+
+
+@pytest.mark.parametrize("case", cases("server", "connectors.txt"))
+def test_connectors(case: Case, runner: OfflineRunner, rewrite: bool) -> None:
+    """With a server that speaks Kafka Connect's API."""
+    server = HttpServer(ConnectCluster().app)
+    runner.offline.state.session.properties[CONNECT_URL] = server.start()
+    try:
+        check(case, {"ksql": lambda case: answer(case, runner)}, rewrite)
+    finally:
+        server.stop()
 
 
 def answer(case: Case, runner: OfflineRunner) -> str:
