@@ -1,0 +1,280 @@
+"""Lookups of keys over HTTP in a table of many rows, and how far behind its topic a table is.
+
+A server is started as a user starts it, with its own broker; the load comes from this process, so
+all shares one machine. Run it on an idle one: `python -m benchmarks.serving`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from confluent_kafka import Producer
+
+from streamsql.executor.broker import broker_status
+from streamsql.executor.datadir import DataDir
+from streamsql.executor.kafka import KafkaClient
+
+TOPIC = "accounts"
+PARTITIONS = 2
+SETUP = f"""
+CREATE SOURCE TABLE accounts (id STRING PRIMARY KEY, name STRING, balance DOUBLE, updated BIGINT)
+  WITH (KAFKA_TOPIC='{TOPIC}', VALUE_FORMAT='JSON');
+"""
+PATIENCE = 600.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """One figure; in ms where its name does not say otherwise."""
+
+    what: str
+    value: float
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+class Server:
+    """`streamsql server` in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._data = folder / "data"
+        self._log = folder / "server.log"
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "cli.main", "server", "--data", str(self._data)]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "--listen", f"127.0.0.1:{self.port}"], stdout=log, stderr=log
+            )
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(60)
+
+    def ask(self, path: str, body: dict[str, Any]) -> Any:
+        """The answer as JSON; raises OSError where there is none (yet)."""
+        request = Request(
+            f"http://127.0.0.1:{self.port}{path}",
+            json.dumps(body).encode(),
+            {"content-type": "application/json", "accept": "application/json"},
+        )
+        with urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def await_answer(self, path: str, body: dict[str, Any]) -> Any:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.ask(path, body)
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def bootstrap(self) -> str:
+        """Of its broker, waited for."""
+        deadline = time.monotonic() + PATIENCE
+        while not (status := broker_status(DataDir.at(self._data))).running:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the server's broker does not come up")
+            time.sleep(0.1)
+        assert status.bootstrap is not None
+        return status.bootstrap
+
+
+def lookup(key: int | str) -> dict[str, str]:
+    return {"sql": f"SELECT id, name, balance, updated FROM accounts WHERE id = 'k{key}';"}
+
+
+def record(number: int) -> tuple[str, str]:
+    """Key and value of an account."""
+    value = {"NAME": f"account {number}", "BALANCE": number / 7, "UPDATED": 0}
+    return f"k{number}", json.dumps(value)
+
+
+def fill(bootstrap: str, rows: int) -> None:
+    """The topic with that many keys."""
+    client = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "batch.size": 1 << 20})
+    for number in range(rows):
+        key, value = record(number)
+        while True:
+            try:
+                client.produce(TOPIC, key=key, value=value)
+                break
+            except BufferError:
+                client.poll(0.1)
+    client.flush()
+
+
+# -- lookups -------------------------------------------------------------------------------------
+
+
+async def _ask_for_ever(port: int, rows: int, end: float, taken: list[float]) -> None:
+    """One connection that asks for a random key as soon as it has the answer to the one before."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = (
+        "POST /query-stream HTTP/1.1\r\nhost: x\r\naccept: application/json\r\n"
+        "content-type: application/json\r\ncontent-length: {}\r\n\r\n"
+    )
+    while time.perf_counter() < end:
+        key = random.randrange(rows)
+        body = json.dumps(lookup(key))
+        begin = time.perf_counter()
+        writer.write((head.format(len(body)) + body).encode())
+        answer = await reader.readuntil(b"\r\n\r\n")
+        status, *headers = answer.decode().lower().split("\r\n")
+        lengths = [h.split(":")[1] for h in headers if h.startswith("content-length:")]
+        assert " 200" in status and lengths, answer
+        found = await reader.readexactly(int(lengths[0]))
+        taken.append(time.perf_counter() - begin)
+        assert f'"account {key}"'.encode() in found, found
+    writer.close()
+
+
+async def _load(port: int, rows: int, connections: int, seconds: float) -> list[float]:
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    await asyncio.gather(*(_ask_for_ever(port, rows, end, taken) for _ in range(connections)))
+    return taken
+
+
+def lookups(server: Server, rows: int, connections: int, seconds: float) -> Result:
+    """How many lookups are answered in a second, and in how many ms each."""
+    taken = asyncio.run(_load(server.port, rows, connections, seconds))
+    times = [t * 1000 for t in taken]
+    name = f"lookups/s, {connections} connection{'s' if connections > 1 else ''}"
+    return Result(name, len(taken) / seconds, *_percentiles(times))
+
+
+# -- lag -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def updating(bootstrap: str, rows: int, rate: int) -> Iterator[None]:
+    """`rate` updates a second of random keys until the block ends; one in a hundred is of the key
+    `hot` and has the time in it."""
+    done = threading.Event()
+
+    def run() -> None:
+        client = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
+        begin, sent = time.time(), 0
+        while not done.is_set():
+            for _ in range(rate // 100):
+                key, value = record(random.randrange(rows))
+                if sent % 100 == 0:
+                    key = "khot"
+                    value = json.dumps({"UPDATED": int(time.time() * 1000)})
+                client.produce(TOPIC, key=key, value=value)
+                sent += 1
+            client.poll(0)
+            time.sleep(max(0.0, begin + sent / rate - time.time()))
+        client.flush(10)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def lag(server: Server, rows: int, rate: int, seconds: float) -> Result:
+    """How old, in ms, the newest update is that a lookup sees, among `rate` updates a second."""
+    ages: list[float] = []
+    with updating(server.bootstrap(), rows, rate):
+        time.sleep(2)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            _, row = server.ask("/query-stream", lookup("hot"))
+            ages.append(time.time() * 1000 - row[3])
+            time.sleep(0.05)
+    return Result(f"ms behind at {rate:,} updates/s, at most", max(ages), *_percentiles(ages))
+
+
+# -- all -----------------------------------------------------------------------------------------
+
+
+def _percentiles(values: Sequence[float]) -> tuple[float, float, float]:
+    ordered = sorted(values)
+    p50, p95, p99 = (
+        ordered[min(len(ordered) - 1, int(len(ordered) * p))] for p in (0.5, 0.95, 0.99)
+    )
+    return p50, p95, p99
+
+
+def measure(server: Server, options: argparse.Namespace) -> Iterator[Result]:
+    server.start()
+    kafka = KafkaClient(server.bootstrap())
+    kafka.create_topic(TOPIC, PARTITIONS)
+    server.await_answer("/ksql", {"ksql": SETUP})
+    begin = time.perf_counter()
+    fill(server.bootstrap(), options.rows)
+    while server.await_answer("/query-stream", lookup(options.rows - 1))[1:] == []:
+        time.sleep(0.05)
+    yield Result(f"s to write and take in {options.rows:,} rows", time.perf_counter() - begin)
+    kafka.close()
+    server.stop()
+    begin = time.perf_counter()
+    server.start()
+    server.await_answer("/query-stream", lookup(1))
+    yield Result("s from start to first answer", time.perf_counter() - begin)
+    lookups(server, options.rows, 4, options.warm_up)
+    for connections in options.connections:
+        yield lookups(server, options.rows, connections, options.seconds)
+    yield lag(server, options.rows, options.rate, options.seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON object a row")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rate", type=int, default=10_000, help="updates a second")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--warm-up", type=float, default=20.0, help="seconds")
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, 4, 16])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
+        server = Server(Path(name))
+        try:
+            for result in measure(server, options):
+                if options.json:
+                    print(json.dumps(asdict(result)), flush=True)
+                    continue
+                known = (result.p50, result.p95, result.p99)
+                times = (
+                    ""
+                    if None in known
+                    else "  p50 {:.1f}  p95 {:.1f}  p99 {:.1f} ms".format(*known)
+                )
+                print(f"{result.value:12,.1f} {result.what}{times}", flush=True)
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONPATH", os.getcwd())
+    main()
