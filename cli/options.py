@@ -189,8 +189,8 @@ def _test(commands: Commands[argparse.ArgumentParser]) -> None:
         "paths",
         metavar="PATH",
         nargs="+",
-        help="a .json file of tests, a .sql file with .inputs.json and .outputs.json beside it, "
-        "or a folder of such",
+        help="a .json file of tests, a .sql file with .inputs.json and .outputs.json beside it or "
+        "with --@test: name and ASSERT VALUES in it, or a folder of such",
     )
     parser.add_argument("-k", dest="keep", metavar="SUBSTRING", help="only tests with it in the id")
     parser.add_argument(

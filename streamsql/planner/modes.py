@@ -12,17 +12,14 @@ from streamsql.planner.bind import aggregate_function
 from streamsql.planner.invariants import expressions_of
 from streamsql.planner.logical import (
     Aggregate,
-    Distinct,
-    Filter,
     Join,
     JoinKind,
     LogicalPlan,
     Mode,
     ModeDecision,
     Scan,
-    TopN,
 )
-from streamsql.planner.retraction import remembers_passed
+from streamsql.planner.state import state_stores
 from streamsql.properties import PROCESSING_MODE, get_text
 
 
@@ -60,18 +57,11 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
 
 def _merges_shuffled(operator: LogicalPlan, root: LogicalPlan) -> bool:
     """Whether more than one of the inputs comes out of a shuffle."""
-    shuffled = [_shuffles(source, root) for source in operator.inputs]
+    # All that has state is shuffled to it by key.
+    shuffled = [bool(state_stores(source, root)) for source in operator.inputs]
     if isinstance(operator, Join) and operator.join_kind is JoinKind.FOREIGN_KEY:
         shuffled[0] = True  # to the rows that are referred to
     return sum(shuffled) > 1
-
-
-def _shuffles(plan: LogicalPlan, root: LogicalPlan) -> bool:
-    return any(
-        isinstance(operator, Aggregate | Distinct | Join | TopN)
-        or (isinstance(operator, Filter) and remembers_passed(operator, root))
-        for operator in operators(plan)
-    )
 
 
 def python_functions(operator: LogicalPlan) -> Iterator[str]:

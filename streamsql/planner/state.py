@@ -45,9 +45,10 @@ class StateStore:
         return f"{self.holds}{by}: {self.growth}"
 
 
-def state_stores(root: LogicalPlan) -> tuple[StateStore, ...]:
-    """The stores of all operators, those nearest to the sources first."""
-    return tuple(_stores(root, root))
+def state_stores(plan: LogicalPlan, root: LogicalPlan | None = None) -> tuple[StateStore, ...]:
+    """The stores of all operators, those nearest to the sources first; `root` is the whole query's,
+    where `plan` is a part of it."""
+    return tuple(_stores(plan, root or plan))
 
 
 def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:

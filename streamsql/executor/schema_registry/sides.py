@@ -57,13 +57,8 @@ class _Reading:
     registry: Registry
 
     def of(self, topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
-        columns, spec = _columns(schema, side), _spec(topic, side)
-        if not columns:
-            return {}
-        if spec.name == "PROTOBUF_NOSR":
-            return _unregistered(spec, columns)
-        if FORMATS[spec.name].schema_type is None:
-            return {}
+        if not _is_registered(topic, schema, side):
+            return _unregistered(topic, schema, side)
         client = self.registry()
         user = {"registry.user": client.user} if client.user is not None else {}
         return {"registry.url": client.url, **user}
@@ -74,17 +69,23 @@ class _Writing:
     registry: Registry
 
     def of(self, topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
-        columns, spec = _columns(schema, side), _spec(topic, side)
-        if not columns:
-            return {}
-        if spec.name == "PROTOBUF_NOSR":
-            return _unregistered(spec, columns)
-        if FORMATS[spec.name].schema_type is None:
-            return {}
-        return _codec(written_by(self.registry(), topic, schema, side), spec)
+        if not _is_registered(topic, schema, side):
+            return _unregistered(topic, schema, side)
+        return _codec(written_by(self.registry(), topic, schema, side), _spec(topic, side))
 
 
-def _unregistered(spec: FormatSpec, columns: Sequence[Column]) -> Mapping[str, str]:
+def _is_registered(topic: Topic, schema: Schema, side: Side) -> bool:
+    """Whether the side's records have their schema in a registry."""
+    if not _columns(schema, side):
+        return False
+    return FORMATS[_spec(topic, side).name].schema_type is not None
+
+
+def _unregistered(topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
+    """Of the formats without a registry only one has a schema."""
+    spec, columns = _spec(topic, side), _columns(schema, side)
+    if spec.name != "PROTOBUF_NOSR" or not columns:
+        return {}
     text = FORMATS[spec.name].schema_of(columns, spec.properties, wrapped=True)
     return {"schema": serialized("PROTOBUF", text)}
 
@@ -128,12 +129,7 @@ def delete_subjects(registry: Registry, source: Source) -> None:
 
 
 def _registered_sides(source: Source) -> list[Side]:
-    return [
-        side
-        for side in Side
-        if _columns(source.schema, side)
-        and FORMATS[_spec(source.topic, side).name].schema_type is not None
-    ]
+    return [side for side in Side if _is_registered(source.topic, source.schema, side)]
 
 
 def written_by(client: RegistryClient, topic: Topic, schema: Schema, side: Side) -> SchemaText:

@@ -49,6 +49,7 @@ from streamsql.planner.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.modes import operators
 from streamsql.planner.windows import window_bounds
 
 
@@ -115,7 +116,7 @@ def _lower(node: LogicalPlan, scope: Scope) -> DataFrame:
 
 def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:
     context = scope.context
-    nodes = _nodes(plan.root)
+    nodes = list(operators(plan.root))
     limits = [node.count for node in nodes if isinstance(node, Limit)]
     return StreamingQuerySpec(
         query_id=scope.query_id,
@@ -144,7 +145,3 @@ def needed_columns(
     read = above | {c.name for e in expressions_of(root) for c in columns_in(e)}
     below = [needed_columns(child, read) for child in root.inputs]
     return {id(root): above, **{k: v for found in below for k, v in found.items()}}
-
-
-def _nodes(root: LogicalPlan) -> list[LogicalPlan]:
-    return [root, *(node for child in root.inputs for node in _nodes(child))]

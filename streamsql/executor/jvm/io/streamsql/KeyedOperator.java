@@ -3,7 +3,6 @@ package io.streamsql;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.spark.TaskContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Encoders;
@@ -87,11 +86,6 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
     return rows.withColumn(EVENT, functions.timestamp_millis(rows.col("time")))
         .withWatermark("`" + EVENT + "`", "0 seconds")
         .drop(EVENT);
-  }
-
-  /** For `partition` of a result: with {@link #place} it tells the next operator the order. */
-  protected static int task() {
-    return TaskContext.getPartitionId();
   }
 
   /** For `offset` of a result: later results have higher places. */
