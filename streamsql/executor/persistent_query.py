@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -13,6 +14,10 @@ from streamsql.executor.run import Run
 from streamsql.executor.statement_log import Offsets
 from streamsql.planner.logical import Mode, QueryPlan, Sink
 from streamsql.status import QueryInfo, QueryState
+
+_log = logging.getLogger("streamsql.queries")
+# Who has set up no log, as the shell has not, sees what happens in SHOW QUERIES.
+_log.addHandler(logging.NullHandler())
 
 FIRST_RETRY_SECONDS = 1.0
 LONGEST_RETRY_SECONDS = 60.0
@@ -99,8 +104,16 @@ class PersistentQuery:
         """Whether it runs in real time once it has caught up."""
         return (self.mode or self.definition.plan.mode.mode) is Mode.REAL_TIME
 
+    def begun(self, run: Run, activity: Activity) -> None:
+        """Note that it runs now."""
+        self.run, self.activity = run, activity
+        mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
+        more = {"query_id": self.id, "mode": mode}
+        _log.info("query is %s", activity.value, extra=more)
+
     def failed(self, text: str, retryable: bool, now: float) -> None:
         """Note a failure and when to try again: later after each."""
+        _log.warning("query failed: %s", text, extra={"query_id": self.id})
         self.error, self.retryable = text, retryable
         self.failures += 1
         delay = FIRST_RETRY_SECONDS * 2.0 ** min(self.failures - 1, 10)

@@ -326,14 +326,14 @@ class QueryManager:
             started_at = time.monotonic()
             run = self._launcher.catch_up(definition)
             with self._changed:
-                query.run, query.activity = run, Activity.CATCHING_UP
+                query.begun(run, Activity.CATCHING_UP)
                 query.started_at = started_at
             return
         plan = definition.plan.mode
         run, mode, reason = self._launcher.live(definition, plan.mode)
         with self._changed:
-            query.run, query.activity = run, Activity.LIVE
             query.mode = mode if mode is not plan.mode else None
+            query.begun(run, Activity.LIVE)
             query.mode_reason = reason
             query.live_since, query.behind_since, query.rounds = time.monotonic(), None, 0
 

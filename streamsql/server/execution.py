@@ -5,6 +5,7 @@ query; when the client has gone, the query is cancelled.
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import threading
 from collections.abc import Iterator
@@ -45,7 +46,9 @@ class Execution:
         self._closed = False
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name="statements", daemon=True).start()
+        # With the context of the request: what it logs has the request's id.
+        run = contextvars.copy_context().run
+        threading.Thread(target=run, args=(self._run,), name="statements", daemon=True).start()
 
     def cancel(self) -> None:
         """The client has gone: end the query under way, and what would follow."""

@@ -17,6 +17,9 @@ from streamsql.masking import mask
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that is at work."""
 
+user_name: ContextVar[str | None] = ContextVar("user_name", default=None)
+"""Who has sent it, where users log in."""
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _QUIET = ("py4j", "asyncio", "granian", "httpx", "httpx2", "urllib3")
 """Loggers whose remarks are for their programmers."""
@@ -47,8 +50,9 @@ def announce(text: str) -> None:
 def _more(record: logging.LogRecord) -> dict[str, Any]:
     """What a caller gave in `extra`, and the request."""
     found = {name: value for name, value in vars(record).items() if name not in _STANDARD}
-    if (current := request_id.get()) is not None:
-        found.setdefault("request_id", current)
+    for name, current in (("user", user_name.get()), ("request_id", request_id.get())):
+        if current is not None:
+            found.setdefault(name, current)
     return {name: mask(value) if isinstance(value, str) else value for name, value in found.items()}
 
 

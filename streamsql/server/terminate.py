@@ -34,6 +34,7 @@ async def terminate(request: Request) -> Response:
     body = parse_json(await read_body(request, state.config.max_request_bytes) or b"{}")
     patterns = _patterns(as_object(body, "the request").get("deleteTopicList"))
     await state.run(lambda: terminate_all(state.engine, patterns))
+    sequence = await state.run(lambda: state.engine.inspection.sequence)
     status = CommandStatus("SUCCESS", "Cluster terminated.")
     state.commands.put(COMMAND_ID, status)
     entity: dict[str, Any] = {
@@ -41,7 +42,7 @@ async def terminate(request: Request) -> Response:
         "statementText": STATEMENT,
         "commandId": COMMAND_ID,
         "commandStatus": status.to_json(),
-        "commandSequenceNumber": state.engine.inspection.sequence,
+        "commandSequenceNumber": sequence,
         "warnings": [],
     }
     return JSONResponse([entity], media_type=media)

@@ -42,7 +42,10 @@ def ask(live: Live, tmp_path: Path) -> Iterator[Ask]:
         yield asked
 
 
-def test_roles_hold_for_every_way_in(live: Live, ask: Ask) -> None:
+def test_roles_hold_for_every_way_in(
+    live: Live, ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "streamsql")
     create = (
         "CREATE STREAM $s (k STRING KEY, v INT)"
         " WITH (kafka_topic='$s', value_format='json', partitions=1);"
@@ -54,6 +57,8 @@ def test_roles_hold_for_every_way_in(live: Live, ask: Ask) -> None:
     assert status == 200 and "ForbiddenError" in text
     assert live.name("S") not in live.engine.catalog().sources
     assert ask(Role.DEVELOPER, create)[0] == 200
+    done = [r for r in caplog.records if r.name == "streamsql.statements"]
+    assert [r.getMessage() for r in done] == [f"done: {live.sql(create).rstrip(';')}"]
     assert ask(Role.DEVELOPER, "INSERT INTO $s (k, v) VALUES ('a', 1);")[0] == 200
     connector = "CREATE SINK CONNECTOR $c WITH ('connection.password' = 'sesame');"
     status, text = ask(Role.DEVELOPER, connector)

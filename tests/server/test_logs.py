@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,13 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from streamsql.masking import mask
+from streamsql.roles import Role
+from streamsql.server.config import ServerConfig
 from streamsql.server.http_metrics import HttpMetrics
 from streamsql.server.logs import announce, configure_logging
 from streamsql.server.observe import Observe, Paths
+from streamsql.server.security.stack import security
+from streamsql.server.security.users import add_user
 
 
 class Lines:
@@ -139,3 +144,18 @@ def test_what_fails_is_always_logged(lines: Lines) -> None:
 )
 def test_secrets_in_texts(text: str, masked: str) -> None:
     assert mask(text) == masked
+
+
+def test_a_log_line_knows_the_user(lines: Lines, tmp_path: Path) -> None:
+    configure_logging("json", "info", lines.stream)
+    add_user(tmp_path / "users", "ann", Role.READ_ONLY, "pw")
+    routes = [Route("/work", work)]
+    middleware = security(ServerConfig(users_file=tmp_path / "users"))
+    one = TestClient(Starlette(routes=routes, middleware=middleware))
+    one.get("/work", auth=("ann", "pw"))
+    one.get("/work", auth=("ann", "sesame"))
+    inner, refused = (line for line in lines.json() if line["logger"].startswith("streamsql"))
+    assert (inner["message"], inner["user"]) == ("at work", "ann")
+    assert (refused["message"], refused["level"]) == ("login failed", "warning")
+    assert refused["client"] == "testclient" and "user" not in refused
+    assert "sesame" not in lines.text()

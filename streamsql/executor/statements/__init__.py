@@ -6,6 +6,7 @@ of the dialect but not run stand in planner/not_run with what to do instead.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -30,6 +31,11 @@ from streamsql.executor.statements import (
 )
 from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.results import Result
+
+_log = logging.getLogger("streamsql.statements")
+_log.addHandler(logging.NullHandler())
+LOGGED_TEXT = 1000
+"""Characters of a statement in the log."""
 
 Handler = Callable[[Any, Context], Iterable[Result]]
 
@@ -107,3 +113,5 @@ def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     if context.state.succession is not None and needs_leader(statement, context.state):
         context.state.succession.check_leads()
     yield from handler(statement, context)
+    if kind in CHANGES | permissions.REACHING and _log.isEnabledFor(logging.INFO):
+        _log.info("done: %s", statement.text[:LOGGED_TEXT], extra={"statement": kind.__name__})

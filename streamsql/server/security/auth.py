@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 
 import anyio
 import anyio.to_thread
@@ -15,9 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from streamsql.roles import Role, acting_as
 from streamsql.server.errors import FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED, Failure
+from streamsql.server.logs import user_name
 from streamsql.server.security.limits import Rate
 from streamsql.server.security.users import User, Users
 
+_log = logging.getLogger("streamsql.access")
 USER = "streamsql.user"
 """Where a scope holds the User of an authenticated request."""
 OPEN = frozenset({"/healthcheck", "/chc/live", "/chc/ready"})
@@ -63,8 +66,12 @@ class Authentication:
             await refuse(Failure(FORBIDDEN, message), scope, receive, send)
             return
         scope[USER] = user
-        with acting_as(user.role):
-            await self._app(scope, receive, send)
+        token = user_name.set(user.name)
+        try:
+            with acting_as(user.role):
+                await self._app(scope, receive, send)
+        finally:
+            user_name.reset(token)
 
     async def _user(self, scope: Scope) -> User | Failure:
         given = _credentials(scope)
@@ -82,6 +89,7 @@ class Authentication:
         user = await anyio.to_thread.run_sync(self._users.log_in, *given, limiter=self._checks)
         if user is None:
             self._failures.take(address)
+            _log.warning("login failed", extra={"client": address})
             return Failure(UNAUTHORIZED, "Unauthorized", headers=_REALM)
         return user
 
