@@ -104,9 +104,9 @@ def needs_leader(statement: nodes.Statement, state: EngineState) -> bool:
 def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     """Run a statement; its results as they come. UnsupportedError for one that is not run."""
     kind = type(statement)
-    permissions.check(statement, context.session)
     if kind in NOT_RUN:
         raise not_run(statement)
+    permissions.check(statement, context.session)
     handler = HANDLERS.get(kind)
     if handler is None:
         raise InternalError(f"no handler for {kind.__name__}", span=statement.span)
