@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -178,6 +178,14 @@ class Engine:
             return self._state.serving.lookup(sql, session or self._state.session)
         except StreamSQLError as error:
             raise error.located(sql) from error.__cause__
+
+    def lookup_soon(
+        self, sql: str, session: Session | None = None
+    ) -> Coroutine[object, object, Answer] | None:
+        """As `lookup`, for an event loop: blocks nowhere, and is None where it would have to."""
+        if not self._open or not self._queries.ready:
+            return None
+        return self._state.serving.lookup_soon(sql, session or self._state.session)
 
     def each(
         self, sql: str, session: Session | None = None

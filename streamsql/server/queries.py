@@ -106,6 +106,8 @@ async def _looked_up(state: ServerState, sql: str, session: Session, media: str)
         return None if answer is None else _begun(answer, media)
 
     try:
+        if (soon := state.engine.lookup_soon(sql, session)) is not None:
+            return AnswerResponse(*_begun(await soon, media), state)
         found = await state.run(work)
     except StreamSQLError as error:
         return failure(error, sql).response()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -32,12 +33,16 @@ from streamsql.session import Session
 from streamsql.types import BIGINT, INT, STRING
 
 if TYPE_CHECKING:
+    from streamsql.executor.serving.channel import Channel
     from streamsql.executor.serving.serving import Serving
     from streamsql.executor.serving.table import KeyLookups, StoredTable
 
 SHAPES = 1_000
+RELEASE_SECONDS = 10.0
 _Name = tuple[str, tuple[tuple[str, str], ...]]
 """A shape and the session's properties."""
+_Values = tuple[str | int | None, ...]
+"""Of the key columns."""
 _BITS = {INT: 31, BIGINT: 63}
 
 
@@ -86,19 +91,43 @@ class Lookups:
 
     def find(self, sql: str, session: Session, catalog: Catalog) -> Answer | None:
         """The answer, or None where the statement has to take the usual way."""
+        found = self._ready(sql, session, catalog, prepare=True)
+        if found is None:
+            return None
+        prepared, values = found
+        source = prepared.source
+        if CONSISTENCY_TOKEN in session.properties:
+            self._serving.consistency.wait_stored(source, catalog, session.properties)
+        wanted = packed([key_bytes(source, values)], source, None)
+        return _answer(prepared, prepared.lookups.get(wanted))
+
+    def find_soon(
+        self, sql: str, session: Session, catalog: Catalog
+    ) -> Coroutine[object, object, Answer] | None:
+        """As `find`, for an event loop: nothing blocks. None also where something would."""
+        if CONSISTENCY_TOKEN in session.properties:
+            return None
+        found = self._ready(sql, session, catalog, prepare=False)
+        channel = None if found is None else self._serving.channel()
+        return None if found is None or channel is None else _ask(channel, *found)
+
+    def _ready(
+        self, sql: str, session: Session, catalog: Catalog, *, prepare: bool
+    ) -> tuple[_Prepared, _Values] | None:
         shape = shape_of(sql)
         if shape is None:
             return None
         if self._catalog is not catalog:
             self._forget(catalog)
         name = (shape.text, _relevant(session.properties))
-        prepared = self._known(name, sql, shape, session, catalog)
+        known = partial(self._known, sql, shape, session, catalog, prepare=prepare)
+        prepared = known(name)
         if prepared is not None:
             constants = _constants(shape, prepared.parameters)
             if constants != prepared.constants:
                 # The others of the shape are found by their constants.
                 name = ("\0".join((*constants, shape.text)), name[1])
-                prepared = self._known(name, sql, shape, session, catalog)
+                prepared = known(name)
         if prepared is None:
             return None
         if not self._serving.stores.is_open(prepared.table):
@@ -107,11 +136,20 @@ class Lookups:
         values = tuple(p.value(shape.literals) for p in prepared.parameters)
         if None in values:
             return None
-        return self._answer(prepared, values, session, catalog)
+        return prepared, values
 
     def _known(
-        self, name: _Name, sql: str, shape: Shape, session: Session, catalog: Catalog
+        self,
+        sql: str,
+        shape: Shape,
+        session: Session,
+        catalog: Catalog,
+        name: _Name,
+        *,
+        prepare: bool,
     ) -> _Prepared | None:
+        if not prepare:
+            return self._prepared.get(name)
         try:
             return self._prepared[name]
         except KeyError:
@@ -123,29 +161,14 @@ class Lookups:
         self._remember(name, prepared, catalog)
         return prepared
 
-    def _answer(
-        self,
-        prepared: _Prepared,
-        values: tuple[str | int | None, ...],
-        session: Session,
-        catalog: Catalog,
-    ) -> Answer:
-        from streamsql.executor.serving.rows import answer_rows
-
-        source = prepared.source
-        if CONSISTENCY_TOKEN in session.properties:
-            self._serving.consistency.wait_stored(source, catalog, session.properties)
-        wanted = packed([key_bytes(source, values)], source, None)
-        found = prepared.lookups.get(wanted)
-        rows = list(answer_rows(found, prepared.plan, prepared.schema))
-        return Answer(f"query_{time.time_ns() // 1_000_000}", prepared.plan.schema, rows)
-
     # -- preparing -------------------------------------------------------------------------------
 
     def _forget(self, catalog: Catalog) -> None:
         with self._lock:
+            forgotten = [p.lookups for p in self._prepared.values() if p is not None]
             self._prepared.clear()
             self._catalog = catalog
+        _release(forgotten)
 
     def _remember(
         self,
@@ -155,8 +178,9 @@ class Lookups:
     ) -> None:
         with self._lock:
             if self._catalog is catalog:
-                while len(self._prepared) >= SHAPES:
-                    del self._prepared[next(iter(self._prepared))]
+                if len(self._prepared) >= SHAPES:
+                    oldest = self._prepared.pop(next(iter(self._prepared)))
+                    _release([] if oldest is None else [oldest.lookups])
                 self._prepared[name] = prepared
 
     def _prepare(
@@ -223,6 +247,8 @@ class Lookups:
 
         table = self._serving.complete(source)
         program = self._serving.program(plan, session.properties)
+        lookups = table.lookups(program, window_bytes(source))
+        lookups.register()
         return _Prepared(
             parameters,
             _constants(shape, parameters),
@@ -230,8 +256,35 @@ class Lookups:
             source,
             result_schema(plan),
             table,
-            table.lookups(program, window_bytes(source)),
+            lookups,
         )
+
+
+async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer:
+    from streamsql.executor.serving.table import split
+
+    wanted = packed([key_bytes(prepared.source, values)], prepared.source, None)
+    return _answer(prepared, split(await channel.ask(prepared.lookups.number, wanted)))
+
+
+def _answer(prepared: _Prepared, found: list[bytes]) -> Answer:
+    from streamsql.executor.serving.rows import answer_rows
+
+    rows = list(answer_rows(found, prepared.plan, prepared.schema))
+    return Answer(f"query_{time.time_ns() // 1_000_000}", prepared.plan.schema, rows)
+
+
+def _release(forgotten: list[KeyLookups]) -> None:
+    """Let the JVM forget, when questions that are on their way have been answered."""
+
+    def release() -> None:
+        for lookups in forgotten:
+            lookups.close()
+
+    if forgotten:
+        timer = threading.Timer(RELEASE_SECONDS, release)
+        timer.daemon = True
+        timer.start()
 
 
 def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ A query becomes a program of the JVM (spark/local.py) that is run over the rows 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from streamsql.executor.launcher import SparkLauncher
     from streamsql.executor.queries import QueryManager
+    from streamsql.executor.serving.channel import Channel, Channels
     from streamsql.executor.serving.table import StoredTable
 
 COMPLETE_SECONDS = 60.0
@@ -75,6 +76,7 @@ class Serving:
         self._prepared_for: Catalog | None = None
         self._lock = threading.Lock()
         self._lookups = Lookups(self)
+        self._channels: Channels | None = None
 
     def start(self, *, eager: bool) -> None:
         """Let the stores follow their topics; see TableStores.start."""
@@ -86,6 +88,8 @@ class Serving:
 
     def close(self) -> None:
         self.stores.close()
+        if self._channels is not None:
+            self._channels.close()
 
     def lag(self, source: Source) -> int | None:
         """How many records a table's store is behind its topic; None where that is not known."""
@@ -124,6 +128,25 @@ class Serving:
     def lookup(self, sql: str, session: Session) -> Answer | None:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it."""
         return self._lookups.find(sql, session, self._catalog())
+
+    def lookup_soon(self, sql: str, session: Session) -> Coroutine[object, object, Answer] | None:
+        """As `lookup`, from an event loop, where that takes no thread: not for the first of a
+        shape, nor with a consistency token."""
+        return self._lookups.find_soon(sql, session, self._catalog())
+
+    def channel(self) -> Channel | None:
+        """A connection of the running event loop to the JVM, once there is one."""
+        runtime = self._services.spark.peek()
+        if runtime is None or not runtime.is_running:
+            return None
+        channels = self._channels
+        if channels is None or channels.spark is not runtime.session:
+            from streamsql.executor.serving.channel import Channels
+
+            if channels is not None:
+                channels.close()
+            self._channels = channels = Channels(runtime.session)
+        return channels.choose()
 
     def complete(self, source: Source) -> StoredTable:
         """A table's store, with all that was in its topic when the store was opened."""

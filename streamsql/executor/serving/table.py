@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -92,7 +93,8 @@ class StoredTable:
 
     def lookups(self, program: Any, suffix: int) -> KeyLookups:
         """What looks up keys and gives a program's results; `suffix` as `window_bytes` has it."""
-        return KeyLookups(self.topic, self._java.lookups(program, suffix))
+        server = cast(Any, self.spark)._jvm.io.streamsql.LookupServer
+        return KeyLookups(self.topic, self._java.lookups(program, suffix), server)
 
     def scan(self, program: Any, low: bytes | None, high: bytes | None) -> Iterator[bytes]:
         """A program's results for all rows with keys between the two, inclusive."""
@@ -117,9 +119,26 @@ class StoredTable:
 class KeyLookups:
     """One query's lookups of keys in one table."""
 
-    def __init__(self, topic: str, java: Any) -> None:
+    def __init__(self, topic: str, java: Any, server: Any) -> None:
+        """`server` is the Java class LookupServer."""
         self._topic = topic
         self._java = java
+        self._server = server
+
+        self.number = 0
+        """By which channel.py asks for them, once they are registered."""
+
+    def register(self) -> None:
+        """Let channel.py ask for them, until they are closed."""
+        try:
+            self.number = int(self._server.register(self._java))
+        except Py4JError as error:
+            raise broken(self._topic, error) from error
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        with suppress(Py4JError):
+            self._server.release(self.number)
 
     def get(self, keys: bytes) -> list[bytes]:
         """The results for keys as `keys.packed` makes them."""

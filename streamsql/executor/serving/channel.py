@@ -1,0 +1,128 @@
+"""Lookups of keys from an event loop: asked over a socket of the JVM, awaited, no thread between.
+
+The JVM's end is io.streamsql.LookupServer, which says how questions and answers are written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import tempfile
+import threading
+from collections import deque
+from pathlib import Path
+from typing import Any, cast
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from streamsql.errors import ExternalError
+
+CONNECTIONS = 2
+"""Each is served by a thread of the JVM."""
+
+
+class Channel(asyncio.Protocol):
+    """One connection; of one event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[bytes]] = deque()
+        self._received = bytearray()
+        self._transport: asyncio.Transport | None = None
+
+    @property
+    def open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def waiting(self) -> int:
+        """How many questions are not answered yet."""
+        return len(self._waiting)
+
+    def ask(self, number: int, keys: bytes) -> asyncio.Future[bytes]:
+        """The results for keys as `keys.packed` makes them; ExternalError comes out of it."""
+        assert self._transport is not None
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        self._transport.write(struct.pack(">iq", 8 + len(keys), number) + keys)
+        return future
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        received = self._received
+        received += data
+        while len(received) >= 5:
+            end = 4 + int.from_bytes(received[:4], "big")
+            if len(received) < end:
+                break
+            status, content = received[4], bytes(received[5:end])
+            del received[:end]
+            future = self._waiting.popleft()
+            if future.done():
+                continue  # nobody waits for it any more
+            if status == 0:
+                future.set_result(content)
+            else:
+                future.set_exception(_failed(content.decode()))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        while self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(_failed(str(exc or "the connection has ended")))
+
+
+class Channels:
+    """The connections of one event loop to the JVM of one Spark session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Lets the JVM listen; ExternalError where it does not."""
+        self.spark = spark
+        self._folder = tempfile.TemporaryDirectory(prefix="streamsql-")
+        self._path = str(Path(self._folder.name) / "lookups")
+        try:
+            server = cast(Any, spark)._jvm.io.streamsql.LookupServer
+            self._server = server.listen(self._path)
+        except Py4JError as error:
+            raise _failed(str(error)) from error
+        self._channels: list[Channel] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._lock = threading.Lock()
+
+    def choose(self) -> Channel | None:
+        """The connection with the least to do; None while there is none (it is then being made)."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            with self._lock:
+                self._loop, self._channels, self._connecting = loop, [], None
+        found = [channel for channel in self._channels if channel.open]
+        if len(found) < CONNECTIONS and (self._connecting is None or self._connecting.done()):
+            self._connecting = loop.create_task(self._connect(loop, found))
+        return min(found, key=lambda channel: channel.waiting) if found else None
+
+    async def _connect(self, loop: asyncio.AbstractEventLoop, open_: list[Channel]) -> None:
+        try:
+            _, channel = await loop.create_unix_connection(Channel, self._path)
+        except OSError:
+            return  # the JVM is gone; lookups take another way
+        self._channels = [*open_, channel]
+
+    def close(self) -> None:
+        """Stop listening."""
+        try:
+            self._server.close()
+        except Py4JError:
+            pass  # the JVM is gone
+        self._folder.cleanup()
+
+
+def _failed(reason: str) -> ExternalError:
+    return ExternalError("the table cannot be read just now", retryable=True, detail=reason)
