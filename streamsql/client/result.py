@@ -143,11 +143,13 @@ class QueryResult:
 
     def _finish(self) -> None:
         """Let go of what the query holds, unless another thread is reading it."""
-        self._stream = None
-        close = getattr(self._results, "close", None)
-        if close is not None:
-            with contextlib.suppress(ValueError):
-                close()
+        stream, self._stream = self._stream, None
+        rows = stream.rows if isinstance(stream, RowStream) else stream and stream.lines
+        for generator in (rows, self._results):
+            close = getattr(generator, "close", None)
+            if close is not None:
+                with contextlib.suppress(ValueError):
+                    close()
 
     # -- reading ---------------------------------------------------------------------------------
 

@@ -156,8 +156,9 @@ class Connection:
         """Whether the server has kept it open, and has said nothing on it."""
         if self._socket is None or self._socket.fileno() < 0:
             return False
-        readable, _, _ = select.select([self._socket], [], [], 0)
-        return not readable
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return not poll.poll(0)
 
     def abort(self) -> None:
         """Wake whoever reads, and close."""

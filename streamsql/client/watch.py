@@ -109,10 +109,17 @@ class Watch:
 
     def _ask_catalog(self) -> None:
         reply = self._transport.get(CATALOG, self._etag)
-        if reply.body is not None:
-            from streamsql.client.wire_catalog import decode_catalog
+        if reply.body is None:
+            return
+        from streamsql.client.wire_catalog import decode_catalog
 
+        try:
             self._catalog, self._etag = decode_catalog(reply.body), reply.etag
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise ExternalError(
+                f"{self._transport.address.url} is a server of another version, "
+                "whose catalog cannot be read here"
+            ) from None
 
 
 def _lost(error: StreamSQLError) -> StartupStatus:

@@ -38,6 +38,8 @@ TRANSIENT, SCALABLE = "transient", "SCALABLE_PUSH_QUERY"
 LIMIT_REACHED = "Limit Reached"
 LOOK_SECONDS = 0.25
 RETRY_SECONDS = 2.0
+LATE_SECONDS = 2.0
+"""How long the reader of a query's rows has to notice that it was cancelled."""
 TIDY_SECONDS = 30.0
 """How long a push query waits for leftovers of a crash to be removed."""
 
@@ -190,6 +192,7 @@ class PushQuery:
         self._ended = ended
         self._cancelled = threading.Event()
         self._finished = False
+        self._begun = False
         self._lock = threading.Lock()
         self._look_at = 0.0
         self._failed: str | None = None
@@ -197,6 +200,10 @@ class PushQuery:
     def cancel(self) -> None:
         """End it from any thread: its rows end within a moment."""
         self._cancelled.set()
+        # Where nobody reads the rows (any more), nobody would see to the end of them.
+        late = threading.Timer(LATE_SECONDS if self._begun else 0.0, self.finish)
+        late.daemon = True
+        late.start()
 
     def finish(self) -> None:
         """Free what it holds; may be called again."""
@@ -210,6 +217,7 @@ class PushQuery:
         """The rows as they come, until cancelled or the LIMIT is reached."""
         from streamsql.executor.spark.push_rows import ShownKeys, decode_push_row
 
+        self._begun = True
         bounds = window_bounds(self.plan.root)
         shown = ShownKeys(self.plan.schema, bounds) if _filters_table(self.plan.root) else None
         limit = self.plan.root.count if isinstance(self.plan.root, Limit) else None

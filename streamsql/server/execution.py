@@ -111,6 +111,7 @@ class Execution:
                 if (self._closed and is_end(item)) or not self._put(item):
                     break
         finally:
+            _let_go(stream)
             with self._lock:
                 self._stream = None
             self._running.remove(name)
@@ -140,6 +141,14 @@ class Execution:
                 "undefine": [name for name in variables if name not in session.variables],
             }
         )
+
+
+def _let_go(stream: RowStream | LineStream) -> None:
+    """Have the query end where its rows were left before their end."""
+    rows = stream.rows if isinstance(stream, RowStream) else stream.lines
+    close = getattr(rows, "close", None)
+    if close is not None:
+        close()
 
 
 def _new(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
