@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _STATEMENT, _LEADER = b"statement", b"leader"
 _TRANSACTION_SECONDS = 10.0
+_RETRY_SECONDS = 0.1
 _OUTCOME_SECONDS = 20.0
 """How long an append may take until its outcome is held to be unknown."""
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -121,8 +122,25 @@ class CommandLog:
             raise failure(self._client.bootstrap, f"read {self.topic}", KafkaException(error))
 
     def end(self) -> int:
-        """Where the topic ends now."""
+        """Where the topic ends now, with all that is acknowledged, though its transaction may be a
+        moment from being over."""
         return self._client.end_offsets(self.topic)[0]
+
+    def committed_end(self) -> int:
+        """Where that ends whose transactions are over: what a crash has left half written must not
+        be waited for."""
+        partition = TopicPartition(self.topic, 0)
+        deadline = time.monotonic() + self._client.timeout
+        while True:
+            try:
+                found = self._consumer.get_watermark_offsets(partition, self._client.timeout)
+                return found[1]
+            except KafkaException as error:
+                # A broker that has just come up knows in a moment.
+                if not error.args[0].retriable() or time.monotonic() > deadline:
+                    action = f"read the offsets of {self.topic}"
+                    raise failure(self._client.bootstrap, action, error) from error
+                time.sleep(_RETRY_SECONDS)
 
     # -- writing ---------------------------------------------------------------------------------
 

@@ -108,7 +108,7 @@ class Succession:
 
     def read_to_end(self) -> None:
         """Have all that is in the log now take effect; ExternalError if Kafka does not give it."""
-        end, deadline = self._log.end(), time.monotonic() + READ_SECONDS
+        end, deadline = self._log.committed_end(), time.monotonic() + READ_SECONDS
         while self._log.position < end:
             self._read()
             if time.monotonic() > deadline:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 from awaiting import await_until
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from streamsql.errors import ExternalError, InternalError
@@ -98,6 +98,28 @@ def test_who_led_before_cannot_write_any_more(opened: Opened) -> None:
     assert caught.value.retryable and not old.writable
     assert read(new) == [entry(1)]
     new.append(entry(2))
+    assert read(opened()) == [entry(1), entry(2)]
+
+
+def test_what_a_crash_has_left_half_written_keeps_nobody_waiting(
+    opened: Opened, kafka: KafkaClient
+) -> None:
+    log = opened()
+    log.take_over()
+    log.append(entry(1))
+    end = log.committed_end()
+    id = f"streamsql-{log.service_id}"
+    crashed = Producer({**kafka.settings, "transactional.id": id})
+    crashed.init_transactions(20)
+    crashed.begin_transaction()
+    crashed.produce(log.topic, b"{}", b"statement", partition=0)
+    crashed.flush()
+    assert log.end() > end == log.committed_end()
+    follower = opened()
+    await_until(lambda: follower.poll(0.1) == entry(1), "what was committed before")
+    assert follower.position <= end
+    log.take_over()
+    log.append(entry(2))
     assert read(opened()) == [entry(1), entry(2)]
 
 
