@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ConfigError
+from streamsql.executor.serving.key_conditions import simple_scan, without_keys
 from streamsql.executor.serving.keys import can_look_up, key_bytes, packed, range_bytes
 from streamsql.executor.serving.shapes import shape_of
 from streamsql.executor.serving.table import split
 from streamsql.parser import parse
+from streamsql.planner.planned import PullPlan
 from streamsql.planner.routes import KeyRange, WindowRange
 from streamsql.planner.statements import apply, plan
 from streamsql.tokens import from_token, to_token
@@ -125,6 +127,33 @@ def test_a_range_of_bytes_misses_no_string_between(bound: str, key: str) -> None
 def test_other_ranges_are_scans() -> None:
     source = table("k STRING PRIMARY KEY, v INT", "KEY_FORMAT='JSON'")
     assert range_bytes(source, KeyRange(low="a", high="b")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "where, keys_only",
+    [
+        ("a = 'x' AND b = 1", True),
+        ("(2 = b) AND a IN ('x', 'y')", True),
+        ("a = 'x' AND b = 1 AND n > 1", False),
+        ("a = 'x' AND b = 1 AND a = 'y'", False),
+        ("a = 'x' AND b = 1 + 0", False),
+        ("a = 'x' AND NOT b IN (1, 2)", False),
+        ("a = 'x' AND b = 1 OR a = 'y' AND b = 2", False),
+        ("a = 'x'", False),
+    ],
+)
+def test_a_condition_on_keys_alone_is_not_asked_again(where: str, keys_only: bool) -> None:
+    catalog = Catalog()
+    made = "CREATE TABLE t WITH (KEY_FORMAT='JSON') AS SELECT a, b, COUNT(*) AS n FROM s "
+    for statement in parse(f"{STREAM}{made} GROUP BY a, b;"):
+        apply(plan(statement, catalog, {}), catalog)
+    (asked,) = parse(f"SELECT n FROM t WHERE {where} LIMIT 3;")
+    planned = plan(asked, catalog, {})
+    assert isinstance(planned, PullPlan)
+    found = without_keys(planned)
+    assert (found.query.root.inputs[0] == simple_scan(planned.query.root)) is keys_only
+    assert (found is planned) is not keys_only
+    assert found.schema == planned.schema
 
 
 def test_shapes_differ_in_all_but_literals() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,11 +18,11 @@ from sqlglot import exp
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.serving.key_conditions import conjuncts, simple_scan
 from streamsql.executor.serving.keys import can_look_up, key_bytes, packed, window_bytes
 from streamsql.executor.serving.shapes import Literal, Shape, shape_of
 from streamsql.nodes import Expression, SelectQuery
 from streamsql.parser import parse
-from streamsql.planner.logical import Filter, LogicalPlan, Project, Scan
 from streamsql.planner.planned import PullPlan
 from streamsql.planner.routes import KeyLookup
 from streamsql.planner.statements import plan
@@ -207,15 +207,16 @@ class Lookups:
         session: Session,
         catalog: Catalog,
     ) -> _Prepared | None:
-        source = _simple_source(asked.query.root)
+        scan = simple_scan(asked.query.root)
         where = statement.query.where
-        if source is None or where is None or not can_look_up(source):
+        if scan is None or where is None or not can_look_up(scan.source):
             return None
+        source = scan.source
         if not isinstance(asked.route, KeyLookup) or len(asked.route.keys) != 1:
             return None
         parameters: dict[str, _Parameter] = {}
         rest: list[Expression] = []
-        for condition in _conjuncts(where):
+        for condition in conjuncts(where):
             found = _parameter(condition, source, shape)
             if found is None or found[0] in parameters:
                 rest.append(condition)
@@ -299,26 +300,6 @@ def _constants(shape: Shape, parameters: tuple[_Parameter, ...]) -> tuple[str, .
         return ()
     variable = {p.literal for p in parameters}
     return tuple(x.written for i, x in enumerate(shape.literals) if i not in variable)
-
-
-def _simple_source(root: LogicalPlan) -> Source | None:
-    """The table that is filtered and projected, if there is nothing else."""
-    if not isinstance(root, Project):
-        return None
-    below = root.input
-    while isinstance(below, Filter):
-        below = below.input
-    return below.source if isinstance(below, Scan) else None
-
-
-def _conjuncts(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, exp.Paren):
-        yield from _conjuncts(node.this)
-    elif isinstance(node, exp.And):
-        yield from _conjuncts(node.left)
-        yield from _conjuncts(node.right)
-    else:
-        yield node
 
 
 def _all_of(conditions: list[Expression]) -> Expression | None:

@@ -17,6 +17,7 @@ from streamsql.executor.datadir import DataDir
 from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.services import Services
 from streamsql.executor.serving.consistency import Consistency
+from streamsql.executor.serving.key_conditions import without_keys
 from streamsql.executor.serving.keys import (
     can_look_up,
     key_bytes,
@@ -122,7 +123,8 @@ class Serving:
         source = scanned(plan.query.root).source
         table = self.complete(source)
         self.consistency.wait_stored(source, self._catalog(), properties)
-        results = _results(plan, source, table, self.program(plan, properties))
+        program = self.program(without_keys(plan), properties)
+        results = _results(plan, source, table, program)
         return answer_rows(results, plan, result_schema(plan))
 
     def lookup(self, sql: str, session: Session) -> Answer | None:
