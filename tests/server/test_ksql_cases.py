@@ -17,7 +17,9 @@ from streamsql.executor.schema_registry.server import HttpServer
 from streamsql.executor.statements import HANDLERS
 from streamsql.properties import CONNECT_URL
 from streamsql.server.entities import BUILDERS, CommandStatuses
-from streamsql.server.ksql import StatementFailed, Statements
+from streamsql.server.errors import COMMAND_QUEUE_TIMEOUT, RequestError
+from streamsql.server.ksql import StatementFailed, Statements, await_command
+from streamsql.server.requests import StatementRequest
 from streamsql.session import Session
 
 ELSEWHERE = {nodes.SelectQuery, nodes.Print, nodes.RunScript}
@@ -64,6 +66,13 @@ def answer(case: Case, runner: OfflineRunner) -> str:
 def shown(entity: dict[str, Any]) -> str:
     """A line for each field."""
     return "\n".join(f"{name}: {json.dumps(value)}" for name, value in entity.items())
+
+
+def test_a_command_that_a_request_waits_for_in_vain(runner: OfflineRunner) -> None:
+    await_command(runner, StatementRequest("SHOW TYPES;", sequence=0))
+    with pytest.raises(RequestError, match="command sequence number: 7") as refused:
+        await_command(runner, StatementRequest("SHOW TYPES;", sequence=7), timeout=0)
+    assert refused.value.code == COMMAND_QUEUE_TIMEOUT
 
 
 def test_every_statement_that_is_run_has_an_entity() -> None:

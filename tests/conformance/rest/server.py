@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -46,12 +47,27 @@ def open_server(folder: Path, bootstrap_servers: str | None = None) -> Iterator[
             properties={SCHEMA_REGISTRY_URL: registry.client.url},
         )
     )
-    with engine:
-        engine.wait_until_ready(START_SECONDS)
+    with _started(engine):
         state = ServerState(engine, ServerConfig(port=_free_port()))
         kafka = engine._state.services.kafka.get()
         with _serving(state), httpx.Client(base_url=state.config.url, timeout=ANSWER_SECONDS) as c:
             yield Server(engine, kafka, registry, c)
+
+
+@contextmanager
+def _started(engine: Engine) -> Iterator[None]:
+    """Its queries live for seconds: optimised code would come too late for them."""
+    before = os.environ.get("JAVA_TOOL_OPTIONS", "")
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{before} -XX:TieredStopAtLevel=1"
+    try:
+        engine.start()
+        engine.wait_until_ready(START_SECONDS)
+    finally:
+        os.environ["JAVA_TOOL_OPTIONS"] = before
+    try:
+        yield
+    finally:
+        engine.close()
 
 
 @contextmanager
