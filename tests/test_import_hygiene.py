@@ -20,7 +20,13 @@ HEAVY = ("pyspark", "py4j", "confluent_kafka", "pyarrow", "pandas")
         "streamsql.catalog",
         "streamsql.functions",
         "streamsql.formats",
+        "streamsql.client.connection",
+        "streamsql.client.remote",
+        "streamsql.client.received",
+        "streamsql.client.wire_catalog",
         "cli.main",
+        "cli.connect",
+        "cli.prompt",
     ],
 )
 def test_a_light_module_loads_nothing_heavy(module: str) -> None:
@@ -41,3 +47,14 @@ def test_the_import_contracts_hold() -> None:
         cwd=Path(__file__).parent.parent,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_prompt_does_not_wait_for_the_language() -> None:
+    program = (
+        "import sys, cli.connect, cli.prompt, cli.shell\n"
+        "print([n for n in ('sqlglot', 'lark', 'streamsql.parser', 'rich') if n in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
