@@ -27,6 +27,7 @@ SERVER_NAMES = {
     "streamsql.checkpoints": "checkpoints",
     "streamsql.tls.cert": "tls_cert",
     "streamsql.tls.key": "tls_key",
+    "streamsql.tls.client.ca": "tls_client_ca",
     "streamsql.users.file": "users_file",
     "streamsql.log.format": "log_format",
     "streamsql.log.level": "log_level",
