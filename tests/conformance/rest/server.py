@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import httpx
 
@@ -58,16 +59,9 @@ def open_server(folder: Path, bootstrap_servers: str | None = None) -> Iterator[
 def _started(engine: Engine) -> Iterator[None]:
     """Its queries live for seconds: optimised code would come too late for them."""
     before = os.environ.get("JAVA_TOOL_OPTIONS", "")
-    os.environ["JAVA_TOOL_OPTIONS"] = f"{before} -XX:TieredStopAtLevel=1"
-    try:
-        engine.start()
+    with patch.dict(os.environ, JAVA_TOOL_OPTIONS=f"{before} -XX:TieredStopAtLevel=1"), engine:
         engine.wait_until_ready(START_SECONDS)
-    finally:
-        os.environ["JAVA_TOOL_OPTIONS"] = before
-    try:
         yield
-    finally:
-        engine.close()
 
 
 @contextmanager
