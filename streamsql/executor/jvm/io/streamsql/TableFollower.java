@@ -28,7 +28,8 @@ final class TableFollower implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(200);
   private static final long LOOK_MS = 5_000;
   private static final long TIDY_MS = 60_000;
-  private static final long RETRY_MS = 500;
+  private static final long FIRST_RETRY_MS = 250;
+  private static final long LONGEST_RETRY_MS = 8_000;
   private static final long CLOSE_MS = 5_000;
 
   private final TableStore store;
@@ -36,6 +37,8 @@ final class TableFollower implements AutoCloseable {
   private final Map<String, String> settings;
   private final Thread thread;
   private volatile boolean closed;
+  private volatile KafkaConsumer<byte[], byte[]> reading;
+  private long retryMs = FIRST_RETRY_MS;
   private volatile String failure;
 
   /** Where the store is, by partition; guarded by this, which is notified of every change. */
@@ -119,9 +122,12 @@ final class TableFollower implements AutoCloseable {
     }
   }
 
-  private void pause() {
+  private synchronized void pause() {
     try {
-      Thread.sleep(RETRY_MS);
+      if (!closed) {
+        wait(retryMs);
+      }
+      retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
     } catch (InterruptedException e) {
       closed = true;
     }
@@ -130,15 +136,25 @@ final class TableFollower implements AutoCloseable {
   private void follow()
       throws IOException, RocksDBException, ExecutionException, InterruptedException,
           TimeoutException {
-    try (Admin admin = Admin.create(properties());
-        KafkaConsumer<byte[], byte[]> consumer = consumer()) {
-      String identity = identity(admin);
-      if (!store.isOf(identity)) {
-        restart(identity);
+    Admin admin = Admin.create(properties());
+    try (KafkaConsumer<byte[], byte[]> consumer = consumer()) {
+      reading = consumer;
+      try {
+        String identity = identity(admin);
+        if (!store.isOf(identity)) {
+          restart(identity);
+        }
+        begin(consumer, identity);
+        failure = null;
+        retryMs = FIRST_RETRY_MS;
+        read(consumer, admin, identity);
+      } finally {
+        reading = null;
+        // Else it waits for the fetch that it has begun behind the last record.
+        consumer.close(Duration.ZERO);
       }
-      begin(consumer, identity);
-      failure = null;
-      read(consumer, admin, identity);
+    } finally {
+      admin.close(Duration.ZERO);
     }
   }
 
@@ -254,9 +270,21 @@ final class TableFollower implements AutoCloseable {
     return properties;
   }
 
+  /** Tells the thread to end. */
+  void stop() {
+    synchronized (this) {
+      closed = true;
+      notifyAll();
+    }
+    KafkaConsumer<byte[], byte[]> consumer = reading;
+    if (consumer != null) {
+      consumer.wakeup();
+    }
+  }
+
   @Override
   public void close() throws InterruptedException {
-    closed = true;
+    stop();
     thread.join(CLOSE_MS);
   }
 }
