@@ -75,11 +75,11 @@ def query_lines(query_id: str, context: Context) -> Iterator[str]:
     info, definition = _info(query_id, context), _definition(query_id, context)
     if info is not None and info.error:
         yield f"  Error: {info.error.splitlines()[0]}"
-    for title, text in metrics_lines(context.state.query_metrics().get(query_id)).items():
-        yield f"  {title}: {text}"
     if definition is not None:
         for store in state_stores(definition.plan.root):
             yield f"  State: {store.text}"
+    for title, text in metrics_lines(context.state.query_metrics().get(query_id)).items():
+        yield f"  {title}: {text}"
 
 
 def offsets(query_ids: Iterable[str], context: Context) -> list[Result]:
