@@ -182,7 +182,10 @@ def _reason(parts: list[Expression], source: Source) -> str | None:
             return "A comparison must directly reference a key column."
         if names and isinstance(part, exp.NEQ):
             columns = ", ".join(str(column) for column in source.schema.key)
-            return f"Bound on key columns '[{columns}]' must currently be '='."
+            return (
+                f"Bound on key columns '[{columns}]' must currently be '='. "
+                "All other rows are found by a table scan only."
+            )
         compared += [name for name in names if name]
     if len(keys) > 1 and set(compared) != keys and compared:
         return "Multi-column sources must specify every key in the WHERE clause."
