@@ -14,6 +14,7 @@ import pytest
 from awaiting import await_until
 from engine.offline import texts
 
+from cli.main import main
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.broker import EmbeddedBroker
 from streamsql.executor.command_log import CommandLog
@@ -124,6 +125,16 @@ def test_one_leads_the_others_follow_and_take_over(start: Start, topic_name: str
     assert third.knows("T") and third.state.queries.infos() == []
 
 
+def test_the_catalog_is_exported_while_servers_run(
+    start: Start, config: EngineConfig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start("first").run("CREATE TYPE a AS STRUCT<x INT>; CREATE TYPE b AS INT; DROP TYPE b;")
+    service = ["--bootstrap-servers", str(config.bootstrap_servers)]
+    service += ["--service-id", str(config.service_id)]
+    assert main(["catalog", "export", *service]) == 0
+    assert capsys.readouterr().out.endswith("\n\nCREATE TYPE A AS STRUCT<X INTEGER>;\n")
+
+
 def test_a_leader_that_was_thought_dead_sees_that_it_leads_no_more(
     start: Start, config: EngineConfig, kafka: KafkaClient
 ) -> None:
@@ -136,7 +147,7 @@ def test_a_leader_that_was_thought_dead_sees_that_it_leads_no_more(
         other.take_over()
         other.append(Entry(2, "CREATE TYPE b AS STRUCT<x INT>;"))
         with pytest.raises(ExternalError, match="does not lead any more"):
-            server.run("CREATE TYPE b AS STRUCT<y INT>;")
+            server.run("CREATE TYPE never AS STRUCT<x INT>;")
     finally:
         other.close()
     # The group still has it for the leader, so it leads again, but knows what was written.
