@@ -13,13 +13,17 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import ConfigError
 from streamsql.executor.serving.key_conditions import simple_scan, without_keys
 from streamsql.executor.serving.keys import can_look_up, key_bytes, packed, range_bytes
+from streamsql.executor.serving.rows import sorted_rows
 from streamsql.executor.serving.shapes import shape_of
 from streamsql.executor.serving.table import split
 from streamsql.parser import parse
-from streamsql.planner.planned import PullPlan
+from streamsql.planner.planned import PullPlan, ResultOrder
 from streamsql.planner.routes import KeyRange, WindowRange
 from streamsql.planner.statements import apply, plan
+from streamsql.results import Row
+from streamsql.schema import Column, Schema
 from streamsql.tokens import from_token, to_token
+from streamsql.types import DOUBLE
 
 
 def table(columns: str, properties: str = "KEY_FORMAT='KAFKA'", script: str = "") -> Source:
@@ -186,6 +190,21 @@ def test_shapes_differ_in_all_but_literals() -> None:
 )
 def test_what_has_no_shape(sql: str) -> None:
     assert shape_of(sql) is None
+
+
+def test_rows_are_sorted_as_spark_does() -> None:
+    nan = float("nan")
+    values = [2.0, None, nan, -1.0, None]
+    schema = Schema((Column("X", DOUBLE),))
+    rows = [Row((value,)) for value in values]
+    for order, expected in (
+        (ResultOrder("X"), "[-1.0, 2.0, nan, None, None]"),
+        (ResultOrder("X", descending=True, nulls_first=True), "[None, None, nan, 2.0, -1.0]"),
+    ):
+        assert str([row.values[0] for row in sorted_rows(rows, [order], schema)]) == expected
+    lists = [Row(([1, None],)), Row(([1, "b"],)), Row(([0, "c"],))]
+    found = sorted_rows(lists, [ResultOrder("X")], schema)
+    assert [row.values[0] for row in found] == [[0, "c"], [1, None], [1, "b"]]
 
 
 def test_tokens() -> None:

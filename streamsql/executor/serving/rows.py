@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -15,7 +16,7 @@ def answer_rows(results: Iterable[bytes], plan: PullPlan, schema: Schema) -> Ite
     """Sorted and limited as the plan says; `schema` is that of the results."""
     rows: Iterable[Row] = (decode_push_row(value, schema) for value in results)
     if plan.order:
-        rows = _sorted(list(rows), plan.order, schema)
+        rows = sorted_rows(list(rows), plan.order, schema)
     width = len(plan.schema)
     if width < len(schema):
         rows = (Row(row.values[:width], row.tombstone) for row in rows)
@@ -30,15 +31,26 @@ def result_schema(plan: PullPlan) -> Schema:
     return Schema((*plan.schema, *(found[name] for name in hidden)))
 
 
-def _sorted(rows: list[Row], order: Sequence[ResultOrder], schema: Schema) -> list[Row]:
+def sorted_rows(rows: list[Row], order: Sequence[ResultOrder], schema: Schema) -> list[Row]:
+    """The rows, of that schema, in the order of these columns."""
     for item in reversed(order):
         at = schema.names.index(item.column)
 
         def key(row: Row, at: int = at) -> object:
-            return row.values[at]
+            return _comparable(row.values[at])
 
         present = [row for row in rows if row.values[at] is not None]
         nulls = [row for row in rows if row.values[at] is None]
         present.sort(key=key, reverse=item.descending)  # type: ignore[arg-type]
         rows = nulls + present if item.nulls_first else present + nulls
     return rows
+
+
+def _comparable(value: object) -> object:
+    """As Spark orders: NaN is the largest number, null within a value the smallest."""
+    if isinstance(value, float):
+        return math.isnan(value), value
+    if isinstance(value, (list, dict)):
+        cells = value.values() if isinstance(value, dict) else value
+        return tuple((cell is not None, _comparable(cell)) for cell in cells)
+    return value
