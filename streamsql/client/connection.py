@@ -142,6 +142,7 @@ def connect(
     variables: Mapping[str, str] | None = None,
     data: str | Path | None = None,
     bootstrap_servers: str | None = None,
+    kafka: Mapping[str, str] | None = None,
     master: str | None = None,
     read_your_writes: bool = False,
 ) -> Connection:
@@ -150,20 +151,24 @@ def connect(
     `user`, `password` and `ca_file` (certificates to trust) are for servers that ask for them.
     `properties` are those of SET, `variables` those of DEFINE. `data`, `bootstrap_servers` and
     `master` are the data folder, Kafka and Spark of an engine of one's own; by default the user's
-    folder, an embedded Kafka and a local Spark. With `read_your_writes`, a pull query waits until
-    it sees what this connection has written before, also through the queries in between.
+    folder, an embedded Kafka and a local Spark; `kafka` says how to log in to those servers, in the
+    words of Kafka's Java client (security.protocol, sasl.*, ssl.*). With
+    `read_your_writes`, a pull query waits until it sees what this connection has written before,
+    also through the queries in between.
 
     Raises ExternalError where no server can be reached, ConfigError for a wrong setting.
     """
     checked = dict(validate(name, str(value)) for name, value in (properties or {}).items())
     engine: AnyEngine
     if url is not None:
-        if data is not None or bootstrap_servers is not None or master is not None:
-            raise ConfigError("data, bootstrap_servers and master are the server's own business")
+        if any(given is not None for given in (data, bootstrap_servers, kafka, master)):
+            raise ConfigError(
+                "data, bootstrap_servers, kafka and master are the server's own business"
+            )
         engine = _remote(url, user, password, ca_file)
         engine.session.properties.update(checked)
     else:
-        engine = _embedded(checked, data, bootstrap_servers, master)
+        engine = _embedded(checked, data, bootstrap_servers, kafka or {}, master)
     named = {name.upper(): str(value) for name, value in (variables or {}).items()}
     engine.session.variables.update(named)
     engine.start()
@@ -183,6 +188,7 @@ def _embedded(
     properties: Mapping[str, str],
     data: str | Path | None,
     bootstrap_servers: str | None,
+    kafka: Mapping[str, str],
     master: str | None,
 ) -> AnyEngine:
     from streamsql.engine import Engine, EngineConfig
@@ -190,6 +196,7 @@ def _embedded(
     config = EngineConfig(
         data_dir=Path(data).expanduser() if data is not None else None,
         bootstrap_servers=bootstrap_servers,
+        kafka=kafka,
         master=master,
         properties=properties,
     )
