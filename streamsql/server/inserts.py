@@ -66,6 +66,7 @@ class Acknowledgements(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
         async for text in self._texts:
             body = text.encode()
             await send({"type": "http.response.body", "body": body, "more_body": True})

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -33,7 +34,7 @@ def _ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _object(required: tuple[str, ...] = (), **properties: Json) -> Json:
+def _object(required: tuple[str, ...] = (), **properties: Mapping[str, Any]) -> Json:
     found: Json = {"type": "object", "properties": properties}
     return {**found, "required": list(required)} if required else found
 
@@ -44,18 +45,19 @@ _SCALARS: Json = {
     "type": "object",
     "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
 }
+_ERROR: dict[str, Json] = {
+    "@type": {"enum": ["generic_error", "statement_error"]},
+    "error_code": {"type": "integer", "description": "HTTP status times 100, and a number"},
+    "message": _TEXT,
+    "statementText": _TEXT,
+    "entities": {"type": "array", "items": _ANYTHING},
+}
 _OK = _object(isOk={"type": "boolean"})
 
 SCHEMAS: Json = {
     "Error": _object(
         ("@type", "error_code", "message"),
-        **{
-            "@type": {"enum": ["generic_error", "statement_error"]},
-            "error_code": {"type": "integer", "description": "HTTP status times 100, and a number"},
-            "message": _TEXT,
-            "statementText": _TEXT,
-            "entities": {"type": "array", "items": _ANYTHING},
-        },
+        **_ERROR,
     ),
     "Statements": _object(
         ("ksql",),

@@ -60,6 +60,8 @@ class StreamResponse(Response):
     async def _send(self, send: Send, feed: Feed[Row] | Feed[str]) -> None:
         headers = [*self.raw_headers, (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
+        # The client is to know that it has begun, though it may be long until there is something.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
         await self._send_parts(send, feed)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -41,13 +41,17 @@ async def ws_query(socket: WebSocket) -> None:
             return await _fail(socket, problem)
         state.running.reserve()
         try:
-            await _answer(socket, state, partial(first_result, state, given.sql, session))
+            kinds = Answer | RowStream | LineStream
+            await _answer(socket, state, partial(first_result, state, given.sql, session, kinds))
         finally:
             state.running.release()
     except (RequestError, StreamSQLError) as error:
         await _fail(socket, failure(error))
     except WebSocketDisconnect:
         pass
+    except Exception as error:
+        _log.error("a query over a WebSocket failed", exc_info=error)
+        await _fail(socket, failure(error))
 
 
 async def _answer(socket: WebSocket, state: ServerState, work: Any) -> None:

@@ -1,0 +1,141 @@
+"""Queries and inserts over HTTP, on a real engine."""
+
+from __future__ import annotations
+
+import json
+import socket
+from urllib.parse import quote
+
+import httpx
+import pytest
+from awaiting import await_until
+from server.live import MAX_PUSH_QUERIES, SECONDS, LiveServer
+from websockets.sync.client import connect
+
+from streamsql.server.media import DELIMITED, JSON, PROTOBUF
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+ALL = "SELECT sensor, n, price, seen FROM readings EMIT CHANGES LIMIT 3;"
+VALUES = [["a", 1, 1.5, "2024-02-29T12:00:00.000"], ["b", 2, 2.5, None], ["a", 3, None, None]]
+
+
+def test_a_push_query_in_all_forms(server: LiveServer) -> None:
+    header, *rows, end = server.query(ALL).json()
+    schema = "`SENSOR` STRING, `N` INTEGER, `PRICE` DECIMAL(6, 2), `SEEN` TIMESTAMP"
+    assert header["header"]["schema"] == schema
+    assert [row["row"]["columns"] for row in rows] == VALUES
+    assert end == {"finalMessage": "Limit Reached"}
+    about, *lines = map(json.loads, server.query(ALL, DELIMITED).text.splitlines())
+    assert about["columnNames"] == ["SENSOR", "N", "PRICE", "SEEN"]
+    assert about["columnTypes"] == ["STRING", "INTEGER", "DECIMAL(6, 2)", "TIMESTAMP"]
+    assert lines == VALUES
+    answer = server.client.post("/query-stream", json={"sql": ALL}, headers={"Accept": JSON})
+    assert answer.json()[1:] == VALUES
+    header, *rows, end = server.query(ALL, PROTOBUF).json()
+    assert "message ConnectDefault1" in header["header"]["protoSchema"]
+    assert len({row["row"]["protobufBytes"] for row in rows}) == 3
+
+
+@pytest.mark.parametrize("http2", [False, True])
+def test_a_push_query_ends_when_its_client_goes(server: LiveServer, http2: bool) -> None:
+    with server.stream("SELECT n FROM readings EMIT CHANGES;", http2=http2) as lines:
+        assert next(lines)["columnNames"] == ["N"]
+        assert [next(lines) for _ in range(3)] == [[1], [2], [3]]
+        assert server.push_queries() == 1
+    server.await_no_push_query()
+
+
+def test_a_push_query_ends_when_it_is_closed(server: LiveServer) -> None:
+    with server.stream("SELECT n FROM readings EMIT CHANGES;", http2=True) as lines:
+        query_id = next(lines)["queryId"]
+        next(lines)
+        assert server.client.post("/close-query", json={"queryId": query_id}).json() == {}
+        assert len(list(lines)) <= 2  # What was under way, and the end.
+    server.await_no_push_query()
+    again = server.client.post("/close-query", json={"queryId": query_id})
+    assert again.status_code == 400
+
+
+def test_push_queries_are_bounded(server: LiveServer) -> None:
+    places = range(MAX_PUSH_QUERIES)
+    clients = [httpx.Client(base_url=server.url, timeout=SECONDS) for _ in places]
+    request = {"ksql": "PRINT server_readings;"}
+    streams = [client.stream("POST", "/query", json=request) for client in clients]
+    answers = [stream.__enter__() for stream in streams]
+    try:
+        assert {answer.status_code for answer in answers} == {200}
+        refused = server.query("PRINT server_readings;")
+        assert (refused.status_code, refused.json()["error_code"]) == (400, 40003)
+    finally:
+        for stream, client in zip(streams, clients, strict=True):
+            stream.__exit__(None, None, None)
+            client.close()
+    more = "PRINT server_readings FROM BEGINNING LIMIT 1;"
+    await_until(lambda: server.query(more).status_code == 200, "there is room again", SECONDS)
+
+
+def test_pull_queries(server: LiveServer) -> None:
+    def counted() -> bool:
+        return len(server.query("SELECT * FROM counts WHERE sensor = 'a';").json()) == 2
+
+    await_until(counted, "the store has the row", SECONDS, every=0.3)
+    header, row = server.query("SELECT * FROM counts WHERE sensor = 'a';").json()
+    assert header["header"]["schema"] == "`SENSOR` STRING KEY, `N` BIGINT"
+    assert row == {"row": {"columns": ["a", 2]}}
+    (header,) = server.query("SELECT * FROM counts WHERE sensor = 'nobody';").json()
+    rows = server.query("SELECT n FROM readings;").json()
+    assert [r["row"]["columns"] for r in rows if "row" in r] == [[1], [2], [3]]
+    assert server.query("SELECT nothing FROM counts;").status_code == 400
+
+
+def test_rows_are_acknowledged_as_they_come(server: LiveServer) -> None:
+    """The client sends a row only when it has heard of the one before."""
+    topic = "CREATE STREAM slow (v INT) WITH (KAFKA_TOPIC='server_slow', VALUE_FORMAT='JSON', "
+    server.ksql(topic + "PARTITIONS=1);")
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
+        head = "POST /inserts-stream HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head.encode() + chunk('{"target": "slow"}\n'))
+        answer = connection.makefile("rb")
+        assert answer.readline().split()[1] == b"200"
+        for number in range(3):
+            connection.sendall(chunk(f'{{"v": {number}}}\n'))
+            line = next(line for line in answer if line.startswith(b"{"))
+            assert json.loads(line) == {"status": "ok", "seq": number}
+        connection.sendall(b"0\r\n\r\n")
+        answer.close()
+
+
+def chunk(text: str) -> bytes:
+    return f"{len(text):x}\r\n{text}\r\n".encode()
+
+
+def test_rows_that_are_wrong_are_told_one_by_one(server: LiveServer) -> None:
+    bad = server.insert("readings", {"sensor": 1}, {"nothing": 1}, [1], {"ROWPARTITION": 1})
+    assert [line["status"] for line in bad] == ["error"] * 4
+    assert [line["seq"] for line in bad] == [0, 1, 2, 3]
+    assert "`NOTHING` does not exist" in bad[1]["message"]
+    unknown = server.client.post("/inserts-stream", content='{"target": "nowhere"}\n{}')
+    assert unknown.status_code == 400
+    assert "unknown stream/table" in unknown.json()["message"]
+
+
+def test_a_websocket(server: LiveServer) -> None:
+    request = quote(json.dumps({"ksql": "SELECT sensor, n FROM readings EMIT CHANGES LIMIT 3;"}))
+    url = server.url.replace("http", "ws", 1) + f"/ws/query?request={request}"
+    with connect(url) as frames:
+        columns, *rows = map(json.loads, frames)
+    assert [column["name"] for column in columns] == ["SENSOR", "N"]
+    assert [row["row"]["columns"] for row in rows] == [["a", 1], ["b", 2], ["a", 3]]
+    with connect(server.url.replace("http", "ws", 1) + "/ws/query?request=x") as frames:
+        assert json.loads(frames.recv())["error"]["error_code"] == 40000
+
+
+def test_variables_and_properties_are_those_of_a_request(server: LiveServer) -> None:
+    sql = "SELECT n FROM ${source} EMIT CHANGES LIMIT 1;"
+    found = server.query(sql, sessionVariables={"source": "readings"})
+    assert found.json()[1] == {"row": {"columns": [1]}}
+    assert server.query(sql).status_code == 400
+    wrong = server.query(ALL, streamsProperties={"auto.offset.reset": "sometimes"})
+    assert wrong.json()["error_code"] == 40000
