@@ -177,6 +177,7 @@ class Transport:
         self.address = address
         self._idle: list[Connection] = []
         self._lock = threading.Lock()
+        self._closed = False
         self._headers = {"User-Agent": "streamsql"}
         if address.user is not None:
             pair = f"{address.user}:{address.password or ''}".encode()
@@ -214,13 +215,14 @@ class Transport:
             connection.close()
             return
         with self._lock:
-            if len(self._idle) < _KEPT:
+            if len(self._idle) < _KEPT and not self._closed:
                 self._idle.append(connection)
                 return
         connection.close()
 
     def close(self) -> None:
         with self._lock:
+            self._closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()

@@ -65,9 +65,8 @@ async def execute(request: Request) -> Response:
     """POST {sql, properties, sessionVariables}: the statements' results as lines."""
     state = state_of(request)
     given = await statement_request(request)
-    session = state.session(given)
-    session.remote = True
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
+    session = state.session(given)
     execution = Execution(state.engine, given.sql, session, outbox, state.running)
     return LinesResponse(execution, outbox)
 

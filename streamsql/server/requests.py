@@ -71,7 +71,7 @@ class StatementRequest:
         """A session of its own for this request. RequestError for a property that is none."""
         variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
         properties = session_properties(server, self.properties)
-        return Session(properties, {**server.variables, **variables})
+        return Session(properties, {**server.variables, **variables}, remote=True)
 
 
 def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, str]:

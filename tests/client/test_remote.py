@@ -185,9 +185,14 @@ def test_a_closed_connection_says_so(url: str) -> None:
 def test_users_and_passwords(behind: OfflineEngine, tmp_path: Path) -> None:
     users = tmp_path / "users"
     add_user(users, "ann", Role.ADMIN, "secret")
+    add_user(users, "rob", Role.READ_ONLY, "secret")
     with running(behind, ServerConfig(users_file=users)) as url:
         with RemoteEngine(Address.of(url, "ann", "secret")) as engine:
             assert isinstance(next(engine.execute("SHOW STREAMS;")), Rows)
+        with RemoteEngine(Address.of(url, "rob", "secret")) as reader:
+            assert isinstance(next(reader.execute("SHOW STREAMS;")), Rows)
+            with pytest.raises(UserError, match="needs the role developer, yours is read-only"):
+                list(reader.execute("CREATE TYPE t AS INT;"))
         with pytest.raises(ConfigError, match="does not let in the user ann"):
             RemoteEngine(Address.of(url, "ann", "wrong")).start()
         with pytest.raises(ConfigError, match="does not let in requests without a user"):
