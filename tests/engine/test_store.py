@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine.live import Live, Restartable
+from awaiting import await_until
+from engine.live import PATIENCE, Live, Restartable
 
 from streamsql.executor.kafka import KafkaClient, NewRecord
 from streamsql.results import Answer, Message
@@ -55,6 +57,17 @@ def short(live: Live, sql: str) -> list[tuple[Any, ...]]:
     return rows(answer)
 
 
+async def at_once(live: Live, asked: list[str]) -> list[list[tuple[Any, ...]]]:
+    """What an event loop is answered that does not wait between its questions."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while (first := live.engine.lookup_soon(live.sql(asked[0]), Session())) is None:
+        assert asyncio.get_running_loop().time() < deadline, "no connection to the JVM"
+        await asyncio.sleep(0.01)
+    await first
+    soon = [live.engine.lookup_soon(live.sql(sql), Session()) for sql in asked]
+    return [rows(await answer) for answer in soon if answer is not None]
+
+
 def test_each_write_is_seen_by_who_has_its_token(live: Live) -> None:
     live.run(COUNTS)
     one = "SELECT n, total, id FROM $t WHERE id = 'it''s';"
@@ -98,6 +111,10 @@ def test_the_short_way_answers_as_the_usual_one(live: Live) -> None:
         "SELECT ROWTIME > 0 AS old, COALESCE(total / 0, 5) AS x FROM $t WHERE id = 'k1';",
     ):
         assert short(live, sql) == ask(live, sql), sql
+    asked = [f"SELECT id, n FROM $t WHERE id = 'k{i}';" for i in (1, 2, 3)]
+    expected = [short(live, sql) for sql in asked]
+    assert expected == [[("k1", 1)], [("k2", 2)], []]
+    assert asyncio.run(at_once(live, asked * 50)) == expected * 50
     for sql in (
         "SELECT * FROM $t WHERE id > 'k1';",
         "SELECT * FROM $t WHERE id = 'k1' OR total = 3;",
@@ -183,6 +200,10 @@ def test_a_store_comes_back_by_itself(
     shutil.rmtree(folder / "serving" / live.name("Q"))
     live.restart()
     assert sorted(ask(live, "SELECT * FROM $p;")) == expected
+    assert sorted(ask(live, "SELECT * FROM $q;")) == expected
+    shutil.rmtree(folder / "serving" / live.name("Q"))
+    back = folder / "serving" / live.name("Q") / "CURRENT"
+    await_until(back.exists, "the deleted store to come back", PATIENCE)
     assert sorted(ask(live, "SELECT * FROM $q;")) == expected
     # Another topic of the same name is another table.
     live.run("DROP TABLE $p; DROP TABLE $q;")

@@ -13,10 +13,10 @@ from collections import deque
 from pathlib import Path
 from typing import Any, cast
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
+from streamsql.executor.serving.table import LOST
 
 CONNECTIONS = 2
 """Each is served by a thread of the JVM."""
@@ -90,7 +90,7 @@ class Channels:
         try:
             server = cast(Any, spark)._jvm.io.streamsql.LookupServer
             self._server = server.listen(self._path)
-        except Py4JError as error:
+        except LOST as error:
             raise _failed(str(error)) from error
         self._channels: list[Channel] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -119,7 +119,7 @@ class Channels:
         """Stop listening."""
         try:
             self._server.close()
-        except Py4JError:
+        except LOST:
             pass  # the JVM is gone
         self._folder.cleanup()
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from streamsql.executor.serving.table import StoredTable
 
 CLOSE_SECONDS = 10.0
+LOOK_SECONDS = 5.0
+"""How often to see that every store is open."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,11 @@ class TableStores:
 
     def _reconcile_all(self) -> None:
         while not self._closed:
-            self._changed.wait()
+            self._changed.wait(LOOK_SECONDS)
             self._changed.clear()
-            if not self._closed:
+            runtime = self._services.spark.peek()
+            # A JVM that has died took the stores with it; who needs it starts the next one.
+            if not self._closed and runtime is not None and runtime.is_running:
                 self._reconcile()
 
     def _reconcile(self) -> None:

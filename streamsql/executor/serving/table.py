@@ -13,6 +13,9 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 
+LOST = (Py4JError, OSError)
+"""What a call into a JVM raises that fails, or is no more."""
+
 
 class StoredTable:
     """The rows of one topic; thread-safe. Lives as long as the JVM it is in."""
@@ -37,26 +40,23 @@ class StoredTable:
         retention = -1 if retention_ms is None else retention_ms
         try:
             self._java = jvm.io.streamsql.ServedTable.open(str(folder), topic, settings, retention)
-        except Py4JError as error:
+        except LOST as error:
             raise broken(topic, error) from error
-        self._complete = False
 
     def await_complete(self, seconds: float) -> None:
         """Wait until all that was in the topic when it was opened is there; ExternalError if it
         takes longer."""
-        if self._complete:
-            return
         try:
-            self._complete = bool(self._java.awaitComplete(int(seconds * 1000)))
+            if self._java.awaitComplete(int(seconds * 1000)):
+                return
             reason = self._java.failure()
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self.topic, error) from error
-        if not self._complete:
-            raise ExternalError(
-                f"the table of the topic {self.topic} is still being read",
-                retryable=True,
-                detail=None if reason is None else str(reason),
-            )
+        raise ExternalError(
+            f"the table of the topic {self.topic} is still being read",
+            retryable=True,
+            detail=None if reason is None else str(reason),
+        )
 
     def await_positions(self, positions: Mapping[int, int], seconds: float) -> bool:
         """Whether, after at most that time, the store has taken in all before these offsets."""
@@ -64,14 +64,14 @@ class StoredTable:
         try:
             # Named so that Python's own word is not in the way.
             return bool(getattr(self._java, "await")(wanted, int(max(0.0, seconds) * 1000)))
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self.topic, error) from error
 
     def positions(self) -> dict[int, int]:
         """The next offset of each partition."""
         try:
             lines = str(self._java.positions()).splitlines()
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self.topic, error) from error
         pairs = (line.split(" ") for line in lines)
         return {int(partition): int(offset) for partition, offset in pairs}
@@ -80,7 +80,7 @@ class StoredTable:
         """How many records the store is behind its topic; None while that is not known."""
         try:
             lag = int(self._java.lag())
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self.topic, error) from error
         return None if lag < 0 else lag
 
@@ -88,7 +88,7 @@ class StoredTable:
         """About how many rows there are."""
         try:
             return int(self._java.rows())
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self.topic, error) from error
 
     def lookups(self, program: Any, suffix: int) -> KeyLookups:
@@ -105,14 +105,14 @@ class StoredTable:
                     yield from split(bytes(piece))
             finally:
                 rows.close()
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self.topic, error) from error
 
     def close(self) -> None:
         """Stop following; the store stays on disk."""
         try:
             self._java.close()
-        except Py4JError:
+        except LOST:
             return  # the JVM is gone, and the store with it
 
 
@@ -132,19 +132,19 @@ class KeyLookups:
         """Let channel.py ask for them, until they are closed."""
         try:
             self.number = int(self._server.register(self._java))
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self._topic, error) from error
 
     def close(self) -> None:
         """Nobody asks any more."""
-        with suppress(Py4JError):
+        with suppress(*LOST):
             self._server.release(self.number)
 
     def get(self, keys: bytes) -> list[bytes]:
         """The results for keys as `keys.packed` makes them."""
         try:
             return split(self._java.get(keys))
-        except Py4JError as error:
+        except LOST as error:
             raise broken(self._topic, error) from error
 
 
@@ -159,7 +159,7 @@ def split(packed: bytes) -> list[bytes]:
     return found
 
 
-def broken(topic: str, error: Py4JError) -> ExternalError:
+def broken(topic: str, error: Exception) -> ExternalError:
     """The error for a store that cannot be read."""
     if isinstance(error, Py4JJavaError):
         detail = str(error.java_exception.getMessage() or error.java_exception.toString())

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksDBException;
@@ -17,9 +18,16 @@ public final class KeyLookups {
   private final UTF8String topic;
   private final LocalProgram program;
   private final int suffix;
+  private final BooleanSupplier complete;
 
-  KeyLookups(TableStore store, UTF8String topic, LocalProgram program, int suffix) {
+  KeyLookups(
+      TableStore store,
+      BooleanSupplier complete,
+      UTF8String topic,
+      LocalProgram program,
+      int suffix) {
     this.store = store;
+    this.complete = complete;
     this.topic = topic;
     this.program = program;
     this.suffix = suffix;
@@ -32,6 +40,9 @@ public final class KeyLookups {
    *     without windows), then the keys without their windows, each after its length (int)
    */
   public byte[] get(byte[] packed) throws RocksDBException {
+    if (!complete.getAsBoolean()) {
+      throw new IllegalStateException("the table is still being read");
+    }
     ByteBuffer in = ByteBuffer.wrap(packed);
     long low = in.getLong();
     long high = in.getLong();
@@ -70,7 +81,7 @@ public final class KeyLookups {
         found.add(StoredRow.row(topic, stored, row));
       }
     }
-    iterator.status();
+    reading.check(iterator);
   }
 
   private static byte[] bounded(byte[] key, long bound) {

@@ -94,7 +94,7 @@ public final class ScannedRows implements AutoCloseable {
 
     private void check() {
       try {
-        rows.status();
+        reading.check(rows);
       } catch (RocksDBException e) {
         throw new IllegalStateException("the table's store cannot be read: " + e.getMessage(), e);
       }

@@ -47,6 +47,8 @@ final class TableFollower implements AutoCloseable {
   /** Where the topic ended when it was begun to be read: before that the store is incomplete. */
   private Map<Integer, Long> wanted;
 
+  private volatile boolean complete;
+
   private volatile long lag = -1;
 
   /** @param settings of the connection, with bootstrap.servers */
@@ -77,10 +79,15 @@ final class TableFollower implements AutoCloseable {
     return positions;
   }
 
-  /** Waits until the store holds all that was in the topic when it was begun to be read. */
+  /** Whether the store holds all that was in the topic when it was begun to be read. */
+  boolean complete() {
+    return complete;
+  }
+
+  /** Waits until it does. */
   synchronized boolean awaitComplete(long timeoutMs) throws InterruptedException {
     long deadline = System.nanoTime() + timeoutMs * 1_000_000;
-    while (wanted == null || !reached(wanted)) {
+    while (!complete) {
       long left = (deadline - System.nanoTime()) / 1_000_000;
       if (left <= 0 || closed) {
         return false;
@@ -141,7 +148,7 @@ final class TableFollower implements AutoCloseable {
       reading = consumer;
       try {
         String identity = identity(admin);
-        if (!store.isOf(identity)) {
+        if (store.damaged() || !store.isOf(identity)) {
           restart(identity);
         }
         begin(consumer, identity);
@@ -159,6 +166,7 @@ final class TableFollower implements AutoCloseable {
   }
 
   private synchronized void restart(String identity) throws IOException, RocksDBException {
+    complete = false;
     wanted = null;
     positions = Map.of();
     store.reset(identity);
@@ -189,9 +197,8 @@ final class TableFollower implements AutoCloseable {
       wanted.put(partition.partition(), ends.get(partition));
     }
     synchronized (this) {
-      this.positions = positions;
       this.wanted = wanted;
-      notifyAll();
+      moved(positions);
     }
   }
 
@@ -211,6 +218,9 @@ final class TableFollower implements AutoCloseable {
         throw e;
       }
       take(consumer, records);
+      if (store.damaged()) {
+        return; // follow() begins anew
+      }
       long now = System.currentTimeMillis();
       if (now >= look) {
         if (!identity(admin).equals(identity)
@@ -237,12 +247,15 @@ final class TableFollower implements AutoCloseable {
     }
     if (!positions.equals(this.positions)) {
       store.apply(records, positions);
-      synchronized (this) {
-        this.positions = positions;
-        notifyAll();
-      }
+      moved(positions);
     }
     lag = behind;
+  }
+
+  private synchronized void moved(Map<Integer, Long> positions) {
+    this.positions = positions;
+    complete = complete || reached(wanted);
+    notifyAll();
   }
 
   /** Tells a topic from one of the same name that was there before, or in another cluster. */

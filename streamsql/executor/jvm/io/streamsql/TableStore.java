@@ -28,6 +28,7 @@ import org.rocksdb.LRUCache;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
+import org.rocksdb.Status;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteBufferManager;
 import org.rocksdb.WriteOptions;
@@ -67,6 +68,7 @@ final class TableStore implements AutoCloseable {
   private ColumnFamilyHandle rows;
   private ColumnFamilyHandle meta;
   private volatile long time = Long.MIN_VALUE;
+  private volatile boolean damaged;
 
   /** @param retentionMs how long a row outlives the newest one; negative: for ever */
   TableStore(Path folder, long retentionMs) throws IOException, RocksDBException {
@@ -144,8 +146,21 @@ final class TableStore implements AutoCloseable {
 
     /** The packed row ({@link StoredRow}) of exactly this key, or null. */
     byte[] get(byte[] key) throws RocksDBException {
-      byte[] found = db.get(rows, key);
-      return found == null || expired(found) ? null : found;
+      try {
+        byte[] found = db.get(rows, key);
+        return found == null || expired(found) ? null : found;
+      } catch (RocksDBException e) {
+        throw noted(e);
+      }
+    }
+
+    /** After an iterator's last row: raises what has ended it too early. */
+    void check(RocksIterator iterator) throws RocksDBException {
+      try {
+        iterator.status();
+      } catch (RocksDBException e) {
+        throw noted(e);
+      }
     }
 
     /** An iterator over all keys, not yet placed. */
@@ -167,6 +182,18 @@ final class TableStore implements AutoCloseable {
         lock.unlockRead(stamp);
       }
     }
+  }
+
+  /** Whether what was written cannot be read, or was deleted: the store must begin anew. */
+  boolean damaged() {
+    return damaged || !Files.exists(folder.resolve("CURRENT"));
+  }
+
+  private RocksDBException noted(RocksDBException e) {
+    if (e.getStatus() != null && e.getStatus().getCode() == Status.Code.Corruption) {
+      damaged = true;
+    }
+    return e;
   }
 
   private boolean expired(byte[] row) {
@@ -197,6 +224,8 @@ final class TableStore implements AutoCloseable {
       batch.put(meta, TIME, number(newest));
       db.write(unsynced, batch);
       time = newest;
+    } catch (RocksDBException e) {
+      throw noted(e);
     }
   }
 
@@ -229,6 +258,7 @@ final class TableStore implements AutoCloseable {
       remove(folder);
       Files.createDirectories(folder);
       open();
+      damaged = false;
       db.put(meta, IDENTITY, bytes(VERSION + identity));
     } finally {
       lock.unlockWrite(stamp);
