@@ -70,15 +70,17 @@ async def _answer(socket: WebSocket, state: ServerState, work: Any) -> None:
     sending = asyncio.create_task(_send(socket, feed, write))
     try:
         await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
-        if sending.done():
-            sending.result()
-            await socket.close(NORMAL, "done")
     finally:
         feed.close()
         state.running.remove(name)
+        # Closing waits for whoever receives: nobody must.
+        ended = sending.done()
         for task in (gone, sending):
             task.cancel()
         await asyncio.gather(gone, sending, return_exceptions=True)
+    if ended:
+        sending.result()
+        await socket.close(NORMAL, "done")
 
 
 def _nothing() -> None:

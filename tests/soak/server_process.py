@@ -49,6 +49,11 @@ class ServerProcess:
             )
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def log(self) -> Path:
         return self._folder / "server.log"
 
