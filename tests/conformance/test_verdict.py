@@ -31,6 +31,11 @@ def test_an_unexpected_failure_and_an_unexpected_pass() -> None:
     ]
 
 
+def test_an_unsettled_test_may_end_either_way() -> None:
+    known = {"a": "unsettled: reason", "b": "unsettled: reason"}
+    assert problems([PASSED, FAILED], known) == []
+
+
 def test_reasons_written_by_hand_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "known.txt"
     write_known(updated([PASSED, FAILED], {"a": "old", "b": "by hand"}), path)

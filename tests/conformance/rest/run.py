@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -109,7 +110,7 @@ class RestRun:
     # -- records and rows ------------------------------------------------------------------------
 
     def _write_and_ask(self) -> None:
-        if any(_is_push(statement) for statement in self.case.queries):
+        if self._is_watched:
             # Who follows a table sees each change only where its query does not catch up.
             self._await_queries(self._running)
         if not self.case.waits_for_push:
@@ -126,11 +127,19 @@ class RestRun:
         return [r for r in self.responses if kind in r][number : number + 1]
 
     def _write(self) -> None:
-        for record in self.case.inputs:
-            topic = str(record["topic"])
-            written = encode(record, self._source_of(topic), self.registry)
-            self.server.kafka.produce(topic, [written])
+        """One record after the other for who watches; else all at once, so that a query finds them
+        together and takes them by their times."""
+        groups = itertools.groupby(self.case.inputs, key=lambda record: str(record["topic"]))
+        for topic, records in groups:
+            source = self._source_of(topic)
+            encoded = [encode(record, source, self.registry) for record in records]
+            for batch in [[e] for e in encoded] if self._is_watched else [encoded]:
+                self.server.kafka.produce(topic, batch)
         self._await_queries(self._done)
+
+    @property
+    def _is_watched(self) -> bool:
+        return any(_is_push(statement) for statement in self.case.queries)
 
     def _source_of(self, topic: str) -> Source | None:
         sources = self.server.engine.catalog().sources.values()
