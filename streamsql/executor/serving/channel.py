@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import struct
 import tempfile
-import threading
 from collections import deque
 from pathlib import Path
 from typing import Any, cast
@@ -29,6 +28,8 @@ class Channel(asyncio.Protocol):
         self._waiting: deque[asyncio.Future[bytes]] = deque()
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the connection has ended."""
 
     @property
     def open(self) -> bool:
@@ -49,7 +50,7 @@ class Channel(asyncio.Protocol):
 
     def close(self) -> None:
         if self._transport is not None:
-            self._transport.close()
+            self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -73,6 +74,8 @@ class Channel(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        if not self.lost.done():
+            self.lost.set_result(None)
         while self._waiting:
             future = self._waiting.popleft()
             if not future.done():
@@ -94,29 +97,41 @@ class Channels:
             raise _failed(str(error)) from error
         self._channels: list[Channel] = []
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._connecting: asyncio.Task[None] | None = None
-        self._lock = threading.Lock()
+        self._keepers: list[asyncio.Task[None]] = []
+        """Of each connection, the task whose end is its end: so none outlives its loop."""
 
     def choose(self) -> Channel | None:
         """The connection with the least to do; None while there is none (it is then being made)."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            with self._lock:
-                self._loop, self._channels, self._connecting = loop, [], None
+            self._loop, self._channels, self._keepers = loop, [], []
+        if len(self._channels) < CONNECTIONS:
+            self._keepers = [keeper for keeper in self._keepers if not keeper.done()]
+            if len(self._keepers) < CONNECTIONS:
+                self._keepers.append(loop.create_task(self._keep(self._channels)))
         found = [channel for channel in self._channels if channel.open]
-        if len(found) < CONNECTIONS and (self._connecting is None or self._connecting.done()):
-            self._connecting = loop.create_task(self._connect(loop, found))
         return min(found, key=lambda channel: channel.waiting) if found else None
 
-    async def _connect(self, loop: asyncio.AbstractEventLoop, open_: list[Channel]) -> None:
+    async def _keep(self, channels: list[Channel]) -> None:
+        """Have one more connection among the channels until it ends, or the loop does."""
         try:
+            loop = asyncio.get_running_loop()
             _, channel = await loop.create_unix_connection(Channel, self._path)
         except OSError:
             return  # the JVM is gone; lookups take another way
-        self._channels = [*open_, channel]
+        channels.append(channel)
+        try:
+            await channel.lost
+        finally:
+            channels.remove(channel)
+            channel.close()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and end the connections."""
+        loop, keepers = self._loop, self._keepers
+        if loop is not None and loop.is_running():
+            for keeper in keepers:
+                loop.call_soon_threadsafe(keeper.cancel)
         try:
             self._server.close()
         except LOST:
