@@ -56,6 +56,7 @@ def problems(results: Iterable[Ended], known: Mapping[str, str]) -> list[str]:
     """A line for each test that did not end as known."""
     lines = []
     for result in results:
+        unsettled = known.get(result.id, "").startswith(UNSETTLED)
         if result.status == "error":
             lines.append(f"{result.id}: could not be run: {result.reason}")
         elif result.status == "failed" and result.id not in known:
