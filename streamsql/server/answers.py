@@ -84,14 +84,23 @@ class AnswerResponse(Response):
         # A client of HTTP/2 may take every frame of this form for a row.
         apart = self._writer.form.row_by_row and scope.get("http_version", "1.1")[:1] == "2"
         if whole and not apart:
-            body = "".join(self._first.texts).encode()
-            self.headers["content-length"] = str(len(body))
-            await send(self._start())
-            await send({"type": "http.response.body", "body": body})
+            await self._send_whole(send, "".join(self._first.texts).encode())
             return
         del self.headers["content-length"]
         await send(self._start())
         await _until_gone(receive, self._send_all(send, apart))
+
+    async def _send_whole(self, send: Send, body: bytes) -> None:
+        # A client of HTTP/1.1 may expect this form in chunks, as ksqlDB sends it.
+        chunked = self._writer.form.row_by_row
+        if chunked:
+            del self.headers["content-length"]
+        else:
+            self.headers["content-length"] = str(len(body))
+        await send(self._start())
+        await send({"type": "http.response.body", "body": body, "more_body": chunked})
+        if chunked:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _start(self) -> dict[str, object]:
         return {"type": "http.response.start", "status": 200, "headers": self.raw_headers}

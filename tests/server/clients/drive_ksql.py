@@ -8,7 +8,7 @@ import collections.abc
 import json
 import sys
 
-for name in ("Iterable", "Mapping", "MutableMapping", "Callable", "Sequence"):
+for name in collections.abc.__all__:
     setattr(collections, name, getattr(collections.abc, name))
 
 from ksql import KSQLAPI  # noqa: E402
@@ -18,16 +18,21 @@ url, suffix = sys.argv[1:]
 stream = f"PY_{suffix}"
 client = KSQLAPI(url, timeout=120)
 found = {"version": client.get_ksql_version()}
-client.create_stream(
-    table_name=stream, columns_type=["id bigint", "name varchar"], topic=stream, value_format="JSON"
+client.ksql(
+    f"CREATE STREAM {stream} (id BIGINT, name STRING) "
+    f"WITH (KAFKA_TOPIC='{stream}', VALUE_FORMAT='JSON', PARTITIONS=1);"
+)
+found["created"] = client.create_stream(
+    table_name=f"{stream}_2", columns_type=["id bigint"], topic=stream, value_format="JSON"
 )
 client.ksql(f"CREATE TABLE {stream}_N AS SELECT name, COUNT(*) AS n FROM {stream} GROUP BY name;")
 rows = [{"ID": 1, "NAME": "a"}, {"ID": 2, "NAME": "b"}, {"ID": 3, "NAME": "a"}]
 found["inserted"] = client.inserts_stream(stream, rows)
 push = f"SELECT id, name FROM {stream} EMIT CHANGES LIMIT 3;"
 found["push"] = list(client.query(push, return_objects=True))
-found["http2"] = "".join(client.query(push, use_http2=True))
-found["pull"] = "".join(client.query(f"SELECT * FROM {stream};"))
+pull = f"SELECT id, name FROM {stream};"
+found["pull"] = list(client.query(pull, return_objects=True))
+found["http2"] = "".join(client.query(pull, use_http2=True))
 found["properties"] = len(client.get_properties())
 try:
     client.ksql("SELECT nonsense;")

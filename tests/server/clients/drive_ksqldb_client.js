@@ -20,7 +20,7 @@ async function main(port, suffix) {
   found.pushed = pushed;
   let closed;
   const ended = client.streamQuery(`SELECT * FROM ${stream} EMIT CHANGES;`, (data) => {
-    if (!closed && data.rows.length) closed = client.terminatePushQuery(data.metadata.queryId);
+    if (!closed && data.rows && data.rows.length) closed = client.terminatePushQuery(data.metadata.queryId);
   });
   found.ended = (await ended).status;
   found.closed = (await closed).status;
