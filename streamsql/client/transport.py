@@ -127,7 +127,8 @@ class Lines:
         self._closed.set()
         # Whoever reads holds the response until this wakes them.
         self._connection.abort()
-        self._response.close()
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            self._response.close()
         self._connection.close()
 
 
