@@ -66,19 +66,23 @@ def _started(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def _serving(state: ServerState) -> Iterator[None]:
-    loop = asyncio.new_event_loop()
+    loops: list[asyncio.AbstractEventLoop] = []
     stop = asyncio.Event()
-    thread = threading.Thread(
-        target=lambda: loop.run_until_complete(serve(state, stop=stop)), name="server"
-    )
+
+    async def main() -> None:
+        loops.append(asyncio.get_running_loop())
+        await serve(state, stop=stop)
+
+    # Not by a loop of our own: `run` also ends the tasks that are left.
+    thread = threading.Thread(target=lambda: asyncio.run(main()), name="server")
     thread.start()
     try:
         _await_port(state.config.host, state.config.port)
         yield
     finally:
-        loop.call_soon_threadsafe(stop.set)
+        for loop in loops:
+            loop.call_soon_threadsafe(stop.set)
         thread.join()
-        loop.close()
 
 
 def _free_port() -> int:
