@@ -147,7 +147,8 @@ def parse_json(
     try:
         if _too_deep(text):
             raise RequestError(BAD_REQUEST, f"{what} is nested too deeply")
-        return json.loads(text, parse_float=parse_float, parse_constant=_no_constant)
+        # A text of several lines is what people write into curl.
+        return json.loads(text, parse_float=parse_float, parse_constant=_no_constant, strict=False)
     except (ValueError, RecursionError) as error:
         raise RequestError(BAD_REQUEST, f"{what} is not JSON: {error}") from None
 

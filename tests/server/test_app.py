@@ -81,6 +81,11 @@ def test_statement_errors_tell_the_statement(client: TestClient) -> None:
     assert found["message"].startswith("line 1:8: ")
 
 
+def test_a_statement_may_have_several_lines_as_people_write_them(client: TestClient) -> None:
+    found = client.post("/query", content='{"ksql": "SELECT\n\tFROM x;"}').json()
+    assert found["message"].startswith("line 2:2: ")
+
+
 def test_what_a_starting_server_tells(client: TestClient) -> None:
     about = client.get("/", follow_redirects=True).json()["KsqlServerInfo"]
     assert about["serverStatus"] == "STARTING"
