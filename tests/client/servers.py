@@ -30,18 +30,23 @@ SECONDS = 60.0
 def running(engine: Any, config: ServerConfig | None = None) -> Iterator[str]:
     """The URL of a server over the engine, which is not closed with it."""
     config = replace(config or ServerConfig(), port=_free_port())
-    loop = asyncio.new_event_loop()
+    loops: list[asyncio.AbstractEventLoop] = []
     stop = asyncio.Event()
-    work = serve(ServerState(engine, config), stop=stop)
-    thread = threading.Thread(target=loop.run_until_complete, args=(work,))
+
+    async def main() -> None:
+        loops.append(asyncio.get_running_loop())
+        await serve(ServerState(engine, config), stop=stop)
+
+    # Not by a loop of our own: `run` also ends the tasks that are left.
+    thread = threading.Thread(target=lambda: asyncio.run(main()))
     thread.start()
     try:
         await_until(lambda: _listens(config.port), "the server listens", SECONDS)
         yield config.url
     finally:
-        loop.call_soon_threadsafe(stop.set)
+        for loop in loops:
+            loop.call_soon_threadsafe(stop.set)
         thread.join(SECONDS)
-        loop.close()
 
 
 def _free_port() -> int:
