@@ -29,6 +29,7 @@ class Received:
         self._session = session
         self._cancelled = False
         self._complete = False
+        self._closed = False
         self._between = True
         """No rows are to come before the next result."""
 
@@ -38,6 +39,10 @@ class Received:
         self._source.close()
 
     def close(self) -> None:
+        """Nothing more is read; may be called again."""
+        if self._closed:
+            return
+        self._closed = True
         if self._complete:
             self._source.finish()
         else:
@@ -115,6 +120,7 @@ class Received:
                     return None
                 case "error":
                     self._complete = self._between = True
+                    self.close()
                     raise decode_error(item, self._sql)
         self._between = True
         return None
