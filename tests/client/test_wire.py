@@ -53,7 +53,7 @@ PRIMITIVES: list[tuple[SQLType, st.SearchStrategy[Any]]] = [
     (types.BYTES, st.binary()),
     (types.DATE, st.dates()),
     (types.TIME, milliseconds.map(lambda ms: (datetime.min + timedelta(milliseconds=ms)).time())),
-    (types.TIMESTAMP, st.datetimes()),
+    (types.TIMESTAMP, st.datetimes().map(lambda moment: moment.replace(fold=0))),
 ]
 
 
