@@ -11,7 +11,7 @@ from engine.live import PATIENCE, Live, Restartable
 from streamsql.engine import EngineConfig, QueryState
 from streamsql.executor.broker import EmbeddedBroker
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 MASTER = "local-cluster[2,1,1024]"
 
@@ -55,17 +55,11 @@ def test_a_pipeline_runs_in_the_executors(live: Live) -> None:
         if seen == wanted:
             break
     stream.cancel()
-    own = [query for query in live.engine.queries() if live.suffix in query.id]
-    assert len(own) == 2
-    await_until(
-        lambda: all(
-            query.state is QueryState.RUNNING
-            for query in live.engine.queries()
-            if live.suffix in query.id
-        ),
-        "all queries to run",
-        PATIENCE,
-    )
+    await_until(lambda: _states(live) == [QueryState.RUNNING] * 2, "both queries to run", PATIENCE)
     runtime = live.engine._state.services.spark.get()
     executors = runtime.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
     assert executors == 3, "the driver and two executors"
+
+
+def _states(live: Live) -> list[QueryState]:
+    return [query.state for query in live.engine.queries() if query.kind == "PERSISTENT"]
