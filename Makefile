@@ -31,7 +31,7 @@ demo: setup
 
 test: lint setup
 	$(BIN)/python -m pytest -q -n logical -m "not spark and not kafka and not slow"
-	$(BIN)/python -m pytest -q -rs -n 2 --dist loadgroup -m "(spark or kafka) and not slow"
+	$(BIN)/python -m pytest -q -rs -m "(spark or kafka) and not slow"
 
 SUITE ?= ../shared/conformance/qtt
 

@@ -77,6 +77,7 @@ class _Killer(threading.Thread):
             raise self._error
 
 
+@pytest.mark.slow
 def test_one_kill(tmp_path: Path) -> None:
     run(tmp_path, 5, chapters=2, kills=1)
 

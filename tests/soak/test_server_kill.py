@@ -168,6 +168,7 @@ def leads(server: ServerProcess) -> bool:
     return "STANDBY" not in server.states().values()
 
 
+@pytest.mark.slow
 def test_of_two_servers_the_other_takes_over(
     tmp_path: Path, broker: EmbeddedBroker, topic_name: str
 ) -> None:
