@@ -100,7 +100,7 @@ def test_by_carrier_and_hour(
     ("sql", "group", "delay", "of"),
     [
         (view.ROUTES, "origin, dest", "arr_delay", "flights"),
-        # Of the others, whose rows are those of test_every_flight_in_its_context, `make demo` tells.
+        # The others group the rows of test_every_flight_in_its_context; `make demo` has them too.
         pytest.param(view.WIND, "airline, wind", "dep_delay", "context", marks=pytest.mark.slow),
         pytest.param(
             view.PLANES, "manufacturer, age", "arr_delay", "context", marks=pytest.mark.slow
