@@ -149,7 +149,7 @@ class Services:
             self._broker.abort()
         self.spark.settle(CLOSE_SECONDS)
         if self._runtime is not None:
-            self._runtime.stop()
+            self._runtime.close()
         with self._registry_lock:
             if self._registry is not None:
                 self._registry.stop()

@@ -142,7 +142,14 @@ def test_a_script_of_the_server_is_not_read(server: str) -> None:
     assert '"ConfigError"' in answer.text and "a file of the server" in answer.text
 
 
-def test_cells_of_a_notebook(server: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cells_of_a_notebook(
+    server: str,
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # IPython warns where this names another environment than the one that runs.
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     shells = pytest.importorskip("IPython.core.interactiveshell")
     shell = shells.InteractiveShell()
     try:

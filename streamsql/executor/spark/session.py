@@ -136,6 +136,7 @@ class SparkRuntime:
         self._session: SparkSession | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._aborted = False
+        self._closed = False
         self._scratch: Path | None = None
 
     @property
@@ -156,7 +157,11 @@ class SparkRuntime:
         with self._lock:
             if self._session is not None and self.is_running:
                 return self._session
+            if self._closed:
+                # A thread that comes late must not take the process's one Spark from another.
+                raise ExternalError("Spark has been stopped")
             self.stop()
+            _forget_gateway()
             try:
                 self._session = self._start()
             except StreamSQLError:
@@ -181,6 +186,12 @@ class SparkRuntime:
         if self._aborted:
             process.kill()
 
+    def close(self) -> None:
+        """Stop for good: whoever asks for the session from now on gets an ExternalError."""
+        with self._lock:
+            self._closed = True
+            self.stop()
+
     def stop(self) -> None:
         """Stop all queries, the session and the JVM; does nothing if nothing runs."""
         with self._lock:
@@ -188,8 +199,9 @@ class SparkRuntime:
             process, self._process = self._process, None
             if session is not None and process is not None and process.poll() is None:
                 _stop_session(session)
-            _forget_gateway()
             if process is not None:
+                # Only its own: by now, another runtime may have the process's one Spark.
+                _forget_gateway()
                 _end_process(process, STOP_SECONDS if self._archive_to is None else 120)
             if self._scratch is not None:
                 shutil.rmtree(self._scratch, ignore_errors=True)
