@@ -215,10 +215,10 @@ class SparkLauncher:
             return
         from py4j.protocol import Py4JError
 
-        if query_id.startswith(PUSH_TOPIC_PREFIX):
-            self.counters.forget(query_id)
-        # A JVM that has died just now has forgotten the query already.
-        with suppress(Py4JError, OSError):
+        # A JVM that has died or been stopped just now has forgotten the query already.
+        with suppress(Py4JError, OSError, StreamSQLError):
+            if query_id.startswith(PUSH_TOPIC_PREFIX):
+                self.counters.forget(query_id)
             cast(Any, runtime.session)._jvm.io.streamsql.Positions.forget(query_id)
 
     def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
