@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
+from streamsql.errors import StreamSQLError
 from streamsql.query_metrics import QueryMetrics
 
 if TYPE_CHECKING:
@@ -44,7 +45,13 @@ class QueryCounters:
             java.forget(query_id)
 
     def _java(self) -> Any:
+        from py4j.protocol import Py4JError
+
         runtime = self._spark()
         if runtime is None or not runtime.is_running:
             return None
-        return cast(Any, runtime.session)._jvm.io.streamsql.QueryMetrics
+        try:
+            return cast(Any, runtime.session)._jvm.io.streamsql.QueryMetrics
+        except (Py4JError, OSError, StreamSQLError):
+            # It has gone just now, and its numbers with it.
+            return None

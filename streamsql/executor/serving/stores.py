@@ -137,7 +137,11 @@ class TableStores:
             runtime = self._services.spark.peek()
             # A JVM that has died took the stores with it; who needs it starts the next one.
             if not self._closed and runtime is not None and runtime.is_running:
-                self._reconcile()
+                try:
+                    self._reconcile()
+                except Exception:
+                    # The JVM has died in the midst of it: the next look sees to the rest.
+                    continue
 
     def _reconcile(self) -> None:
         served = {s.topic.name: s for s in self._catalog().sources.values() if is_served(s)}
