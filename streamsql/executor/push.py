@@ -54,7 +54,9 @@ class PushQueries:
         self._prefix = f"{PUSH_TOPIC_PREFIX}{_instance(data)}_"
         self._numbers = itertools.count(1)
         self._running: dict[str, PushQuery] = {}
-        self._lock = threading.Lock()
+        # Reentrant: rows that nobody reads on are closed by the garbage collector, in any thread
+        # and at any moment, also in one that holds the lock.
+        self._lock = threading.RLock()
         self._closing = threading.Event()
         self._tidied = threading.Event()
 
@@ -121,7 +123,8 @@ class PushQueries:
     def infos(self) -> list[QueryInfo]:
         """The push queries that run just now."""
         with self._lock:
-            return [query.info() for query in self._running.values()]
+            running = list(self._running.values())
+        return [query.info() for query in running]
 
     def topics(self) -> dict[str, str]:
         """By the topics of those that run just now, their ids."""
@@ -193,7 +196,7 @@ class PushQuery:
         self._cancelled = threading.Event()
         self._finished = False
         self._begun = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._look_at = 0.0
         self._failed: str | None = None
 
