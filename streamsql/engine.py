@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,9 @@ from streamsql.executor.engine_config import EngineConfig
 from streamsql.executor.startup import Report, Service, unexpected
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
-from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.query_metrics import QueryMetrics
-from streamsql.results import Answer, LineStream, Result, RowStream
+from streamsql.results import Answer, Result
+from streamsql.run_script import run_script
 from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
 
@@ -239,9 +238,7 @@ class Engine:
         """`scripts` are those that are being run, the innermost last."""
         self._check_usable()
         self._restored.get()
-        substitution = get_bool(session.properties, VARIABLE_SUBSTITUTION)
-        statements = parse_each(sql, session.variables if substitution else None)
-        for statement in statements:
+        for statement in parse_each(sql, session.substituted):
             if isinstance(statement, ParseError):
                 raise statement.located(sql)
             yield statement, self._run(statement, sql, session, scripts)
@@ -268,19 +265,7 @@ class Engine:
                 f"cannot read the script {path}: it would be a file of the server",
                 hint="The shell reads scripts where it runs; other clients send the statements.",
             )
-        file = Path(path).expanduser().absolute()
-        if str(file) in scripts:
-            raise ConfigError(f"the script {path} runs itself")
-        try:
-            text = file.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise ConfigError(f"cannot read the script {path}: {reason}") from None
-        for result in self._execute(text, session, (*scripts, str(file))):
-            yield result
-            if isinstance(result, (RowStream, LineStream)):
-                # Whoever shows a stream has seen all they wanted when they ask for more.
-                result.cancel()
+        yield from run_script(path, scripts, lambda text, own: self._execute(text, session, own))
 
     # -- one of several servers ------------------------------------------------------------------
 

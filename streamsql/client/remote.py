@@ -7,15 +7,14 @@ here, since its file is on this side. What is SET and DEFINEd is kept here, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from streamsql.client.transport import Address, Transport
 from streamsql.client.watch import Watch
 from streamsql.errors import ConfigError
-from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
-from streamsql.results import LineStream, Result, RowStream
+from streamsql.results import Result
+from streamsql.run_script import run_script
 from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
 
@@ -101,26 +100,13 @@ class RemoteEngine:
             raise ConfigError("the connection is closed")
         from streamsql.client.scripts import pieces
 
-        substitution = get_bool(session.properties, VARIABLE_SUBSTITUTION)
-        for piece in pieces(sql, session.variables if substitution else None):
+        for piece in pieces(sql, session.substituted):
             if piece.script is None:
                 yield from self._send(piece, sql, session)
             else:
-                yield from self._script(piece.script, session, scripts)
-
-    def _script(self, path: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
-        file = Path(path).expanduser().absolute()
-        if str(file) in scripts:
-            raise ConfigError(f"the script {path} runs itself")
-        try:
-            text = file.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise ConfigError(f"cannot read the script {path}: {reason}") from None
-        for result in self._execute(text, session, (*scripts, str(file))):
-            yield result
-            if isinstance(result, RowStream | LineStream):
-                result.cancel()
+                yield from run_script(
+                    piece.script, scripts, lambda text, own: self._execute(text, session, own)
+                )
 
     def _send(self, piece: Piece, sql: str, session: Session) -> Iterator[Result]:
         from streamsql.client.received import Received

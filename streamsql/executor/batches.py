@@ -30,12 +30,11 @@ def extents(
 
 def guarded(rows: Iterator[Row]) -> Iterator[Row]:
     """The rows; ExternalError where Spark fails on the way."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
+    from streamsql.executor.spark.failures import SPARK_FAILURES
 
     try:
         yield from rows
-    except (PySparkException, Py4JError, OSError) as error:
+    except SPARK_FAILURES as error:
         failure = classify(error)
         raise ExternalError(
             f"the query failed: {failure.text}", retryable=failure.retryable

@@ -13,6 +13,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.planner.constants import java_double
 from streamsql.schema import Column, FormatSpec, Schema, Topic
@@ -46,10 +47,12 @@ def encode_key(topic: Topic, schema: Schema, cells: Cells) -> bytes | None:
     return _encode(topic.key_format, schema.key, cells, wrapped=len(schema.key) > 1)
 
 
-def encode_value(topic: Topic, schema: Schema, cells: Cells) -> bytes | None:
-    """The value, of a row that is there: columns that are null are written as null."""
-    wrapped = len(schema.value) != 1 or topic.value_format.properties.get("wrap") != "false"
-    return _encode(topic.value_format, schema.value, cells, wrapped=wrapped)
+def encode_record(source: Source, cells: Cells) -> tuple[bytes | None, bytes | None]:
+    """Key and value of a row that is there: columns that are null are written as null."""
+    topic, columns = source.topic, source.schema.value
+    wrapped = len(columns) != 1 or topic.value_format.properties.get("wrap") != "false"
+    value = _encode(topic.value_format, columns, cells, wrapped=wrapped)
+    return encode_key(topic, source.schema, cells), value
 
 
 def _encode(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamsql.errors import ParseError, PlanError, StreamSQLError, UserError
-from streamsql.executor.encode import can_encode, encode_key, encode_value
+from streamsql.executor.encode import can_encode, encode_record
 from streamsql.executor.json_cells import cell, without_case
 from streamsql.executor.kafka import NewRecord
 from streamsql.executor.schema_registry.sides import Schemas
@@ -88,13 +88,7 @@ class RowInserts:
         now = int(time.time() * 1000)
         times = [cells.get(ROWTIME.name) for _, cells in planned]
         if can_encode(source.topic):
-            pairs = [
-                (
-                    encode_key(source.topic, source.schema, cells),
-                    encode_value(source.topic, source.schema, cells),
-                )
-                for _, cells in planned
-            ]
+            pairs = [encode_record(source, cells) for _, cells in planned]
         else:
             from streamsql.executor.spark.encode_rows import encode_rows
 

@@ -62,7 +62,7 @@ class SparkLauncher:
         self._master = master or DEFAULT_MASTER
         self._lock = threading.Lock()
         self._budget: SlotBudget | None = None
-        self.counters = QueryCounters(services.spark.peek)
+        self.counters = QueryCounters(services.current_spark)
 
     # -- offsets ---------------------------------------------------------------------------------
 
@@ -99,11 +99,11 @@ class SparkLauncher:
 
     def live_positions(self, query: Definition) -> Positions:
         """How far a query has read in its present batch, of the partitions it has read from."""
-        runtime = self._services.spark.peek()
-        if runtime is None or not runtime.is_running:
+        spark = self._services.current_spark()
+        if spark is None:
             return {}
         try:
-            text = str(cast(Any, runtime.session)._jvm.io.streamsql.Positions.of(query.id))
+            text = str(cast(Any, spark)._jvm.io.streamsql.Positions.of(query.id))
         except Exception:
             return {}
         positions: Positions = {}
@@ -210,16 +210,16 @@ class SparkLauncher:
         """A query has stopped: its task slots are free again, what it had read counts no more."""
         if self._budget is not None:
             self._budget.release(query_id)
-        runtime = self._services.spark.peek()
-        if runtime is None or not runtime.is_running:
+        if query_id.startswith(PUSH_TOPIC_PREFIX):
+            self.counters.forget(query_id)
+        spark = self._services.current_spark()
+        if spark is None:
             return
-        from py4j.protocol import Py4JError
+        from streamsql.executor.spark.failures import JVM_FAILURES
 
         # A JVM that has died or been stopped just now has forgotten the query already.
-        with suppress(Py4JError, OSError, StreamSQLError):
-            if query_id.startswith(PUSH_TOPIC_PREFIX):
-                self.counters.forget(query_id)
-            cast(Any, runtime.session)._jvm.io.streamsql.Positions.forget(query_id)
+        with suppress(*JVM_FAILURES):
+            cast(Any, spark)._jvm.io.streamsql.Positions.forget(query_id)
 
     def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
         from streamsql.executor.spark.lower import lower

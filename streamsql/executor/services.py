@@ -13,6 +13,8 @@ from streamsql.executor.startup import Report, Service, StartupStep
 from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER, get_text
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from streamsql.executor.broker import EmbeddedBroker
     from streamsql.executor.jars import Progress
     from streamsql.executor.kafka import KafkaClient
@@ -43,6 +45,11 @@ class Services:
     def start(self) -> None:
         for service in (self.jars, self.kafka, self.spark):
             service.start()
+
+    def current_spark(self) -> SparkSession | None:
+        """The session that runs now: waits for none and starts none."""
+        runtime = self.spark.peek()
+        return None if runtime is None else runtime.current
 
     @property
     def steps(self) -> tuple[StartupStep, ...]:

@@ -20,7 +20,6 @@ from streamsql import nodes
 from streamsql.errors import CatalogError, ConfigError, ParseError, StreamSQLError
 from streamsql.executor.inspection import Inspection
 from streamsql.parser import parse, split
-from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.results import Result
 from streamsql.server.entities import Executed, entity, statement_text
 from streamsql.server.entities.commands import command_id
@@ -140,9 +139,8 @@ class Statements:
 
     def check(self, sql: str) -> None:
         """StatementFailed for a text that is wrong or holds what belongs elsewhere."""
-        substitute = get_bool(self.session.properties, VARIABLE_SUBSTITUTION)
         try:
-            statements = parse(sql, self.session.variables if substitute else None)
+            statements = parse(sql, self.session.substituted)
         except ParseError as error:
             raise StatementFailed(failure(error, _faulty(sql, error))) from None
         if not statements:

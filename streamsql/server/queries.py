@@ -17,7 +17,6 @@ from starlette.routing import Route
 from streamsql import nodes
 from streamsql.errors import StreamSQLError
 from streamsql.parser import parse
-from streamsql.properties import VARIABLE_SUBSTITUTION, get_bool
 from streamsql.results import Answer, LineStream, RowStream
 from streamsql.server.answers import AnswerResponse, AnswerWriter, Piece
 from streamsql.server.errors import BAD_REQUEST, BAD_STATEMENT, STATEMENT, Failure, failure
@@ -77,9 +76,8 @@ async def _answer(request: Request, media: str) -> Response:
 def check(sql: str, session: Session) -> Failure | bool:
     """Whether the text is one SELECT or PRINT whose rows come for as long as one looks; a Failure
     if it is something else."""
-    substitute = get_bool(session.properties, VARIABLE_SUBSTITUTION)
     try:
-        statements = parse(sql, session.variables if substitute else None)
+        statements = parse(sql, session.substituted)
     except StreamSQLError as error:
         return failure(error, sql.strip())
     if len(statements) != 1:

@@ -17,7 +17,6 @@ import pytest
 from cli.style import Style
 from cli.table import TOMBSTONE, complete_table
 from streamsql.engine import Engine, EngineConfig
-from streamsql.executor.broker import EmbeddedBroker
 from streamsql.results import Answer, Field, Message, Result, Rows, RowStream, Text
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -51,9 +50,9 @@ def steps(text: str) -> Iterator[Step]:
 
 
 @pytest.fixture(scope="module")
-def engine(broker: EmbeddedBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    folder = tmp_path_factory.mktemp("tutorial")
-    with Engine(EngineConfig(data_dir=folder, bootstrap_servers=broker.bootstrap)) as engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """On a broker of its own: the tutorial's topics have names that other tests like too."""
+    with Engine(EngineConfig(data_dir=tmp_path_factory.mktemp("tutorial"))) as engine:
         engine.wait_until_ready(READY_SECONDS)
         yield engine
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 from awaiting import await_until
+from soak.killing import kill_tree
 
 START_SECONDS = 240.0
 
@@ -64,20 +65,9 @@ class EngineProcess:
     def kill(self) -> int:
         """SIGKILL to the process and all it has started; how many that were."""
         assert self._process is not None
-        try:
-            main = psutil.Process(self._process.pid)
-            processes = [main, *main.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            processes = []
-        for process in processes:
-            try:
-                process.send_signal(signal.SIGKILL)
-            except psutil.NoSuchProcess:
-                continue
-        self._process.wait()
-        psutil.wait_procs(processes, timeout=30)
+        count = kill_tree(self._process)
         self._listener.join(10)
-        return len(processes)
+        return count
 
     def kill_part(self, dice: random.Random) -> None:
         """SIGKILL to the broker or to Spark alone; the engine has to mend that itself."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 from awaiting import await_until
+from soak.killing import kill_tree
 
 START_SECONDS = 240.0
 ANSWER_SECONDS = 60.0
@@ -72,18 +72,7 @@ class ServerProcess:
     def kill(self) -> None:
         """SIGKILL to the process and all it has started."""
         assert self._process is not None
-        try:
-            main = psutil.Process(self._process.pid)
-            processes = [main, *main.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            processes = []
-        for process in processes:
-            try:
-                process.send_signal(signal.SIGKILL)
-            except psutil.NoSuchProcess:
-                continue
-        self._process.wait()
-        psutil.wait_procs(processes, timeout=30)
+        kill_tree(self._process)
 
     def stop(self) -> int:
         """End it as an operator would; its exit code."""

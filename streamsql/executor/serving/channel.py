@@ -15,7 +15,7 @@ from typing import Any, cast
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
-from streamsql.executor.serving.table import LOST
+from streamsql.executor.spark.failures import JVM_FAILURES
 
 CONNECTIONS = 2
 """Each is served by a thread of the JVM."""
@@ -93,7 +93,7 @@ class Channels:
         try:
             server = cast(Any, spark)._jvm.io.streamsql.LookupServer
             self._server = server.listen(self._path)
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise _failed(str(error)) from error
         self._channels: list[Channel] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -134,7 +134,7 @@ class Channels:
                 loop.call_soon_threadsafe(keeper.cancel)
         try:
             self._server.close()
-        except LOST:
+        except JVM_FAILURES:
             pass  # the JVM is gone
         self._folder.cleanup()
 

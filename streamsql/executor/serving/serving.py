@@ -138,16 +138,16 @@ class Serving:
 
     def channel(self) -> Channel | None:
         """A connection of the running event loop to the JVM, once there is one."""
-        runtime = self._services.spark.peek()
-        if runtime is None or not runtime.is_running:
+        spark = self._services.current_spark()
+        if spark is None:
             return None
         channels = self._channels
-        if channels is None or channels.spark is not runtime.session:
+        if channels is None or channels.spark is not spark:
             from streamsql.executor.serving.channel import Channels
 
             if channels is not None:
                 channels.close()
-            self._channels = channels = Channels(runtime.session)
+            self._channels = channels = Channels(spark)
         return channels.choose()
 
     def complete(self, source: Source) -> StoredTable:

@@ -78,14 +78,8 @@ class TableStores:
     def is_open(self, table: StoredTable) -> bool:
         """Whether the store is still the one of its topic, in the JVM that runs now."""
         opened = self._opened.get(table.topic)
-        spark = self._services.spark.peek()
-        return (
-            opened is not None
-            and opened.table is table
-            and spark is not None
-            and spark.is_running
-            and spark.session is table.spark
-        )
+        is_of_topic = opened is not None and opened.table is table
+        return is_of_topic and self._services.current_spark() is table.spark
 
     def peek(self, source: Source) -> StoredTable | None:
         """The store of a table that is being followed."""
@@ -134,9 +128,8 @@ class TableStores:
         while not self._closed:
             self._changed.wait(LOOK_SECONDS)
             self._changed.clear()
-            runtime = self._services.spark.peek()
             # A JVM that has died took the stores with it; who needs it starts the next one.
-            if not self._closed and runtime is not None and runtime.is_running:
+            if not self._closed and self._services.current_spark() is not None:
                 try:
                     self._reconcile()
                 except Exception:

@@ -8,13 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
-
-LOST = (Py4JError, OSError)
-"""What a call into a JVM raises that fails, or is no more."""
+from streamsql.executor.spark.failures import JVM_FAILURES
 
 
 class StoredTable:
@@ -40,7 +38,7 @@ class StoredTable:
         retention = -1 if retention_ms is None else retention_ms
         try:
             self._java = jvm.io.streamsql.ServedTable.open(str(folder), topic, settings, retention)
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(topic, error) from error
 
     def await_complete(self, seconds: float) -> None:
@@ -50,7 +48,7 @@ class StoredTable:
             if self._java.awaitComplete(int(seconds * 1000)):
                 return
             reason = self._java.failure()
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self.topic, error) from error
         raise ExternalError(
             f"the table of the topic {self.topic} is still being read",
@@ -64,14 +62,14 @@ class StoredTable:
         try:
             # Named so that Python's own word is not in the way.
             return bool(getattr(self._java, "await")(wanted, int(max(0.0, seconds) * 1000)))
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self.topic, error) from error
 
     def positions(self) -> dict[int, int]:
         """The next offset of each partition."""
         try:
             lines = str(self._java.positions()).splitlines()
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self.topic, error) from error
         pairs = (line.split(" ") for line in lines)
         return {int(partition): int(offset) for partition, offset in pairs}
@@ -80,7 +78,7 @@ class StoredTable:
         """How many records the store is behind its topic; None while that is not known."""
         try:
             lag = int(self._java.lag())
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self.topic, error) from error
         return None if lag < 0 else lag
 
@@ -88,7 +86,7 @@ class StoredTable:
         """About how many rows there are."""
         try:
             return int(self._java.rows())
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self.topic, error) from error
 
     def lookups(self, program: Any, suffix: int) -> KeyLookups:
@@ -105,14 +103,14 @@ class StoredTable:
                     yield from split(bytes(piece))
             finally:
                 rows.close()
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self.topic, error) from error
 
     def close(self) -> None:
         """Stop following; the store stays on disk."""
         try:
             self._java.close()
-        except LOST:
+        except JVM_FAILURES:
             return  # the JVM is gone, and the store with it
 
 
@@ -132,19 +130,19 @@ class KeyLookups:
         """Let channel.py ask for them, until they are closed."""
         try:
             self.number = int(self._server.register(self._java))
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self._topic, error) from error
 
     def close(self) -> None:
         """Nobody asks any more."""
-        with suppress(*LOST):
+        with suppress(*JVM_FAILURES):
             self._server.release(self.number)
 
     def get(self, keys: bytes) -> list[bytes]:
         """The results for keys as `keys.packed` makes them."""
         try:
             return split(self._java.get(keys))
-        except LOST as error:
+        except JVM_FAILURES as error:
             raise broken(self._topic, error) from error
 
 

@@ -12,12 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamsql.errors import InternalError
 from streamsql.executor.spark import aggregate, filter, sink
 from streamsql.executor.spark.context import (
     END_COLUMN,
@@ -29,6 +26,7 @@ from streamsql.executor.spark.context import (
     Scope,
     quoted,
 )
+from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.executor.spark.lower import lower_operator, needed_columns
 from streamsql.executor.spark.push_rows import decode_push_row
 from streamsql.planner.logical import (
@@ -72,8 +70,8 @@ def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
         rows = _lower(root, scope, history=False)
         rows = _ordered(rows, plan)
         values = sink.lower_push(rows, plan.schema, "", scope).select("value")
-    except (PySparkException, Py4JError) as error:
-        raise InternalError("Spark rejects the plan of the query", detail=str(error)) from error
+    except SPARK_FAILURES as error:
+        raise rejected(error) from error
     return _decoded(values, plan.schema, batch.query_id)
 
 

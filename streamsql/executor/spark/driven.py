@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.errors import ExternalError
 from streamsql.executor.run import classify
 from streamsql.executor.spark.context import StreamingQuerySpec
+from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.start import Trigger, start
 
 DEADLINE_SECONDS = 120.0
@@ -43,7 +42,7 @@ class DrivenQuery:
         """End it; does nothing if it has ended, or the JVM has."""
         try:
             self._query.stop()
-        except (PySparkException, Py4JError, OSError):
+        except SPARK_FAILURES:
             return
 
 
@@ -69,7 +68,7 @@ def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
     try:
         yield
         error = query.exception()
-    except (PySparkException, Py4JError) as died:
+    except SPARK_FAILURES as died:
         error = cast(Any, died)
     finally:
         timer.cancel()
@@ -85,5 +84,5 @@ def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
 def _quietly(action: Callable[[], object]) -> None:
     try:
         action()
-    except (PySparkException, Py4JError, OSError):
+    except SPARK_FAILURES:
         return

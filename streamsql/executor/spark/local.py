@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -24,9 +22,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from streamsql.errors import InternalError
 from streamsql.executor.spark import lower, sink
 from streamsql.executor.spark.context import NULL_COLUMN, LoweringContext, Scope, quoted
+from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.logical import QueryPlan
 from streamsql.schema import Schema
 
@@ -64,8 +62,8 @@ def local_program(plan: QueryPlan, schema: Schema, context: LoweringContext) -> 
     try:
         java = cast(Any, values)._jdf
         return cast(Any, context.spark)._jvm.io.streamsql.LocalProgram.of(java)
-    except (PySparkException, Py4JError) as error:
-        raise InternalError("Spark rejects the plan of the query", detail=str(error)) from error
+    except SPARK_FAILURES as error:
+        raise rejected(error) from error
 
 
 def _records(spark: SparkSession) -> DataFrame:

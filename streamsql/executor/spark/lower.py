@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from streamsql.errors import InternalError, UnsupportedError
@@ -28,6 +26,7 @@ from streamsql.executor.spark import (
     union,
 )
 from streamsql.executor.spark.context import LoweringContext, Scope, StreamingQuerySpec
+from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.bind import columns_in
 from streamsql.planner.invariants import expressions_of
 from streamsql.planner.logical import (
@@ -101,8 +100,8 @@ def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
     """The rows of a plan. InternalError where Spark does not accept what was made of it."""
     try:
         return _lower(root, scope)
-    except (PySparkException, Py4JError) as error:
-        raise InternalError("Spark rejects the plan of the query", detail=str(error)) from error
+    except SPARK_FAILURES as error:
+        raise rejected(error) from error
 
 
 def _lower(node: LogicalPlan, scope: Scope) -> DataFrame:

@@ -149,14 +149,20 @@ class SparkRuntime:
         return self._session is not None and process is not None and process.poll() is None
 
     @property
+    def current(self) -> SparkSession | None:
+        """The session that runs now; starts none."""
+        session = self._session
+        return session if self.is_running else None
+
+    @property
     def log_file(self) -> Path:
         return self._data_dir / "logs" / "spark.log"
 
     def start(self) -> SparkSession:
         """The session; blocks until it is there. ExternalError where Java or Spark fails."""
         with self._lock:
-            if self._session is not None and self.is_running:
-                return self._session
+            if (session := self.current) is not None:
+                return session
             if self._closed:
                 # A thread that comes late must not take the process's one Spark from another.
                 raise ExternalError("Spark has been stopped")

@@ -13,14 +13,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.errors import ExternalError
 from streamsql.executor.checkpoint import remove_torn_commits
 from streamsql.executor.spark.context import StreamingQuerySpec
+from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
 
 REAL_TIME_EPOCH = "60 seconds"
@@ -65,7 +64,7 @@ def start(spec: StreamingQuerySpec, trigger: Trigger) -> StreamingQuery:
         # A query keeps the settings that its session has when it starts.
         with _starting, _settings(spec.frame.sparkSession, conf):
             return writer.start()
-    except (PySparkException, Py4JError) as error:
+    except SPARK_FAILURES as error:
         raise ExternalError(
             f"Spark did not start the query {spec.query_id}", detail=str(error)
         ) from error

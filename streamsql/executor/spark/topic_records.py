@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any, cast
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.executor.kafka_records import NewRecord, Record
+from streamsql.executor.spark.failures import JVM_FAILURES
 
 
 class TopicRecords:
@@ -35,19 +35,19 @@ class TopicRecords:
         packed = b"".join(_packed(topic, record) for topic, record in records)
         try:
             self._java.write(self._producer_settings, packed)
-        except Py4JError as error:
+        except JVM_FAILURES as error:
             raise ExternalError("cannot write the records", detail=_first_line(error)) from error
 
     def read(self, topic: str) -> list[Record]:
         """All records that the topic holds now."""
         try:
             packed = self._java.read(self._settings, topic)
-        except Py4JError as error:
+        except JVM_FAILURES as error:
             raise ExternalError(f"cannot read {topic}", detail=_first_line(error)) from error
         return list(_unpacked(topic, bytes(packed)))
 
 
-def _first_line(error: Py4JError) -> str:
+def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n", 2)[-1].split("\n", 1)[0]
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from streamsql.errors import InternalError, UserError
-from streamsql.executor.encode import can_encode, encode_key, encode_value
+from streamsql.executor.encode import can_encode, encode_record
 from streamsql.executor.kafka import NewRecord
 from streamsql.executor.schema_registry.sides import Schemas
 from streamsql.executor.state import Context
@@ -63,18 +63,10 @@ def _record(
         key, value, rowtime = evaluate_record(spark(), planned, schemas.writing)
     else:
         cells = dict(zip(planned.columns, values, strict=False))
-        key, value = _encoded(planned, cells)
+        key, value = encode_record(planned.source, cells)
         rowtime = values[-1] if planned.rowtime is not None else None
     if rowtime is None:
         rowtime = int(time.time() * 1000)
     if not isinstance(rowtime, int):
         raise InternalError(f"ROWTIME is not a number of milliseconds: {rowtime!r}")
     return NewRecord(key, value, rowtime)
-
-
-def _encoded(planned: InsertValuesPlan, cells: dict[str, Any]) -> tuple[bytes | None, bytes | None]:
-    source = planned.source
-    return (
-        encode_key(source.topic, source.schema, cells),
-        encode_value(source.topic, source.schema, cells),
-    )
