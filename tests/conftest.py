@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from datadriven import pytest_addoption, rewrite
@@ -18,6 +19,20 @@ __all__ = ["pytest_addoption", "rewrite"]
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+class Folder(pytest.Package):
+    """A folder of tests: what its fixtures of scope "package" have opened ends with its tests.
+
+    To pytest that is so of folders with an __init__.py only; of others it would be the session.
+    """
+
+    def setup(self) -> None:
+        """Nothing: there is no module to import."""
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector:
+    return Folder.from_parent(parent, path=path)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.errors import ConfigError, ExternalError, StreamSQLError
 from streamsql.executor.engine_config import DEFAULT_MASTER
 from streamsql.executor.ivy import pyspark_jars_dir
 from streamsql.executor.jars import Progress, ensure_jars
@@ -159,7 +159,8 @@ class SparkRuntime:
         return self._data_dir / "logs" / "spark.log"
 
     def start(self) -> SparkSession:
-        """The session; blocks until it is there. ExternalError where Java or Spark fails."""
+        """The session; blocks until it is there. ExternalError where Java or Spark fails,
+        ConfigError where another engine of this process has its Spark."""
         with self._lock:
             if (session := self.current) is not None:
                 return session
@@ -167,6 +168,7 @@ class SparkRuntime:
                 # A thread that comes late must not take the process's one Spark from another.
                 raise ExternalError("Spark has been stopped")
             self.stop()
+            _claim(self)
             _forget_gateway()
             try:
                 self._session = self._start()
@@ -212,6 +214,7 @@ class SparkRuntime:
             if self._scratch is not None:
                 shutil.rmtree(self._scratch, ignore_errors=True)
                 self._scratch = None
+            _release(self)
 
     def _start(self) -> SparkSession:
         java, jars = java_and_jars(self._progress)
@@ -315,6 +318,29 @@ def _stop_session(session: SparkSession) -> None:
         session.stop()
     except Exception:
         return
+
+
+_owner: SparkRuntime | None = None
+_owner_lock = threading.Lock()
+
+
+def _claim(runtime: SparkRuntime) -> None:
+    """PySpark has one gateway per process: a second runtime would end the first one's Spark."""
+    global _owner
+    with _owner_lock:
+        if _owner is not None and _owner is not runtime:
+            raise ConfigError(
+                "another engine of this process has its Spark running",
+                hint="Close that one first, or use a process of its own.",
+            )
+        _owner = runtime
+
+
+def _release(runtime: SparkRuntime) -> None:
+    global _owner
+    with _owner_lock:
+        if _owner is runtime:
+            _owner = None
 
 
 def _forget_gateway() -> None:
