@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamsql.catalog import Catalog
-from streamsql.executor.encode import encode_key, encode_value
+from streamsql.executor.encode import encode_key, encode_record
 from streamsql.executor.spark.constants import evaluate_record
 from streamsql.executor.topics import RememberedTopics
 from streamsql.parser import parse
@@ -88,9 +88,7 @@ def test_python_and_spark_agree(case: tuple[str, str, str, str], spark: SparkSes
     values = [evaluate_constant(e) for e in insert.expressions]
     assert NOT_CONSTANT not in values
     cells = dict(zip(insert.columns, values, strict=True))
-    topic, schema = insert.source.topic, insert.source.schema
-    found = encode_key(topic, schema, cells), encode_value(topic, schema, cells)
-    assert found == evaluate_record(spark, insert)[:2]
+    assert encode_record(insert.source, cells) == evaluate_record(spark, insert)[:2]
 
 
 def test_a_key_of_nulls_is_no_key() -> None:
