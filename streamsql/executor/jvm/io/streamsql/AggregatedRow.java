@@ -1,17 +1,11 @@
 package io.streamsql;
 
-import java.io.Serializable;
-import java.util.Arrays;
-
 /** A group's aggregates as they are now: a packed row, null where the group is no more. */
-public final class AggregatedRow implements Serializable {
+public final class AggregatedRow extends PlacedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
-  private long time;
   private Long start;
   private Long end;
-  private int partition;
-  private long offset;
   private byte[] row;
 
   /** For Spark. */
@@ -22,12 +16,10 @@ public final class AggregatedRow implements Serializable {
    *     are null where it has none
    */
   AggregatedRow(byte[] key, long time, Long start, Long end, byte[] row) {
+    super(key, time);
     this.key = key;
-    this.time = time;
     this.start = start;
     this.end = end;
-    this.partition = Arrays.hashCode(key);
-    this.offset = KeyedOperator.place();
     this.row = row;
   }
 
@@ -37,14 +29,6 @@ public final class AggregatedRow implements Serializable {
 
   public void setKey(byte[] key) {
     this.key = key;
-  }
-
-  public long getTime() {
-    return time;
-  }
-
-  public void setTime(long time) {
-    this.time = time;
   }
 
   public Long getStart() {
@@ -61,22 +45,6 @@ public final class AggregatedRow implements Serializable {
 
   public void setEnd(Long end) {
     this.end = end;
-  }
-
-  public int getPartition() {
-    return partition;
-  }
-
-  public void setPartition(int partition) {
-    this.partition = partition;
-  }
-
-  public long getOffset() {
-    return offset;
-  }
-
-  public void setOffset(long offset) {
-    this.offset = offset;
   }
 
   public byte[] getRow() {

@@ -1,14 +1,9 @@
 package io.streamsql;
 
-import java.io.Serializable;
-
 /** What a table's row was and what it has become, packed; null where there was or is none. */
-public final class ChangedRow implements Serializable {
+public final class ChangedRow extends PlacedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
-  private long time;
-  private int partition;
-  private long offset;
   private byte[] before;
   private byte[] after;
 
@@ -20,10 +15,8 @@ public final class ChangedRow implements Serializable {
    * @param cause the row whose place and time it takes over: changes stay in the order of the log
    */
   ChangedRow(byte[] key, KeyedRow cause, byte[] before, byte[] after) {
+    super(cause);
     this.key = key;
-    this.time = cause.getTime();
-    this.partition = cause.getPartition();
-    this.offset = cause.getOffset();
     this.before = before;
     this.after = after;
   }
@@ -34,30 +27,6 @@ public final class ChangedRow implements Serializable {
 
   public void setKey(byte[] key) {
     this.key = key;
-  }
-
-  public long getTime() {
-    return time;
-  }
-
-  public void setTime(long time) {
-    this.time = time;
-  }
-
-  public int getPartition() {
-    return partition;
-  }
-
-  public void setPartition(int partition) {
-    this.partition = partition;
-  }
-
-  public long getOffset() {
-    return offset;
-  }
-
-  public void setOffset(long offset) {
-    this.offset = offset;
   }
 
   public byte[] getBefore() {

@@ -1,20 +1,14 @@
 package io.streamsql;
 
-import java.io.Serializable;
-import java.util.Arrays;
-
 /**
  * A result of a join: the packed rows of both sides, null where there is none; of tables, a result
  * without any is deleted.
  *
  * <p>Its place is that within its key: the next operator takes those of several keys by time.
  */
-public final class JoinedRow implements Serializable {
+public final class JoinedRow extends PlacedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
-  private long time;
-  private int partition;
-  private long offset;
   private byte[] headers;
   private byte[] left;
   private byte[] right;
@@ -23,10 +17,8 @@ public final class JoinedRow implements Serializable {
   public JoinedRow() {}
 
   JoinedRow(byte[] key, long time, byte[] headers, byte[] left, byte[] right) {
+    super(key, time);
     this.key = key;
-    this.time = time;
-    this.partition = Arrays.hashCode(key);
-    this.offset = KeyedOperator.place();
     this.headers = headers;
     this.left = left;
     this.right = right;
@@ -38,30 +30,6 @@ public final class JoinedRow implements Serializable {
 
   public void setKey(byte[] key) {
     this.key = key;
-  }
-
-  public long getTime() {
-    return time;
-  }
-
-  public void setTime(long time) {
-    this.time = time;
-  }
-
-  public int getPartition() {
-    return partition;
-  }
-
-  public void setPartition(int partition) {
-    this.partition = partition;
-  }
-
-  public long getOffset() {
-    return offset;
-  }
-
-  public void setOffset(long offset) {
-    this.offset = offset;
   }
 
   /** The packed headers of the row that caused it; null: none. */

@@ -1,16 +1,10 @@
 package io.streamsql;
 
-import java.io.Serializable;
-import java.util.Arrays;
-
 /** The row that has a rank of its group from now on, packed; null where none has it any more. */
-public final class RankedRow implements Serializable {
+public final class RankedRow extends PlacedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
   private long rank;
-  private long time;
-  private int partition;
-  private long offset;
   private byte[] row;
 
   /** For Spark. */
@@ -21,11 +15,9 @@ public final class RankedRow implements Serializable {
    * @param time ms since the epoch
    */
   RankedRow(byte[] key, long rank, long time, byte[] row) {
+    super(key, time);
     this.key = key;
     this.rank = rank;
-    this.time = time;
-    this.partition = Arrays.hashCode(key);
-    this.offset = KeyedOperator.place();
     this.row = row;
   }
 
@@ -43,30 +35,6 @@ public final class RankedRow implements Serializable {
 
   public void setRank(long rank) {
     this.rank = rank;
-  }
-
-  public long getTime() {
-    return time;
-  }
-
-  public void setTime(long time) {
-    this.time = time;
-  }
-
-  public int getPartition() {
-    return partition;
-  }
-
-  public void setPartition(int partition) {
-    this.partition = partition;
-  }
-
-  public long getOffset() {
-    return offset;
-  }
-
-  public void setOffset(long offset) {
-    this.offset = offset;
   }
 
   public byte[] getRow() {

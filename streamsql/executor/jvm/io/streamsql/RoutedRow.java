@@ -1,16 +1,10 @@
 package io.streamsql;
 
-import java.io.Serializable;
-import java.util.Arrays;
-
 /** What an operator sends to the next one, by the key that it goes to: a {@link KeyedRow}'s columns. */
-public final class RoutedRow implements Serializable {
+public final class RoutedRow extends PlacedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
   private int side;
-  private long time;
-  private int partition;
-  private long offset;
   private byte[] headers;
   private byte[] row;
 
@@ -21,10 +15,8 @@ public final class RoutedRow implements Serializable {
    * @param from the key of the sender: of several senders the earliest row comes first
    */
   RoutedRow(byte[] from, byte[] key, long time, byte[] headers, byte[] row) {
+    super(from, time);
     this.key = key;
-    this.time = time;
-    this.partition = Arrays.hashCode(from);
-    this.offset = KeyedOperator.place();
     this.headers = headers;
     this.row = row;
   }
@@ -43,30 +35,6 @@ public final class RoutedRow implements Serializable {
 
   public void setSide(int side) {
     this.side = side;
-  }
-
-  public long getTime() {
-    return time;
-  }
-
-  public void setTime(long time) {
-    this.time = time;
-  }
-
-  public int getPartition() {
-    return partition;
-  }
-
-  public void setPartition(int partition) {
-    this.partition = partition;
-  }
-
-  public long getOffset() {
-    return offset;
-  }
-
-  public void setOffset(long offset) {
-    this.offset = offset;
   }
 
   public byte[] getHeaders() {
