@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 import time
@@ -14,17 +15,17 @@ from lark import Lark
 from streamsql.parser import loader
 from streamsql.parser.script import BUILDERS, parse
 
-COMPILED = loader._compile(BUILDERS)
+compile_once = functools.cache(loader._compile)
 
 
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """How often the grammar was compiled; the real thing takes a second, so it was done once."""
+    """How often the grammar was compiled; the real thing takes a second, so it is done once."""
     calls: list[object] = []
 
     def compile_(transformer: object) -> Lark:
         calls.append(transformer)
-        return COMPILED
+        return compile_once(BUILDERS)
 
     monkeypatch.setattr(loader, "_compile", compile_)
     return calls
