@@ -43,7 +43,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]
         broker.start(120)
         yield broker
     finally:
-        broker.stop()
+        # Nobody needs its data any more, and thousands of topics take long to be closed.
+        broker.stop(timeout=0)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tests.conformance.rest.server import Server, open_server
 from tests.conformance.rest.suite import KNOWN_FAILURES, run_cases
 from tests.conformance.verdict import problems, read_known
 
-SAMPLE = 20
+SAMPLE = 12
 
 pytestmark = [
     pytest.mark.spark,
