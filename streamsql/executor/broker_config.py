@@ -19,6 +19,8 @@ MAIN_CLASS = "io.streamsql.BrokerMain"
 # One node, few partitions, little memory, and answers without waiting for others.
 # Records live by their event time, which may lie years back or ahead: no limit on timestamps, and
 # no age at which a topic's records vanish unless the topic itself says so.
+# After a crash the node waits until its former self, which it cannot reach, has not been heard of
+# for a session: by default 9 s of every start.
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -58,7 +60,8 @@ background.threads=2
 num.recovery.threads.per.data.dir=2
 log.cleaner.dedupe.buffer.size=16777216
 log.cleaner.backoff.ms=15000
-controlled.shutdown.enable=false
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=300
 metric.reporters=
 """
 
