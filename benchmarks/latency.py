@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.common import PARTITIONS, Bench, Row, arguments, bench, producer, show
+from benchmarks.producing import producing
 from benchmarks.queries import LATENCY
 from streamsql.executor.spark.start import Trigger
 
@@ -35,29 +33,9 @@ def by_hand(bench: Bench, name: str, source: str, sink: str, trigger: Trigger) -
     return bench.by_hand(rows, sink, trigger, {"linger.ms": "0"})
 
 
-@contextmanager
-def producing(bootstrap: str, topic: str, rate: int) -> Iterator[None]:
-    """Records with the producer's clock in them, `rate` a second, until the block ends."""
-    done = threading.Event()
-
-    def run() -> None:
-        client = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1})
-        begin, sent = time.time(), 0
-        while not done.is_set():
-            value = json.dumps({"ID": sent % KEYS, "T": time.time()})
-            client.produce(topic, key=str(sent % KEYS), value=value)
-            client.poll(0)
-            sent += 1
-            time.sleep(max(0.0, begin + sent / rate - time.time()))
-        client.flush(10)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
+def clocked(number: int) -> tuple[str, str]:
+    """A record with the producer's clock in it."""
+    return str(number % KEYS), json.dumps({"ID": number % KEYS, "T": time.time()})
 
 
 def measure(
@@ -94,7 +72,7 @@ def run(bench: Bench, name: str, mode: str, options: argparse.Namespace) -> list
         by_hand(bench, query.native, source, sinks["pyspark"], trigger),
         bench.in_sql(query.over(source, other, sinks["streamsql"]), trigger),
     ]
-    with producing(bench.bootstrap, source, options.rate):
+    with producing(bench.bootstrap, source, clocked, rate=options.rate):
         latencies = measure(bench.bootstrap, sinks, options.warmup, options.seconds)
     for started in queries:
         if started.exception() is not None:

@@ -16,10 +16,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from urllib.request import Request, urlopen
 
 from confluent_kafka import Producer
 
+from benchmarks.producing import producing
 from streamsql.executor.broker import broker_status
 from streamsql.executor.datadir import DataDir
 from streamsql.executor.kafka import KafkaClient
@@ -172,34 +172,16 @@ def lookups(server: Server, rows: int, connections: int, seconds: float) -> Resu
 # -- lag -----------------------------------------------------------------------------------------
 
 
-@contextmanager
-def updating(bootstrap: str, rows: int, rate: int) -> Iterator[None]:
+def updating(bootstrap: str, rows: int, rate: int) -> AbstractContextManager[None]:
     """`rate` updates a second of random keys until the block ends; one in a hundred is of the key
     `hot` and has the time in it."""
-    done = threading.Event()
 
-    def run() -> None:
-        client = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
-        begin, sent = time.time(), 0
-        while not done.is_set():
-            for _ in range(rate // 100):
-                key, value = record(random.randrange(rows))
-                if sent % 100 == 0:
-                    key = "khot"
-                    value = json.dumps({"UPDATED": int(time.time() * 1000)})
-                client.produce(TOPIC, key=key, value=value)
-                sent += 1
-            client.poll(0)
-            time.sleep(max(0.0, begin + sent / rate - time.time()))
-        client.flush(10)
+    def update(number: int) -> tuple[str, str]:
+        if number % 100 == 0:
+            return "khot", json.dumps({"UPDATED": int(time.time() * 1000)})
+        return record(random.randrange(rows))
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
+    return producing(bootstrap, TOPIC, update, rate=rate, burst=rate // 100, linger_ms=5)
 
 
 def lag(server: Server, rows: int, rate: int, seconds: float) -> Result:

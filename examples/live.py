@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
 
 from streamsql.engine import Engine
 from streamsql.errors import StreamSQLError
@@ -82,10 +81,5 @@ class LiveTable:
     def __enter__(self) -> LiveTable:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
@@ -127,12 +126,7 @@ class Engine:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _restore(self, report: Report) -> StatementLog:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from streamsql.client.wire_values import without_zone
 from streamsql.errors import TypeMismatchError
 from streamsql.types import (
     BIGINT,
@@ -151,8 +152,8 @@ def _time(value: Any, t: SQLType) -> str:
 def _timestamp(value: Any, t: SQLType) -> str:
     if not isinstance(value, datetime):
         raise _misfit(value, t)
-    moment = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-    return f"CAST('{moment.isoformat(timespec='milliseconds')}' AS TIMESTAMP)"
+    moment = without_zone(value).isoformat(timespec="milliseconds")
+    return f"CAST('{moment}' AS TIMESTAMP)"
 
 
 _RULES: dict[str, Callable[[Any, SQLType], str]] = {

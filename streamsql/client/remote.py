@@ -7,7 +7,6 @@ here, since its file is on this side. What is SET and DEFINEd is kept here, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from streamsql.client.transport import Address, Transport
@@ -57,12 +56,7 @@ class RemoteEngine:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- what there is ---------------------------------------------------------------------------

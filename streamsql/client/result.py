@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from streamsql.client.row import Row, row_type
@@ -132,12 +131,7 @@ class QueryResult:
     def __enter__(self) -> QueryResult:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.cancel()
         self._finish()
 

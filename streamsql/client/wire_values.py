@@ -157,8 +157,12 @@ def _iso(value: date | time) -> str:
 
 
 def _timestamp(value: datetime) -> str:
-    moment = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-    return moment.isoformat()
+    return without_zone(value).isoformat()
+
+
+def without_zone(value: datetime) -> datetime:
+    """The moment in UTC, as TIMESTAMP has it; what has no zone is taken to be UTC."""
+    return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
 
 
 _ENCODERS: dict[str, Codec] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 
 from streamsql.executor.engine_config import EngineConfig
 from streamsql.executor.restore import restore
@@ -48,12 +47,7 @@ class Offline:
     def __enter__(self) -> Offline:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
