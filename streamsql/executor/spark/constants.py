@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from operator import and_
 
-from pyspark.sql import Column, SparkSession
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamsql.executor.schema_registry.sides import Schemas, SideSchemas
@@ -33,7 +34,7 @@ def evaluate_record(
         return given.get(c.name, F.lit(None)).cast(spark_type(c.type)).alias(c.name)
 
     # Computed once, in a row of its own: key and value may use the same RANDOM() or UUID().
-    row = spark.range(1).select(
+    row = _one_row(spark).select(
         *(cell(c) for c in (*source.schema.key, *source.schema.value)),
         (column(planned.rowtime, context) if planned.rowtime is not None else F.lit(None))
         .cast("bigint")
@@ -56,3 +57,8 @@ def evaluate_record(
         None if found[1] is None else bytes(found[1]),
         found[2],
     )
+
+
+def _one_row(spark: SparkSession) -> DataFrame:
+    """Arrow makes it a local relation, over which Spark computes while it plans, without a job."""
+    return spark.createDataFrame(pa.table({"$row": [0]}))
