@@ -8,6 +8,13 @@ import argparse
 def add_server_options(parser: argparse.ArgumentParser) -> None:
     """Addresses, files and bounds of a server; what they mean is in docs/server.md."""
     group = parser.add_argument_group("server options")
+    _add_service(group)
+    _add_security(group)
+    _add_logs(group)
+    _add_bounds(group)
+
+
+def _add_service(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--listen",
         metavar="HOST:PORT",
@@ -35,6 +42,9 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="run the statements of a .sql file, and take no others",
     )
+
+
+def _add_security(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--tls-cert", metavar="FILE", help="a certificate (PEM): serve HTTPS only")
     group.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
     group.add_argument(
@@ -53,17 +63,23 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="pages of this origin may use the server from a browser; may be repeated",
     )
-    group.add_argument(
-        "--max-requests-per-second",
-        metavar="N",
-        help="of one user, or of one address without users (default: no bound)",
-    )
+
+
+def _add_logs(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--access-log", action="store_true", help="log every request")
     group.add_argument(
         "--log-format", choices=("text", "json"), help="of the log's lines (default: text)"
     )
     group.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), help="default: info"
+    )
+
+
+def _add_bounds(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--max-requests-per-second",
+        metavar="N",
+        help="of one user, or of one address without users (default: no bound)",
     )
     group.add_argument(
         "--max-push-queries", type=int, metavar="N", help="push queries at a time (default: 100)"
