@@ -57,6 +57,8 @@ fmt: $(INSTALLED)
 	$(BIN)/ruff format $(wildcard $(SOURCES))
 
 soak: setup
+	$(BIN)/python -m pytest -q -n logical --hypothesis-profile=thorough tests/parser tests/planner \
+	  -m "not spark and not kafka and not slow" -k "fuzz or generated"
 	$(BIN)/python -m pytest -q -m slow
 
 wheel: setup

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from datadriven import pytest_addoption, rewrite
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from streamsql.executor.broker import EmbeddedBroker
 from streamsql.executor.datadir import DataDir
@@ -16,9 +16,13 @@ from streamsql.executor.kafka import KafkaClient
 
 __all__ = ["pytest_addoption", "rewrite"]
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+# How long an example takes depends on what else the machine does. `make soak` takes the second.
+_PATIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "everyday", deadline=None, max_examples=40, suppress_health_check=_PATIENT
+)
+settings.register_profile("thorough", settings.get_profile("everyday"), max_examples=2000)
+settings.load_profile("everyday")
 
 
 class Folder(pytest.Package):

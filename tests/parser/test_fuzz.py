@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sql_strategies import expressions, fragments, pieces, sql_types, statements
 
@@ -24,11 +24,6 @@ from streamsql.parser import (
 )
 from streamsql.types import SQLType
 
-FAST = settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 GOOD = [
     "CREATE STREAM s (id INT KEY, v ARRAY<STRUCT<a INT>>) WITH (kafka_topic='t', partitions=1);",
     "CREATE TABLE t AS SELECT a, COUNT(*) AS n FROM s x LEFT JOIN y WITHIN 1 DAY ON x.a = y.b "
@@ -39,7 +34,6 @@ GOOD = [
 ]
 
 
-@FAST
 @given(fragments | st.text(max_size=40))
 def test_any_text_gives_statements_or_an_error(text: str) -> None:
     try:
@@ -51,7 +45,6 @@ def test_any_text_gives_statements_or_an_error(text: str) -> None:
         assert isinstance(parsed, Statement | StreamSQLError)
 
 
-@FAST
 @given(st.sampled_from(GOOD), st.data())
 def test_damaged_statements_give_statements_or_an_error(sql: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(sql)))
@@ -66,7 +59,6 @@ def test_damaged_statements_give_statements_or_an_error(sql: str, data: st.DataO
         assert render(error)
 
 
-@FAST
 @given(fragments)
 def test_the_tools_of_the_shell_take_any_text(text: str) -> None:
     for kind, piece, start in tokens(text):
@@ -80,7 +72,6 @@ def test_the_tools_of_the_shell_take_any_text(text: str) -> None:
             parse_text(text)
 
 
-@FAST
 @given(expressions)
 def test_expressions_round_trip(node: Expression) -> None:
     again = parse_expression(to_sql(node))
@@ -88,13 +79,11 @@ def test_expressions_round_trip(node: Expression) -> None:
     assert repr(again) == repr(node)
 
 
-@FAST
 @given(sql_types)
 def test_types_round_trip(node: SQLType) -> None:
     assert parse_type(to_sql(node)) == node
 
 
-@FAST
 @given(statements)
 def test_statements_round_trip(statement: Statement) -> None:
     text = to_sql(statement)

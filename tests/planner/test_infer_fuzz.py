@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from planner.test_infer_cases import COLUMNS
 from sql_strategies import expressions
 from sqlglot import exp
@@ -23,11 +23,6 @@ def column_type(column: exp.Column) -> SQLType:
     return KINDS[sum(map(ord, column.name)) % len(KINDS)]
 
 
-@settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 @given(expressions)
 def test_typing_explains_itself(expression: Expression) -> None:
     before = to_sql(expression)

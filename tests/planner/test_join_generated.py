@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from planner.plan_script import base_catalog
 
@@ -18,7 +18,6 @@ from streamsql.planner.planned import QueryStatementPlan
 from streamsql.planner.rules import optimize
 from streamsql.planner.statements import plan
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 STREAMS = {"VIEWS": ("user_id", "page"), "CLICKS": ("user_id", "page", "target")}
 TABLES = {"USERS": ("id", "name"), "TEAMS": ("id", "title", "owner"), "RANKS": ("id",)}
 COLUMNS = {**STREAMS, **TABLES}
@@ -86,7 +85,6 @@ def _planned(sql: str) -> QueryPlan:
     return query
 
 
-@SETTINGS
 @given(_stream_joins() | _table_joins())
 def test_everything_is_selected_by_star(joins: Joins) -> None:
     kind = "STREAM" if joins.sources[0] in STREAMS else "TABLE"
@@ -104,7 +102,6 @@ def test_everything_is_selected_by_star(joins: Joins) -> None:
     assert not made or key.name == made[0]
 
 
-@SETTINGS
 @given(_stream_joins() | _table_joins())
 def test_the_key_is_that_of_the_last_join(joins: Joins) -> None:
     kind = "STREAM" if joins.sources[0] in STREAMS else "TABLE"
@@ -121,14 +118,12 @@ def test_the_key_is_that_of_the_last_join(joins: Joins) -> None:
         assert key.name == right.upper().replace(".", "_")
 
 
-@SETTINGS
 @given(_stream_joins() | _table_joins())
 def test_a_condition_may_stand_the_other_way_round(joins: Joins) -> None:
     sql = "SELECT * FROM {} EMIT CHANGES;"
     assert _planned(sql.format(joins.sql())) == _planned(sql.format(joins.sql(flipped=True)))
 
 
-@SETTINGS
 @given(_stream_joins(), st.sampled_from(["{0}.page <> ''", "{0}.page = {1}", "{1} IS NOT NULL"]))
 def test_clauses_over_a_join(joins: Joins, condition: str) -> None:
     stream, last = joins.sources[0], joins.sources[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from planner.plan_script import base_catalog
 
@@ -67,7 +67,6 @@ QUERIES = st.tuples(
 ).map(lambda parts: " ".join(part for part in parts if part) + ";")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(QUERIES)
 def test_a_query_is_planned_soundly_or_rejected(sql: str) -> None:
     catalog = base_catalog()

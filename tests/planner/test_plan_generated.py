@@ -3,7 +3,7 @@ rules of naming promise."""
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from planner.plan_script import base_catalog
 
@@ -14,8 +14,6 @@ from streamsql.planner.logical import Filter, Mode, QueryPlan, Repartition
 from streamsql.planner.modes import operators
 from streamsql.planner.planned import QueryStatementPlan
 from streamsql.planner.statements import plan
-
-SETTINGS = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 INTEGERS = st.recursive(
     st.sampled_from(["duration", "place->zip", "LEN(page)", "1", "v.duration"]),
@@ -67,7 +65,6 @@ def _named(expressions: list[str], prefix: str) -> list[str]:
     return [f"{text} AS {prefix}{i}" for i, text in enumerate(expressions)]
 
 
-@SETTINGS
 @given(VALUES, WHERE)
 def test_projections(values: list[str], where: str) -> None:
     items = ", ".join(["user_id", *_named(values, "c")])
@@ -77,7 +74,6 @@ def test_projections(values: list[str], where: str) -> None:
     assert any(isinstance(o, Filter) for o in operators(query.root)) == bool(where)
 
 
-@SETTINGS
 @given(VALUES)
 def test_unnamed_expressions_are_numbered_in_order(values: list[str]) -> None:
     wrapped = [f"COALESCE({value}, {value})" for value in values]
@@ -85,7 +81,6 @@ def test_unnamed_expressions_are_numbered_in_order(values: list[str]) -> None:
     assert query.columns == tuple(f"KSQL_COL_{i}" for i in range(len(values)))
 
 
-@SETTINGS
 @given(GROUPS, AGGREGATES, WHERE, st.permutations(range(3)), st.booleans())
 def test_groups(
     groups: list[str], aggregates: list[str], where: str, order: list[int], windowed: bool
@@ -104,7 +99,6 @@ def test_groups(
     assert query.mode.mode is Mode.REAL_TIME
 
 
-@SETTINGS
 @given(GROUPS, WHERE)
 def test_partitions(keys: list[str], where: str) -> None:
     query = _planned(
