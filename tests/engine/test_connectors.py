@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from datadriven import Case, cases, check
+from datadriven import CASES, Case, check, read
 from engine.connect_api import ConnectCluster
 from engine.offline import Offline
 
@@ -39,11 +39,8 @@ def engine(
         yield engine
 
 
-@pytest.mark.parametrize("case", cases("shell", "connectors.txt"))
-def test_transcript(
-    case: Case, engine: Offline, cluster: tuple[ConnectCluster, str], rewrite: bool
-) -> None:
-    engine.state.session.properties[URL] = cluster[1]
+def test_transcript(engine: Offline, cluster: tuple[ConnectCluster, str], rewrite: bool) -> None:
+    """In one test: each case goes on from what the one before has made."""
 
     def run(case: Case) -> str:
         screen = io.StringIO()
@@ -55,7 +52,9 @@ def test_transcript(
             renderer.error(error, case.input)
         return screen.getvalue().replace(cluster[1], "<url>")
 
-    check(case, {"run": run}, rewrite)
+    for case in read(CASES / "shell" / "connectors.txt"):
+        engine.state.session.properties[URL] = cluster[1]
+        check(case, {"run": run}, rewrite)
 
 
 @pytest.fixture
