@@ -8,8 +8,6 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-import schemathesis
-from server.malformed import ask
 from soak.server_process import ServerProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.kafka]
@@ -20,6 +18,10 @@ GROWTH_BYTES = 50 * 1024 * 1024
 
 
 def test_ten_thousand_malformed_requests(tmp_path: Path) -> None:
+    # What makes them takes a second to import, in every process that collects tests.
+    import schemathesis
+    from server.malformed import ask
+
     server = ServerProcess(tmp_path)
     server.start()
     try:
