@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import and_
-
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamsql.executor.schema_registry.sides import Schemas, SideSchemas
 from streamsql.executor.spark.column import ColumnContext, column
-from streamsql.executor.spark.jvm import Jvm
-from streamsql.executor.spark.records import key_side, value_side
+from streamsql.executor.spark.encode_rows import as_bytes, encoded
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.planned import InsertValuesPlan
 from streamsql.schema import Column as SchemaColumn
@@ -22,8 +18,7 @@ def evaluate_record(
     spark: SparkSession, planned: InsertValuesPlan, schemas: SideSchemas | None = None
 ) -> tuple[bytes | None, bytes | None, int | None]:
     """Key, value and, where it is given, ROWTIME in ms."""
-    source, jvm = planned.source, Jvm(spark)
-    schemas = schemas or Schemas().writing
+    source = planned.source
     context = ColumnContext(columns={}, guard=None)
     given = {
         name: column(expression, context)
@@ -40,23 +35,10 @@ def evaluate_record(
         .cast("bigint")
         .alias("$rowtime"),
     )
-    key, value = (
-        F.struct(*(F.col(f"`{c.name}`") for c in columns))
-        for columns in (source.schema.key, source.schema.value)
-    )
-    encoded_key = F.lit(None).cast("binary")
-    if source.schema.key:
-        empty = reduce(and_, (F.col(f"`{c.name}`").isNull() for c in source.schema.key))
-        encoded_key = jvm.encode(
-            F.when(~empty, key), key_side(source.topic, source.schema, schemas)
-        )
-    encoded_value = jvm.encode(value, value_side(source.topic, source.schema, schemas))
-    (found,) = row.select(encoded_key, encoded_value, "`$rowtime`").collect()
-    return (
-        None if found[0] is None else bytes(found[0]),
-        None if found[1] is None else bytes(found[1]),
-        found[2],
-    )
+    ((key, value, rowtime),) = row.select(
+        *encoded(spark, source, schemas or Schemas().writing), "`$rowtime`"
+    ).collect()
+    return as_bytes(key), as_bytes(value), rowtime
 
 
 def _one_row(spark: SparkSession) -> DataFrame:

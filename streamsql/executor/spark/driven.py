@@ -40,10 +40,7 @@ class DrivenQuery:
 
     def stop(self) -> None:
         """End it; does nothing if it has ended, or the JVM has."""
-        try:
-            self._query.stop()
-        except SPARK_FAILURES:
-            return
+        _quietly(self._query.stop)
 
 
 def process_once(spec: StreamingQuerySpec) -> None:

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
@@ -34,11 +34,18 @@ def encode_rows(
     spark: SparkSession, source: Source, rows: Sequence[Mapping[str, Any]], schemas: SideSchemas
 ) -> list[tuple[bytes | None, bytes | None]]:
     """Key and value of each row, in order; cells are those of streamsql.planner.constants."""
-    jvm, topic, schema = Jvm(spark), source.topic, source.schema
-    columns = (*schema.key, *schema.value)
+    columns = (*source.schema.key, *source.schema.value)
     kinds = StructType([StructField(c.name, spark_type(c.type)) for c in columns])
     cells = [tuple(_cell(row.get(c.name), c.type) for c in columns) for row in rows]
     frame = spark.createDataFrame(cells, kinds).coalesce(1)
+    found = frame.select(*encoded(spark, source, schemas)).collect()
+    return [(as_bytes(key), as_bytes(value)) for key, value in found]
+
+
+def encoded(spark: SparkSession, source: Source, schemas: SideSchemas) -> tuple[Column, Column]:
+    """Key and value, over rows that have the source's columns; without a key where all of its
+    columns are null."""
+    jvm, topic, schema = Jvm(spark), source.topic, source.schema
     key, value = (
         F.struct(*(F.col(f"`{c.name}`") for c in side)) for side in (schema.key, schema.value)
     )
@@ -46,12 +53,11 @@ def encode_rows(
     if schema.key:
         empty = reduce(and_, (F.col(f"`{c.name}`").isNull() for c in schema.key))
         encoded_key = jvm.encode(F.when(~empty, key), key_side(topic, schema, schemas))
-    encoded_value = jvm.encode(value, value_side(topic, schema, schemas))
-    found = frame.select(encoded_key, encoded_value).collect()
-    return [(_bytes(key), _bytes(value)) for key, value in found]
+    return encoded_key, jvm.encode(value, value_side(topic, schema, schemas))
 
 
-def _bytes(value: Any) -> bytes | None:
+def as_bytes(value: Any) -> bytes | None:
+    """What Spark gives for a binary cell."""
     return None if value is None else bytes(value)
 
 

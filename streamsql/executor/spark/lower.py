@@ -97,7 +97,8 @@ def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> Streami
 
 
 def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
-    """The rows of a plan. InternalError where Spark does not accept what was made of it."""
+    """The rows of a plan. InternalError where Spark does not accept what was made of it,
+    ExternalError where Spark has gone."""
     try:
         return _lower(root, scope)
     except SPARK_FAILURES as error:

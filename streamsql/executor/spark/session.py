@@ -165,7 +165,7 @@ class SparkRuntime:
             if (session := self.current) is not None:
                 return session
             if self._closed:
-                # A thread that comes late must not take the process's one Spark from another.
+                # What a thread that comes late would start, nobody would end.
                 raise ExternalError("Spark has been stopped")
             self.stop()
             _claim(self)
