@@ -5,6 +5,7 @@ An embedded broker whose process has died is started again here.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -13,6 +14,8 @@ from streamsql.errors import StreamSQLError
 from streamsql.executor.checkpoint import Positions
 from streamsql.executor.services import Services
 
+_log = logging.getLogger("streamsql.kafka")
+_log.addHandler(logging.NullHandler())
 WATCH_SECONDS = 1.0
 ANSWER_SECONDS = 2.0
 
@@ -27,6 +30,8 @@ class KafkaWatch:
         self._stopped = threading.Event()
         self._ends: dict[str, dict[int, int]] = {}
         self._lost_since: float | None = None
+        self._trouble: str | None = None
+        """What went wrong at the last look, as logged."""
         self._thread = threading.Thread(target=self._run, name="kafka watch", daemon=True)
 
     def start(self) -> None:
@@ -43,7 +48,8 @@ class KafkaWatch:
         since = self._lost_since
         if since is None:
             return None
-        return f"no answer from Kafka for {time.monotonic() - since:.0f} s"
+        text = f"no answer from Kafka for {time.monotonic() - since:.0f} s"
+        return f"{text}; {self._trouble}" if self._trouble else text
 
     def lag(self, positions: Positions) -> int | None:
         """How many records lie between positions and the ends known; None where one is unknown."""
@@ -59,10 +65,19 @@ class KafkaWatch:
         while not self._stopped.wait(WATCH_SECONDS):
             try:
                 self._look()
-            except StreamSQLError:
-                # A topic that is just being made or deleted, or a broker that went away in
-                # between: the next look tells.
-                continue
+                self._trouble = None
+            except Exception as error:
+                # The thread must outlive everything: without it no outage ever ends. A broker that
+                # is gone, a full disk or a topic that is just being deleted may all be well again
+                # at the next look.
+                self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """Log an error once, however often it comes in a row."""
+        trouble = error.message if isinstance(error, StreamSQLError) else str(error) or repr(error)
+        if trouble != self._trouble:
+            _log.warning("the watch over Kafka failed, and goes on: %s", trouble, exc_info=error)
+        self._trouble = trouble
 
     def _look(self) -> None:
         client = self._services.kafka.peek()
