@@ -13,14 +13,14 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.engine_config import COMMAND_TOPIC_PREFIX
 from streamsql.executor.kafka_records import failure
-from streamsql.executor.statement_log import Entry, decode, encode
+from streamsql.executor.statement_log import Entry, decode, encode, foreign
 
 if TYPE_CHECKING:
     from streamsql.executor.kafka import KafkaClient
@@ -43,8 +43,8 @@ class Leader:
 
 class CommandLog:
     """The log of one service. Append and take_over are for its leader alone; `poll` is for one
-    thread. Every method raises ExternalError where Kafka fails, and `poll` InternalError for what
-    it cannot read."""
+    thread. Every method raises ExternalError where Kafka fails, and `poll` ConfigError for
+    what it cannot read."""
 
     def __init__(self, client: KafkaClient, service_id: str) -> None:
         """Makes the topic if it is not there; reads nothing yet."""
@@ -92,13 +92,7 @@ class CommandLog:
         self.position = cast(int, message.offset()) + 1
         if message.key() == _LEADER:
             return Leader(**json.loads(cast(bytes, message.value())))
-        entry = decode(message.value() or b"")
-        if entry is None:
-            raise InternalError(
-                f"cannot read record {message.offset()} of the command topic {self.topic}",
-                hint="It was written by a later version of streamsql, or by something else.",
-            )
-        return entry
+        return _decoded(message.value() or b"", cast(int, message.offset()), self.topic)
 
     def is_new(self, entry: Entry) -> bool:
         """Whether an entry is one that this server has neither written nor read before."""
@@ -238,12 +232,22 @@ def _abort(producer: Producer) -> bool:
 
 
 def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
-    """All that a service's log holds now; ExternalError where there is none."""
+    """All that a service's log holds now; ExternalError where there is none, ConfigError where a
+    later version has written it."""
     topic = COMMAND_TOPIC_PREFIX + service_id
     if client.partitions(topic) is None:
         raise ExternalError(f"there is no command topic {topic}")
-    found: list[Any] = []
-    for record in client.consume(topic, until=client.end_offsets(topic)):
-        if record.key == _STATEMENT and record.value is not None:
-            found.append(decode(record.value))
-    return [entry for entry in found if entry is not None]
+    return [
+        _decoded(record.value, record.offset, topic)
+        for record in client.consume(topic, until=client.end_offsets(topic))
+        if record.key == _STATEMENT and record.value is not None
+    ]
+
+
+def _decoded(value: bytes, offset: int, topic: str) -> Entry:
+    """ConfigError for a record that this version does not understand."""
+    place = f"record {offset} of the command topic {topic}"
+    try:
+        return decode(value, place)
+    except ValueError:
+        raise foreign(None, place) from None

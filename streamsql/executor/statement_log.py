@@ -12,9 +12,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.errors import ConfigError, ExternalError, StreamSQLError
+from streamsql.executor.version import VERSION
 
 Offsets = Mapping[str, Mapping[str, int]]
 """Per topic and partition (as text, as in JSON) the first offset to read."""
@@ -63,7 +64,8 @@ class FileLog:
     def __init__(self, path: Path) -> None:
         """Reads what is there; a last line that a crash has torn is cut off.
 
-        Raises ExternalError where the file cannot be read, or is damaged elsewhere.
+        Raises ExternalError where the file cannot be read, or is damaged elsewhere, ConfigError
+        where a later version has written it; the file then stays as it is.
         """
         self.path = path
         try:
@@ -84,23 +86,10 @@ class FileLog:
     def _load(self) -> tuple[list[Entry], int]:
         self._file.seek(0)
         content = self._file.read()
-        entries: list[Entry] = []
-        size = 0
-        for line in content.splitlines(keepends=True):
-            entry = decode(line) if line.endswith(b"\n") else None
-            if entry is None:
-                if size + len(line) < len(content):
-                    raise ExternalError(
-                        f"the statement log {self.path} is damaged after entry {len(entries)}",
-                        hint="Restore the file from a backup, or move it away to start afresh.",
-                    )
-                # Only a crash in the midst of an append leaves a torn line, and it is the last:
-                # the statement was never acknowledged.
-                self._file.truncate(size)
-                os.fsync(self._file.fileno())
-                break
-            entries.append(entry)
-            size += len(line)
+        entries, size = _whole_entries(content, self.path)
+        if size < len(content):
+            self._file.truncate(size)
+            os.fsync(self._file.fileno())
         return entries, size
 
     @property
@@ -138,29 +127,97 @@ def encode(entry: Entry) -> bytes:
     return json.dumps(asdict(entry), ensure_ascii=False).encode()
 
 
-def decode(text: bytes) -> Entry | None:
-    """The entry of a JSON text; None for one that is torn, or of a later version."""
-    try:
-        content: dict[str, Any] = json.loads(text)
-        told = content["topics"].items()
-        content["topics"] = {n: tuple(facts) if facts else None for n, facts in told}
-        return Entry(**content)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None
+def decode(text: bytes, place: str) -> Entry:
+    """The entry of a JSON text; `place` is where it stands, for errors.
+
+    ValueError for a text that is not JSON, as a torn one is not; ConfigError for one that is, but
+    that this version does not understand.
+    """
+    content = json.loads(text)
+    if not isinstance(content, dict) or not _understood(content):
+        raise foreign(content, place)
+    topics = content.pop("topics", {})
+    return Entry(topics={n: (f[0], f[1]) if f else None for n, f in topics.items()}, **content)
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "sequence": (int,),
+    "sql": (str,),
+    "properties": (dict,),
+    "query_id": (str, type(None)),
+    "topics": (dict,),
+    "offsets": (dict, type(None)),
+    "version": (str,),
+    "schemas": (dict,),
+}
+"""The fields of an entry, and what JSON they hold."""
+
+
+def _understood(content: Mapping[str, object]) -> bool:
+    """Whether an entry holds what it must, and nothing whose meaning would be lost here."""
+    if not {"sequence", "sql"} <= content.keys():
+        return False
+    if not all(isinstance(value, _KINDS.get(name, ())) for name, value in content.items()):
+        return False
+    topics = cast(dict[str, object], content.get("topics", {})).values()
+    return all(f is None or isinstance(f, list) and len(f) == 2 for f in topics)
+
+
+def foreign(content: object, place: str) -> ConfigError:
+    """The error for something in a log that is no entry, or not one that this version reads."""
+    found = content if isinstance(content, dict) else {}
+    writer, what = found.get("version"), f"cannot read {place}"
+    if not isinstance(writer, str) or not writer:
+        return ConfigError(
+            f"{what}: it is no statement of streamsql",
+            hint="Nothing has been changed. Restore it from a backup, or start afresh elsewhere.",
+        )
+    unknown = sorted(found.keys() - _KINDS.keys())
+    return ConfigError(
+        f"{what}: it was written by streamsql {writer}, and this is {VERSION}",
+        detail=f"This version does not know: {', '.join(unknown)}." if unknown else None,
+        hint=f"Nothing has been changed. Start streamsql {writer} or a later version.",
+    )
 
 
 def read_file(path: Path) -> list[Entry]:
     """The entries of a log that an engine may be writing just now; none where there is no log.
 
-    Raises ExternalError where the file cannot be read.
+    Raises ExternalError where the file cannot be read or is damaged, ConfigError where a later
+    version has written it.
     """
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        content = path.read_bytes()
     except FileNotFoundError:
         return []
     except OSError as error:
         raise _failed("read", path, error) from error
-    return [e for line in lines if line.endswith(b"\n") and (e := decode(line)) is not None]
+    return _whole_entries(content, path)[0]
+
+
+def _whole_entries(content: bytes, path: Path) -> tuple[list[Entry], int]:
+    """The entries of a log's content, and the size of their lines: what follows is a torn line.
+
+    Only a crash in the midst of an append leaves one, and it is the last: the statement was never
+    acknowledged. One that is whole is never torn, whoever wrote it.
+    """
+    entries: list[Entry] = []
+    size = 0
+    for line in content.splitlines(keepends=True):
+        number = len(entries) + 1
+        try:
+            if not line.endswith(b"\n"):
+                break
+            entries.append(decode(line, f"entry {number} of the statement log {path}"))
+        except ValueError:
+            if size + len(line) < len(content):
+                raise ExternalError(
+                    f"the statement log {path} is damaged after entry {number - 1}",
+                    hint="Restore the file from a backup, or move it away to start afresh.",
+                ) from None
+            break
+        size += len(line)
+    return entries, size
 
 
 def _sync_folder(folder: Path) -> None:

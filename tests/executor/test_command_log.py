@@ -10,7 +10,7 @@ from awaiting import await_until
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streamsql.errors import ExternalError, InternalError
+from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.command_log import CommandLog, Leader, entries_of
 from streamsql.executor.kafka import KafkaClient, NewRecord
 from streamsql.executor.leadership import Leadership
@@ -160,8 +160,23 @@ def test_one_member_owns_the_log_and_another_follows_it(
         second.close()
 
 
-def test_a_record_of_a_later_version_is_not_passed_over(opened: Opened, kafka: KafkaClient) -> None:
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (
+            b'{"sequence": 1, "sql": "SHOW STREAMS;", "version": "9.1.0", "lineage": {}}',
+            r"it was written by streamsql 9\.1\.0",
+        ),
+        (b'{"sequence": 1, "novelty": true}', "it is no statement of streamsql"),
+        (b"hello", "it is no statement of streamsql"),
+    ],
+)
+def test_a_record_that_is_not_understood_is_not_passed_over(
+    opened: Opened, kafka: KafkaClient, record: bytes, why: str
+) -> None:
     log = opened()
-    kafka.produce(log.topic, [NewRecord(b"statement", b'{"sequence": 1, "novelty": true}')])
-    with pytest.raises(InternalError, match="cannot read record 0 of the command topic"):
+    kafka.produce(log.topic, [NewRecord(b"statement", record)])
+    with pytest.raises(ConfigError, match=f"cannot read record 0 of the command topic .*: {why}"):
         read(log)
+    with pytest.raises(ConfigError, match=why):
+        entries_of(kafka, log.service_id)

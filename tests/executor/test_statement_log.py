@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from streamsql.errors import ExternalError
+from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.statement_log import Entry, FileLog, read_file
 
 
@@ -93,3 +94,43 @@ def test_another_process_reads_while_an_entry_is_being_written(path: Path) -> No
     assert read_file(path) == entries
     assert path.read_bytes().endswith(b'"sql"'), "it changes nothing"
     assert read_file(path.with_name("none.log")) == []
+
+
+LATER = {"sequence": 3, "sql": "DROP STREAM s;", "topics": {}, "version": "9.1.0"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"lineage": {"a": 1}}, {"topics": {"t": {"partitions": 3}}}, {"sql": ["DROP", "STREAM"]}],
+)
+def test_an_entry_of_a_later_version_stays_and_refuses_the_start(
+    path: Path, changed: dict[str, object]
+) -> None:
+    written(path, 2)
+    with path.open("ab") as file:
+        file.write(json.dumps(LATER | changed).encode() + b"\n")
+    content = path.read_bytes()
+    for read in (FileLog, read_file):
+        with pytest.raises(ConfigError, match=r"entry 3 .* written by streamsql 9\.1\.0") as caught:
+            read(path)
+        assert caught.value.hint and "Start streamsql 9.1.0 or a later version" in caught.value.hint
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("line", [b"null", b"{}", b'{"sql": "SHOW STREAMS;"}', b"[1, 2]"])
+def test_what_is_no_entry_at_all_stays_too(path: Path, line: bytes) -> None:
+    written(path, 1)
+    with path.open("ab") as file:
+        file.write(line + b"\n")
+    content = path.read_bytes()
+    with pytest.raises(ConfigError, match="entry 2 .* no statement of streamsql"):
+        FileLog(path)
+    assert path.read_bytes() == content
+
+
+def test_another_process_sees_damage_too(path: Path) -> None:
+    written(path, 3)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{broken\n" + lines[2])
+    with pytest.raises(ExternalError, match="damaged after entry 1"):
+        read_file(path)
