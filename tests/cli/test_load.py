@@ -17,7 +17,8 @@ from pyarrow import parquet
 
 from cli.data import create_stream
 from streamsql.errors import ConfigError, ExternalError
-from streamsql.executor.load.blocks import Input, text_blocks
+from streamsql.executor.load.blocks import Input, line_blocks
+from streamsql.executor.load.columnar import csv_chunks
 from streamsql.executor.load.loader import _READERS
 from streamsql.executor.load.spec import Columns, KeyColumn, LoadSpec
 from streamsql.executor.load.timestamps import timestamp_parser
@@ -71,7 +72,7 @@ def test_csv_keeps_the_kind_of_each_column(tmp_path: Path) -> None:
 def test_a_number_column_that_turns_to_text_stays_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamsql.executor.load.blocks.BLOCK_BYTES", 16)
+    monkeypatch.setattr("streamsql.executor.load.blocks.BLOCK_BYTES", 64)
     rows = "".join(f"{n}\n" for n in range(1000)) + "none\n"
     loaded = Loaded(write(tmp_path, "a.csv", "n\n" + rows))
     assert loaded.rows[-2:] == [{"n": 999}, {"n": "none"}]
@@ -84,6 +85,47 @@ def test_a_quoted_line_end_does_not_end_a_record(
     monkeypatch.setattr("streamsql.executor.load.blocks.BLOCK_BYTES", 7)
     file = write(tmp_path, "a.csv", 'a,b\n1,"x\ny"\n2,"z"\n')
     assert Loaded(file).rows == [{"a": 1, "b": "x\ny"}, {"a": 2, "b": "z"}]
+
+
+QUOTES = [
+    ('5" disk,1', ['5" disk', 1]),
+    ('3.5" and 5.25",1', ['3.5" and 5.25"', 1]),
+    ('"5"" disk",1', ['5" disk', 1]),
+    ('"a,b","1"', ["a,b", "1"]),
+    ('"","NA"', ["", "NA"]),
+    (",NA", [None, None]),
+    ('"a"b,1', ["ab", 1]),
+    ('"a\r\nb",1\r', ["a\r\nb", 1]),
+    ("x,\x1a", ["x", "\x1a"]),
+]
+
+
+@pytest.mark.parametrize(("row", "cells"), QUOTES)
+@pytest.mark.parametrize("piped", [False, True])
+def test_quotes_as_in_other_tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, cells: list[object], piped: bool
+) -> None:
+    text = f"a,b\n{row}\n"
+    if piped:
+        pipe(monkeypatch, [text.encode()])
+        loaded = Loaded(Path("-"), input_format="csv")
+    else:
+        file = tmp_path / "a.csv"
+        file.write_bytes(text.encode())
+        loaded = Loaded(file)
+    assert [list(r.values()) for r in loaded.rows] == [  # type: ignore[attr-defined]
+        [json.loads(c) if c == "1" else c for c in cells]
+    ]
+
+
+def test_a_stray_quote_costs_no_memory(tmp_path: Path) -> None:
+    rows = "".join(f"{n},x\n" for n in range(1_000_000))
+    file = write(tmp_path, "a.csv", f'n,s\n0,5" disk\n{rows}')
+    spec = LoadSpec(str(file), "t")
+    with Input(spec) as source:
+        first = next(_READERS["csv"](source, spec, Columns()))
+    assert json.loads(first.values[0]) == {"n": 0, "s": '5" disk'}
+    assert len(first.values) < 500_000, "more than a block of the file was one piece"
 
 
 @pytest.mark.parametrize("kind", ["gz", "zip"])
@@ -202,7 +244,11 @@ def test_parquet_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [
-        ("a.csv", "a,b\n1,2\n3\n", {}, "line 3 has 1 columns instead of 2"),
+        ("a.csv", "a,b\n1,2\n3\n", {}, "row 3 has 1 columns instead of 2"),
+        ("a.csv", 'a,b\n1,2\n1,"x\n2,y\n', {}, "the quoted text in row 3 is never closed"),
+        ("a.csv", 'a,b\n1,2\n"1,x\n2,y\n', {}, "the quoted text in row 3 is never closed"),
+        ("a.csv", 'a\n1\n"', {}, "the quoted text in row 3 is never closed"),
+        ("a.csv", 'a,b\n1,"x\n' + "2,y\n" * 700_000, {}, "row 2 is longer than 1 MiB"),
         ("a.csv", "a,a\n1,2\n", {}, "does not name the columns"),
         ("a.csv", "a\n1\n", {"timestamp": "b"}, "has no column b"),
         ("a.csv", "a\n1\n", {"key": (KeyColumn("x"),)}, "has no column x"),
@@ -220,24 +266,53 @@ def test_unreadable_input_says_where(
         Loaded(write(tmp_path, name, text), **options)
 
 
-def test_a_slow_pipe_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Pipe(io.RawIOBase):
-        pieces = [b'{"a":1}\n', b'{"a":', b"2}\n"]
+def test_a_row_that_is_no_text_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    rows = b"".join(b"%d,x\n" % n for n in range(300_000))
+    file.write_bytes(b"n,s\n" + rows + b"0,\xff\n")
+    with pytest.raises(ExternalError, match="row 300002 is not UTF-8 text") as caught:
+        Loaded(file)
+    assert "UTF-8" in (caught.value.hint or "")
 
+
+def pipe(monkeypatch: pytest.MonkeyPatch, pieces: list[bytes]) -> None:
+    """Standard input that gives these pieces, one at a time."""
+
+    class Pipe(io.RawIOBase):
         def readable(self) -> bool:
             return True
 
         def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-            piece = self.pieces.pop(0) if self.pieces else b""
+            piece = pieces.pop(0) if pieces else b""
             buffer[: len(piece)] = piece
             return len(piece)
 
     class Stdin:
-        buffer = io.BufferedReader(Pipe())
+        buffer = io.BufferedReader(Pipe())  # type: ignore[type-var]
 
     monkeypatch.setattr("sys.stdin", Stdin())
-    blocks = text_blocks(Input(LoadSpec("-", "t")), quoted=False)
+
+
+def test_a_slow_pipe_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, [b'{"a":1}\n', b'{"a":', b"2}\n"])
+    blocks = line_blocks(Input(LoadSpec("-", "t")))
     assert list(blocks) == [b'{"a":1}\n', b'{"a":2}\n']
+
+
+def test_a_slow_pipe_of_csv_is_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = [b"a,b\n", b"1,x\n", b'2,"5"" y\n', b'z"\n3,5" disk\n4', b",w\n5,v"]
+    pipe(monkeypatch, pieces)
+    spec = LoadSpec("-", "t")
+    seen = []
+    for chunk in csv_chunks(Input(spec), spec, Columns()):
+        seen.append(([json.loads(value)["a"] for value in chunk.values], len(pieces)))
+    assert seen == [([1], 3), ([2, 3], 1), ([4], 0), ([5], 0)]
+
+
+def test_a_quote_that_a_pipe_never_closes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, [b"a,b\n1,x\n", b'2,"y\n', *[b"3,z\n" * 1000] * 700])
+    with pytest.raises(ExternalError, match="row 3 is longer than 1 MiB"):
+        Loaded(Path("-"), input_format="csv")
 
 
 def test_the_suggested_stream_can_be_created() -> None:

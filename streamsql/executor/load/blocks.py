@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ class Input:
         """Opens the file, unpacking .gz and .zip; ExternalError where it cannot be."""
         self.name = spec.name
         self.size: int | None = None
+        self.live = True
+        """Whether more may come as time goes by: a pipe, which is to be read as it fills."""
         try:
             self._raw, self.stream = self._open(spec.source)
         except (OSError, zipfile.BadZipFile) as error:
@@ -35,7 +38,9 @@ class Input:
             raw: IO[bytes] = sys.stdin.buffer
             return raw, raw
         raw = open(source, "rb")
-        self.size = os.fstat(raw.fileno()).st_size
+        status = os.fstat(raw.fileno())
+        if stat.S_ISREG(status.st_mode):
+            self.size, self.live = status.st_size, False
         try:
             return raw, _unpacked(raw, source.lower())
         except BaseException:
@@ -79,22 +84,15 @@ def _unpacked(raw: IO[bytes], name: str) -> IO[bytes]:
     return raw
 
 
-def text_blocks(source: Input, *, quoted: bool) -> Iterator[bytes]:
-    """The input in blocks that end with a line; `quoted`: a line end inside "..." is none."""
-    rest = b""
+def line_blocks(source: Input) -> Iterator[bytes]:
+    """The input in blocks that end with a line."""
+    pieces: list[bytes] = []
     while block := source.read():
-        rest += block
-        end = _last_line_end(rest, quoted)
-        if end:
-            yield rest[:end]
-            rest = rest[end:]
-    if rest:
+        end = block.rfind(b"\n") + 1
+        if not end:
+            pieces.append(block)
+            continue
+        yield b"".join([*pieces, block[:end]])
+        pieces = [block[end:]]
+    if rest := b"".join(pieces):
         yield rest
-
-
-def _last_line_end(block: bytes, quoted: bool) -> int:
-    end = block.rfind(b"\n") + 1
-    # An odd number of quotes before a line end means that it stands inside a quoted text.
-    while quoted and end and block.count(b'"', 0, end) % 2:
-        end = block.rfind(b"\n", 0, end - 1) + 1
-    return end

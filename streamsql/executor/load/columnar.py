@@ -6,79 +6,29 @@ not fit later goes as text. Numbers are copied as they are written, so they keep
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from streamsql.errors import ConfigError, did_you_mean
-from streamsql.executor.load.blocks import Input, text_blocks
+from streamsql.executor.load.blocks import Input
+from streamsql.executor.load.csv_input import csv_batches
 from streamsql.executor.load.encoding import Cells, delimited_values, json_values, of_arrow, of_text
 from streamsql.executor.load.keys import key_encoder
 from streamsql.executor.load.rows import bad_timestamp, wider
 from streamsql.executor.load.spec import STDIN, Chunk, Columns, LoadSpec, unreadable
 from streamsql.executor.load.timestamps import timestamp_parser, to_strptime
 
-NULLS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
 PARQUET_ROWS = 20_000
 
 
 def csv_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:
     """The records of a CSV input with a header line."""
     encoder = _Encoder(spec, columns)
-    names: list[str] = []
-    line = 1
-    for block in text_blocks(source, quoted=True):
-        if not names:
-            header, _, block = block.partition(b"\n")
-            names = _header(header, spec)
-            line += 1
-        if block.strip():
-            table = _parse_csv(block, names, spec, line)
-            cells = [encoder.text(n, table.column(i)) for i, n in enumerate(names)]
-            yield encoder.chunk(names, cells, source.position())
-        line += block.count(b"\n")
-
-
-def _header(line: bytes, spec: LoadSpec) -> list[str]:
-    try:
-        text = line.decode("utf-8-sig").rstrip("\r")
-    except UnicodeDecodeError as error:
-        raise unreadable(spec.name, "it is not UTF-8 text") from error
-    names = [name.strip() for name in next(csv.reader([text]), [])]
-    if not all(names) or len({n.casefold() for n in names}) < len(names):
-        raise unreadable(spec.name, f"its first line does not name the columns: {text[:80]}")
-    return names
-
-
-def _parse_csv(block: bytes, names: Sequence[str], spec: LoadSpec, line: int) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    rejected: list[str] = []
-
-    def reject(row: Any) -> str:
-        number = f"line {line + row.number - 1}" if row.number else "a line"
-        rejected.append(
-            f"{number} has {row.actual_columns} columns instead of {row.expected_columns}: "
-            f"{row.text[:60]}"
-        )
-        return "error"
-
-    try:
-        return arrow_csv.read_csv(
-            pa.BufferReader(block),
-            arrow_csv.ReadOptions(column_names=list(names), use_threads=False),
-            arrow_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=reject),
-            arrow_csv.ConvertOptions(
-                column_types={name: pa.string() for name in names},
-                null_values=NULLS,
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
-        ).combine_chunks()
-    except pa.ArrowInvalid as error:
-        raise unreadable(spec.name, rejected[0] if rejected else error) from error
+    for batch in csv_batches(source):
+        names = batch.schema.names
+        cells = [encoder.text(n, batch.column(i)) for i, n in enumerate(names)]
+        yield encoder.chunk(names, cells, source.position())
 
 
 def parquet_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:

@@ -37,13 +37,8 @@ class Cells:
 
 def of_text(column: Any, known: str | None) -> Cells:
     """A column of text; `known` is its type as earlier blocks showed it, None at first."""
-    import pyarrow as pa
     from pyarrow import compute as pc
 
-    if len(column.chunks if hasattr(column, "chunks") else [column]) == 1:
-        column = column.chunk(0) if hasattr(column, "chunk") else column
-    else:
-        column = pa.concat_arrays(column.chunks)
     if column.null_count == len(column):
         return Cells(column, column, column, known)
     if known in (None, "INT", "BIGINT", "DOUBLE"):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from streamsql.errors import ConfigError
-from streamsql.executor.load.blocks import Input, text_blocks
+from streamsql.executor.load.blocks import Input, line_blocks
 from streamsql.executor.load.keys import key_encoder
 from streamsql.executor.load.spec import Chunk, Columns, LoadSpec, unreadable
 from streamsql.executor.load.timestamps import timestamp_parser
@@ -26,7 +26,7 @@ def json_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chu
     """The records of a JSON input; ExternalError names the line that is no object."""
     rows = _Rows(spec, columns)
     number = 1
-    blocks = text_blocks(source, quoted=False)
+    blocks = line_blocks(source)
     first = next(blocks, b"")
     if first.lstrip()[:1] == b"[":
         text = (first + b"".join(blocks)).decode("utf-8")
@@ -42,7 +42,7 @@ def json_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chu
 def text_chunks(source: Input, spec: LoadSpec, columns: Columns) -> Iterator[Chunk]:
     """The lines of a text, each a record with the one column `line`."""
     rows = _Rows(spec, columns)
-    for block in text_blocks(source, quoted=False):
+    for block in line_blocks(source):
         lines = block.decode("utf-8", errors="replace").splitlines()
         objects = ({"line": line} for line in lines)
         yield from rows.chunks(

@@ -129,6 +129,6 @@ class Summary:
 ProgressCallback = Callable[[Progress], None]
 
 
-def unreadable(name: str, why: object) -> ExternalError:
+def unreadable(name: str, why: object, hint: str | None = None) -> ExternalError:
     """The error for input that cannot be read."""
-    return ExternalError(f"cannot read {name}: {why}")
+    return ExternalError(f"cannot read {name}: {why}", hint=hint)
