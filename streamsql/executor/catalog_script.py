@@ -15,7 +15,7 @@ from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import InternalError
 from streamsql.executor.processing_log import declare
-from streamsql.executor.restore import plan_again
+from streamsql.executor.replay import plan_again
 from streamsql.executor.statement_log import Entry
 from streamsql.executor.version import VERSION
 from streamsql.nodes import QueryAction, Statement

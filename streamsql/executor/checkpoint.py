@@ -1,19 +1,24 @@
-"""Reads from a query's checkpoint how far it has come, without Spark.
+"""A query's checkpoint: how far the query has come, and whose it is; without Spark.
 
-Spark writes a file per batch into `offsets` before and into `commits` after it has run.
+Spark writes a file per batch into `offsets` before and into `commits` after it has run. A file of
+our own says which generation of a query it belongs to, as ids may be used again.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 from streamsql.errors import ExternalError
 
 Positions = dict[str, dict[int, int]]
 """Per topic and partition the offset of the next record to process."""
+
+_OWNER = "streamsql.json"
+_GONE = ".gone-"
 
 
 def committed(checkpoint: Path) -> Positions | None:
@@ -56,23 +61,72 @@ def merge(positions: Positions, source: dict[str, object]) -> None:
                 known[number] = min(known.get(number, offset), offset)
 
 
-def remove(checkpoint: Path) -> None:
-    """Delete a checkpoint; does nothing if there is none."""
-    try:
-        shutil.rmtree(checkpoint)
-    except FileNotFoundError:
+def claim(checkpoint: Path, generation: int) -> None:
+    """Have a checkpoint be that of a generation of its query: one of another is deleted.
+
+    One that says nothing is of an earlier version, and taken over. ExternalError where a file
+    cannot be written or deleted.
+    """
+    owner = _generation(checkpoint)
+    if owner == generation:
         return
+    if owner is not None:
+        remove(checkpoint)
+    new = checkpoint / f".{_OWNER}.new"
+    try:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        with new.open("w", encoding="utf-8") as file:
+            json.dump({"generation": generation}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, checkpoint / _OWNER)
     except OSError as error:
         raise ExternalError(
-            f"cannot delete the checkpoint {checkpoint}: {error.strerror}"
+            f"cannot write to the checkpoint {checkpoint}: {error.strerror}"
         ) from error
 
 
-def remove_others(folder: Path, keep: Container[str]) -> None:
-    """Delete all checkpoints in a folder but those of these names."""
+def remove(checkpoint: Path) -> None:
+    """Delete a checkpoint; does nothing if there is none.
+
+    It goes in one step: what a crash leaves of it is not taken for a checkpoint any more.
+    """
+    gone = checkpoint.with_name(_GONE + checkpoint.name)
+    try:
+        if gone.exists():
+            shutil.rmtree(gone)
+        checkpoint.rename(gone)
+        shutil.rmtree(gone)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _not_deleted(checkpoint, error) from error
+
+
+def remove_others(folder: Path, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
+    """Delete all checkpoints in a folder but those of these queries, each of its generation, and
+    those of the names to spare."""
     for found in _entries(folder):
-        if found.name not in keep:
+        if found.name in spare:
+            continue
+        if found.name.startswith(_GONE):
+            try:
+                shutil.rmtree(found)
+            except OSError as error:
+                raise _not_deleted(found, error) from error
+        elif found.name not in keep or _generation(found) not in (None, keep[found.name]):
             remove(found)
+
+
+def _not_deleted(checkpoint: Path, error: OSError) -> ExternalError:
+    return ExternalError(f"cannot delete the checkpoint {checkpoint}: {error.strerror}")
+
+
+def _generation(checkpoint: Path) -> int | None:
+    try:
+        return int(json.loads((checkpoint / _OWNER).read_bytes())["generation"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def remove_torn_commits(checkpoint: Path) -> None:

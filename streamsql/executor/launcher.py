@@ -68,7 +68,9 @@ class SparkLauncher:
 
     def prepare(self, query: Definition) -> Positions:
         """Where a query goes on: at its checkpoint, else where it is to begin."""
-        found = checkpoint.committed(self._data.checkpoints / query.id)
+        folder = self._data.checkpoints / query.id
+        checkpoint.claim(folder, query.generation)
+        found = checkpoint.committed(folder)
         if found:
             return found
         self.counters.forget(query.id)

@@ -43,6 +43,9 @@ class Definition:
     properties: Mapping[str, str] = field(default_factory=dict)
     starting_offsets: Offsets | None = None
     """None: from the beginning."""
+    generation: int = 0
+    """The number of the statement that made it: ids may come again, and a checkpoint belongs to one
+    query only. CREATE OR REPLACE goes on with the same."""
 
     @property
     def writes(self) -> str | None:
@@ -57,6 +60,14 @@ class Definition:
         return len(self.topics) > 1
 
 
+@dataclass(frozen=True)
+class KnownQuery:
+    """A query as the statement log has it."""
+
+    definition: Definition
+    paused: bool = False
+
+
 @dataclass(eq=False)
 class PersistentQuery:
     """One query; the manager's thread and workers change it, never two at a time."""
@@ -64,6 +75,8 @@ class PersistentQuery:
     definition: Definition
     paused: bool = False
     removed: bool = False
+    keep_checkpoint: bool = False
+    """What is to become of its checkpoint when it is removed."""
     run: Run | None = None
     activity: Activity = Activity.CATCHING_UP
     mode: Mode | None = None

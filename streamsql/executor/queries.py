@@ -13,18 +13,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor import checkpoint
 from streamsql.executor.checkpoint import Positions
-from streamsql.executor.persistent_query import Activity, Definition, PersistentQuery, on_standby
-from streamsql.executor.run import Run, classify
-from streamsql.planner.logical import Mode
+from streamsql.executor.launching import Launcher, Watch
+from streamsql.executor.persistent_query import (
+    Activity,
+    Definition,
+    KnownQuery,
+    PersistentQuery,
+    on_standby,
+)
+from streamsql.executor.run import classify
 from streamsql.status import QueryInfo, QueryState
 
 LOOK_SECONDS = 0.1
@@ -41,33 +46,6 @@ MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
 STOP_SECONDS = 90.0
 _FILLING = (QueryState.STARTING, QueryState.CATCHING_UP)
-
-
-class Launcher(Protocol):
-    """Starts queries in Spark; every method may take a second, and raises StreamSQLError."""
-
-    def prepare(self, query: Definition) -> Positions: ...
-
-    def catch_up(self, query: Definition) -> Run: ...
-
-    def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]: ...
-
-    def behind(self, query: Definition) -> int: ...
-
-    def live_positions(self, query: Definition) -> Positions: ...
-
-    def stopped(self, query_id: str) -> None: ...
-
-    def lag(self, query: Definition, positions: Positions) -> int: ...
-
-
-class Watch(Protocol):
-    """What is known of Kafka: see KafkaWatch."""
-
-    @property
-    def outage(self) -> str | None: ...
-
-    def lag(self, positions: Positions) -> int | None: ...
 
 
 class QueryManager:
@@ -102,9 +80,16 @@ class QueryManager:
                 query.recovered()
             self._changed.notify_all()
 
-    def remove_leftovers(self) -> None:
-        """Delete checkpoints of queries that are not known."""
-        checkpoint.remove_others(self._checkpoints, self._queries)
+    def known(self) -> dict[str, KnownQuery]:
+        """What the queries are, as the statement log would have it."""
+        with self._changed:
+            return {q.id: KnownQuery(q.definition, q.paused) for q in self._queries.values()}
+
+    def remove_leftovers(self, spare: Container[str] = ()) -> None:
+        """Delete checkpoints that are not those of the queries that are known, nor of these names
+        (push queries may be running)."""
+        generations = {q: known.definition.generation for q, known in self.known().items()}
+        checkpoint.remove_others(self._checkpoints, generations, spare)
 
     def add(self, definition: Definition) -> None:
         """Take over a new query; it is started in the background."""
@@ -122,10 +107,17 @@ class QueryManager:
 
     def terminate(self, query_id: str) -> None:
         """End a query and delete its checkpoint; returns when both is done."""
+        self._remove(query_id, keep_checkpoint=False)
+
+    def forget(self, query_id: str) -> None:
+        """End a query and leave its checkpoint alone."""
+        self._remove(query_id, keep_checkpoint=True)
+
+    def _remove(self, query_id: str, *, keep_checkpoint: bool) -> None:
         query = self._find(query_id)
         with self._changed:
             query.settled.clear()
-            query.removed = True
+            query.removed, query.keep_checkpoint = True, keep_checkpoint
             self._changed.notify_all()
         self._await(query)
 
@@ -282,7 +274,7 @@ class QueryManager:
     def _settle_stopped(self, query: PersistentQuery) -> None:
         if query.removed and query.id in self._queries and not self._closing:
             try:
-                if not self._standby:
+                if not (self._standby or query.keep_checkpoint):
                     checkpoint.remove(self._checkpoints / query.id)
             except ExternalError:
                 # The next start tries again: there is no query of that id any more.

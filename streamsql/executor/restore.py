@@ -1,41 +1,18 @@
-"""Brings an engine back to where it was: replays the statement log, without Spark."""
+"""Brings an engine back to where it was: folds the statement log, without Spark, and has the engine
+be what came out. Only then is anything touched that the log does not hold, as checkpoints are.
+"""
 
 from __future__ import annotations
 
-from streamsql.catalog import Catalog
-from streamsql.errors import InternalError, StreamSQLError
-from streamsql.executor.persistent_query import Definition
+from collections.abc import Mapping
+
+from streamsql.executor.persistent_query import KnownQuery
 from streamsql.executor.processing_log import declare
-from streamsql.executor.schema_registry.lookup import RememberedSchemas
+from streamsql.executor.queries import QueryManager
+from streamsql.executor.replay import Replay
 from streamsql.executor.service import claim
 from streamsql.executor.state import EngineState
-from streamsql.executor.statement_log import Entry, FileLog, Offsets, StatementLog
-from streamsql.executor.topics import RememberedTopics
-from streamsql.nodes import DefineVariable, QueryAction, Statement, UndefineVariable
-from streamsql.parser import parse
-from streamsql.planner.planned import (
-    ControlPlan,
-    DropPlan,
-    OtherPlan,
-    Planned,
-    PropertyPlan,
-    QueryStatementPlan,
-)
-from streamsql.planner.statements import apply, plan
-
-
-def define(
-    sql: str,
-    planned: QueryStatementPlan,
-    catalog: Catalog,
-    properties: dict[str, str],
-    offsets: Offsets | None,
-) -> Definition:
-    """The query of a CREATE .. AS SELECT or INSERT INTO, as the query manager wants it."""
-    query = planned.query
-    assert query.query_id is not None and planned.sink is not None
-    topics = tuple(dict.fromkeys(catalog.get(name).topic.name for name in query.reads))
-    return Definition(query.query_id, sql, query, planned.sink.name, topics, properties, offsets)
+from streamsql.executor.statement_log import FileLog, StatementLog
 
 
 def restore(state: EngineState) -> StatementLog:
@@ -45,13 +22,13 @@ def restore(state: EngineState) -> StatementLog:
         return _restore_service(state, state.config.service_id)
     log = FileLog(state.data.statements)
     try:
-        replay = Replay(state)
+        replay = replay_of(state)
         for entry in log.entries:
-            replay.run(entry)
+            replay.add(entry)
+        become(state, replay)
     except BaseException:
         log.close()
         raise
-    state.catalog = replay.catalog
     # What a crash in the midst of TERMINATE has left.
     state.queries.remove_leftovers()
     return log
@@ -75,79 +52,35 @@ def _restore_service(state: EngineState, service_id: str) -> StatementLog:
     return log
 
 
-class Replay:
-    """Has entries take effect again, one after the other, on a copy of the state's catalog."""
-
-    def __init__(self, state: EngineState) -> None:
-        self.session = state.session
-        self.queries = state.queries
-        self.catalog = state.catalog.copy()
-
-    def run(self, entry: Entry) -> Planned:
-        """InternalError for one that cannot be planned any more."""
-        statement, planned = plan_again(entry, self.catalog)
-        self._effect(entry, statement, planned)
-        apply(planned, self.catalog)
-        return planned
-
-    def _effect(self, entry: Entry, statement: Statement, planned: Planned) -> None:
-        """What the statement does besides changing the catalog."""
-        match planned:
-            case QueryStatementPlan():
-                definition = define(
-                    entry.sql, planned, self.catalog, dict(entry.properties), entry.offsets
-                )
-                if planned.replaces:
-                    self.queries.replace(definition)
-                else:
-                    self.queries.add(definition)
-            case DropPlan():
-                for query_id in planned.terminate:
-                    self.queries.terminate(query_id)
-            case ControlPlan():
-                for query_id in planned.query_ids:
-                    self._control(planned.action, query_id)
-            case PropertyPlan():
-                if planned.value is None:
-                    self.session.properties.pop(planned.name, None)
-                else:
-                    self.session.properties[planned.name] = planned.value
-            case OtherPlan():
-                self._variable(statement)
-
-    def _control(self, action: QueryAction, query_id: str) -> None:
-        match action:
-            case QueryAction.TERMINATE:
-                self.queries.terminate(query_id)
-            case QueryAction.PAUSE:
-                self.queries.pause(query_id)
-            case QueryAction.RESUME:
-                self.queries.resume(query_id)
-
-    def _variable(self, statement: Statement) -> None:
-        match statement:
-            case DefineVariable():
-                self.session.variables[statement.name.upper()] = statement.value
-            case UndefineVariable():
-                self.session.variables.pop(statement.name.upper(), None)
+def replay_of(state: EngineState) -> Replay:
+    """A replay that goes on where an engine stands."""
+    session = state.session
+    queries = state.queries.known()
+    return Replay(state.catalog.copy(), dict(session.properties), dict(session.variables), queries)
 
 
-def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
-    """What an entry did, without Kafka; InternalError for one that cannot be planned any more."""
-    try:
-        (statement,) = parse(entry.sql)
-        planned = plan(
-            statement,
-            catalog,
-            entry.properties,
-            RememberedTopics(entry.topics),
-            query_id=entry.query_id,
-            schemas=RememberedSchemas(entry.schemas),
-        )
-    except StreamSQLError as error:
-        raise InternalError(
-            f"cannot replay entry {entry.sequence} of the statement log: {error.message}",
-            detail=f"Statement: {entry.sql}\nIt was written by streamsql {entry.version}.",
-            hint="Go back to that version, or start afresh in another data folder.",
-        ) from error
-    return statement, planned
+def become(state: EngineState, replay: Replay) -> None:
+    """Have an engine be what a replay came to. No checkpoint is touched: whether one is still some
+    query's is known when all statements have been replayed."""
+    _become(state.queries, replay.queries)
+    state.session.properties = replay.properties
+    state.session.variables = replay.variables
+    state.catalog = replay.catalog
+
+
+def _become(manager: QueryManager, queries: Mapping[str, KnownQuery]) -> None:
+    """Have the manager run these queries and no others."""
+    known = manager.known()
+    for query_id, was in list(known.items()):
+        now = queries.get(query_id)
+        if now is None or now.definition.generation != was.definition.generation:
+            manager.forget(query_id)
+            del known[query_id]
+    for query_id, now in queries.items():
+        before = known.get(query_id)
+        if before is None:
+            manager.add(now.definition)
+        elif before.definition is not now.definition:
+            manager.replace(now.definition)
+        if now.paused != (before is not None and before.paused):
+            (manager.pause if now.paused else manager.resume)(query_id)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.command_log import CommandLog, Leader
 from streamsql.executor.leadership import Leadership
-from streamsql.executor.restore import Replay
+from streamsql.executor.restore import become, replay_of
 from streamsql.executor.service import entries_before
 from streamsql.executor.startup import unexpected
 from streamsql.executor.statement_log import Entry
@@ -143,9 +143,9 @@ class Succession:
         if isinstance(found, Entry):
             with self._state.lock:
                 if self._log.is_new(found):
-                    replay = Replay(self._state)
-                    replay.run(found)
-                    self._state.catalog = replay.catalog
+                    replay = replay_of(self._state)
+                    replay.add(found)
+                    become(self._state, replay)
         elif isinstance(found, Leader):
             self._leader = found
             if found.url != self._url:
@@ -164,7 +164,7 @@ class Succession:
             self._log.announce(Leader(self._url, VERSION))
             self._leads = True
         _log.info("this server leads the service %s", self._log.service_id)
-        self._state.queries.remove_leftovers()
+        self._state.queries.remove_leftovers(self._state.pushes.topics())
         self._state.queries.lead(True)
 
     def _step_down(self) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamsql.executor.checkpoint import (
+    claim,
     committed,
     parse_offsets,
     remove,
+    remove_others,
     remove_torn_commits,
     remove_uncommitted_state,
 )
@@ -71,3 +73,33 @@ def test_committed_state_stays(tmp_path: Path) -> None:
     (tmp_path / "state" / "0").mkdir(parents=True)
     remove_uncommitted_state(tmp_path)
     assert (tmp_path / "state" / "0").exists()
+
+
+def test_a_checkpoint_belongs_to_one_generation_of_a_query(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "Q"
+    claim(checkpoint, 3)
+    batch(checkpoint, 0, OFFSETS)
+    claim(checkpoint, 3)
+    assert committed(checkpoint)
+    claim(checkpoint, 8)
+    assert committed(checkpoint) is None, "an ended query of the same id has made it"
+    assert [found.name for found in tmp_path.iterdir()] == ["Q"]
+
+
+def test_a_checkpoint_that_says_nothing_is_taken_over(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "Q"
+    batch(checkpoint, 0, OFFSETS)
+    claim(checkpoint, 3)
+    assert committed(checkpoint)
+    claim(checkpoint, 4)
+    assert committed(checkpoint) is None
+
+
+def test_what_is_left_over_is_removed(tmp_path: Path) -> None:
+    for name, generation in (("KEPT", 3), ("AGAIN", 1), ("ENDED", 2), ("RUNNING", 7)):
+        claim(tmp_path / name, generation)
+    batch(tmp_path / "UNNUMBERED", 0, OFFSETS)
+    # As a crash in the midst of a removal leaves it.
+    batch(tmp_path / ".gone-KEPT", 0, OFFSETS)
+    remove_others(tmp_path, {"KEPT": 3, "AGAIN": 5, "UNNUMBERED": 4}, {"RUNNING"})
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["KEPT", "RUNNING", "UNNUMBERED"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from streamsql.errors import UnsupportedError
-from streamsql.executor.restore import define
+from streamsql.executor.replay import define
 from streamsql.executor.schema_registry.sides import register_written
 from streamsql.executor.state import Context
 from streamsql.executor.topics import create_topic
@@ -42,11 +42,16 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
         assert query_id is not None
         properties = dict(context.session.properties)
         sql = to_sql(statement) + ";"
-        definition = define(sql, planned, state.catalog, properties, None)
+        sequence = state.log.next_sequence
+        definition = define(sql, planned, state.catalog, properties, None, sequence)
         if planned.replaces:
             known = state.queries.definition(query_id)
             _check_replaceable(known.plan, planned.query)
-            definition = replace(definition, starting_offsets=known.starting_offsets)
+            definition = replace(
+                definition,
+                starting_offsets=known.starting_offsets,
+                generation=known.generation,
+            )
         else:
             offsets = state.launcher.starting_offsets(
                 definition.topics, planned.query.starts, properties
