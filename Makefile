@@ -62,7 +62,7 @@ soak: setup
 	$(BIN)/python -m pytest -q -m slow
 
 wheel: setup
-	$(BIN)/python -c "from streamsql.executor.jvm_build import package_runtime_jar as p; p()"
+	$(BIN)/python -c "from streamsql.jvm.build import package_runtime_jar as p; p()"
 	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist .
 
 clean:

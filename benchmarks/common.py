@@ -20,21 +20,21 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.catalog import Catalog
-from streamsql.executor.broker import EmbeddedBroker
-from streamsql.executor.datadir import DataDir
-from streamsql.executor.kafka import KafkaClient
-from streamsql.executor.schema_registry.app import app
-from streamsql.executor.schema_registry.client import RegistryClient
-from streamsql.executor.schema_registry.server import HttpServer
-from streamsql.executor.schema_registry.sides import Schemas
-from streamsql.executor.schema_registry.store import Store
-from streamsql.executor.spark.context import LoweringContext
-from streamsql.executor.spark.lower import lower
+from streamsql.data_folder import DataDir
+from streamsql.executor.frames.context import LoweringContext
+from streamsql.executor.lowering.streaming import lower
+from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.spark.session import SparkRuntime
-from streamsql.executor.spark.start import Trigger, start
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient
 from streamsql.parser import parse
-from streamsql.planner.planned import QueryStatementPlan
+from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
+from streamsql.registry.client import RegistryClient
+from streamsql.registry.embedded.app import app
+from streamsql.registry.embedded.server import HttpServer
+from streamsql.registry.embedded.store import Store
+from streamsql.registry.serdes import Schemas
 
 PARTITIONS = 2
 SHUFFLE_PARTITIONS = 2

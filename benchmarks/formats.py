@@ -12,7 +12,7 @@ import time
 import psutil
 
 from benchmarks.common import Bench, Row, arguments, bench, ended, producer, show
-from streamsql.executor.spark.start import Trigger
+from streamsql.executor.queries.start import Trigger
 
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED")
 COLUMNS = "ID BIGINT, REGION STRING, AMOUNT DOUBLE, QUANTITY INT, PAID BOOLEAN, NOTE STRING"

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from benchmarks.common import PARTITIONS, Bench, Row, arguments, bench, producer, show
 from benchmarks.producing import producing
 from benchmarks.queries import LATENCY
-from streamsql.executor.spark.start import Trigger
+from streamsql.executor.queries.start import Trigger
 
 KEYS = 1000
 MODES = {"realtime": Trigger.REAL_TIME, "microbatch": Trigger.CONTINUOUS_MICRO_BATCH}

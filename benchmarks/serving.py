@@ -27,9 +27,9 @@ from urllib.request import Request, urlopen
 from confluent_kafka import Producer
 
 from benchmarks.producing import producing
-from streamsql.executor.broker import broker_status
-from streamsql.executor.datadir import DataDir
-from streamsql.executor.kafka import KafkaClient
+from streamsql.data_folder import DataDir
+from streamsql.kafka.broker import broker_status
+from streamsql.kafka.client import KafkaClient
 
 TOPIC = "accounts"
 PARTITIONS = 2
@@ -63,7 +63,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "cli.main", "server", "--data", str(self._data)]
+        command = [sys.executable, "-m", "streamsql.cli.main", "server", "--data", str(self._data)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--listen", f"127.0.0.1:{self.port}"], stdout=log, stderr=log

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.common import Bench, arguments, bench, producer
 from benchmarks.queries import STATE
-from streamsql.executor.spark.start import Trigger
+from streamsql.executor.queries.start import Trigger
 
 PER_SECOND = 1000
 """Records in a second of event time; a key has ten, within a tenth of a second."""

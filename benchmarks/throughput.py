@@ -15,8 +15,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.common import Bench, Row, arguments, bench, ended, producer, show
 from benchmarks.queries import THROUGHPUT
+from streamsql.executor.queries.start import Trigger
 from streamsql.executor.spark.jvm import producer_settings
-from streamsql.executor.spark.start import Trigger
 
 SCHEMA = "ID INT, REGION STRING, AMOUNT DOUBLE, NOTE STRING"
 REGIONS = 1000

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FrameType
 
-from cli.options import build_parser
+from streamsql.cli.options.parser import build_parser
 
 INTERRUPTED = 130
 
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(version_line())
         return 0
     if args.execute is not None:
-        args.handler = "cli.scripts:execute"
+        args.handler = "streamsql.cli.subcommands.run:execute"
     return guarded(_handler(args.handler), args)
 
 
@@ -73,7 +73,7 @@ def guarded(handler: Handler, args: argparse.Namespace) -> int:
 
 def report(error: Exception, *, debug: bool) -> int:
     """Show an error on standard error, with its origin if `debug`, and its exit code."""
-    from cli.render import Renderer
+    from streamsql.cli.terminal.render import Renderer
     from streamsql.errors import StreamSQLError
 
     assert isinstance(error, StreamSQLError)

@@ -16,18 +16,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.live import Live
 
-from cli.progress import waiting
-from cli.render import Renderer
 from examples.flights import prepare, view
 from examples.flights.feed import Feeder, LiveFeed
 from examples.flights.picture import Watched, picture
 from examples.flights.prepare import FLIGHTS
 from examples.live import LiveTable
+from streamsql.cli.terminal.progress import waiting
+from streamsql.cli.terminal.render import Renderer
+from streamsql.data_folder import DataDir
 from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState, StepState
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.broker import broker_status
-from streamsql.executor.datadir import DataDir
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.broker import broker_status
+from streamsql.kafka.client import KafkaClient
 from streamsql.parser import split
 from streamsql.results import Message
 

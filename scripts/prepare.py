@@ -7,11 +7,11 @@ import sys
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamsql.errors import StreamSQLError, render
-from streamsql.executor import jars
-from streamsql.executor.java import find_java
-from streamsql.executor.jvm_build import ensure_runtime_jar
 from streamsql.executor.spark.class_archive import archive_path, ensure_class_archive
 from streamsql.executor.spark.session import java_and_class_path
+from streamsql.jvm import jars
+from streamsql.jvm.build import ensure_runtime_jar
+from streamsql.jvm.java import find_java
 
 
 def _shown_in(bar: Progress) -> jars.Progress:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
+from streamsql.config import EngineConfig
 from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLError
-from streamsql.executor.engine_config import EngineConfig
-from streamsql.executor.startup import Report, Service, unexpected
+from streamsql.executor.services.background import Report, Service, unexpected
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
 from streamsql.query_metrics import QueryMetrics
@@ -23,9 +23,9 @@ from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
 
 if TYPE_CHECKING:
-    from streamsql.executor.insert_rows import RowInserts
-    from streamsql.executor.inspection import Inspection
-    from streamsql.executor.statement_log import StatementLog
+    from streamsql.log.entries import StatementLog
+    from streamsql.runtime.inspection import Inspection
+    from streamsql.statements.inserting.rows import RowInserts
 
 __all__ = [
     "Engine",
@@ -47,7 +47,7 @@ class Engine:
     """One engine on one data folder. May be used from several threads."""
 
     def __init__(self, config: EngineConfig | None = None) -> None:
-        from streamsql.executor.state import EngineState
+        from streamsql.runtime.state import EngineState
 
         self._config = config or EngineConfig()
         self._state = EngineState(self._config)
@@ -65,7 +65,7 @@ class Engine:
 
         ConfigError if another engine has the folder.
         """
-        from streamsql.executor.datadir import Ownership
+        from streamsql.data_folder import Ownership
 
         self._ownership = Ownership(self._state.data)
         self._open = True
@@ -117,7 +117,7 @@ class Engine:
                 log.close()
             state.services.close()
         finally:
-            from streamsql.executor.datadir import Ownership
+            from streamsql.data_folder import Ownership
 
             if isinstance(self._ownership, Ownership):
                 self._ownership.close()
@@ -130,13 +130,13 @@ class Engine:
         self.close()
 
     def _restore(self, report: Report) -> StatementLog:
-        from streamsql.executor.restore import restore
+        from streamsql.runtime.restore import restore
 
         return restore(self._state)
 
     def _start_queries(self, report: Report) -> bool:
         """Runs once Kafka and Spark are there."""
-        from streamsql.executor.begin import begin
+        from streamsql.runtime.begin import begin
 
         self._restored.get()
         report("waiting for Kafka and Spark", None)
@@ -191,8 +191,8 @@ class Engine:
 
     def inserts(self, target: str, session: Session | None = None) -> RowInserts:
         """A way to write many rows into a stream or table, named as in SQL."""
-        from streamsql.executor.insert_rows import RowInserts
-        from streamsql.executor.state import Context
+        from streamsql.runtime.state import Context
+        from streamsql.statements.inserting.rows import RowInserts
 
         self._check_usable()
         self._restored.get()
@@ -210,7 +210,7 @@ class Engine:
     def run_file(self, sql: str, variables: Mapping[str, str] | None = None) -> Iterator[Result]:
         """Run the statements of a text that have not been run at an earlier start, waiting until
         this engine leads. ConfigError where what has been run is not what the text begins with."""
-        from streamsql.executor.headless import check_file, left_to_run
+        from streamsql.statements.queries_file import check_file, left_to_run
 
         given = dict(variables or {})
         check_file(sql, given)
@@ -240,8 +240,8 @@ class Engine:
     def _run(
         self, statement: Statement, sql: str, session: Session, scripts: tuple[str, ...]
     ) -> Iterator[Result]:
-        from streamsql.executor.state import Context
-        from streamsql.executor.statements import execute
+        from streamsql.runtime.state import Context
+        from streamsql.statements import execute
 
         context = Context(self._state, session, lambda path: self._script(path, session, scripts))
         try:
@@ -278,7 +278,7 @@ class Engine:
 
     def needs_leader(self, statement: Statement) -> bool:
         """Whether a statement is one that only the engine that leads runs."""
-        from streamsql.executor.statements import needs_leader
+        from streamsql.statements import needs_leader
 
         return needs_leader(statement, self._state)
 
@@ -301,7 +301,7 @@ class Engine:
     @property
     def inspection(self) -> Inspection:
         """What there is, in all detail."""
-        from streamsql.executor.inspection import Inspection
+        from streamsql.runtime.inspection import Inspection
 
         return Inspection(self._state)
 
@@ -319,7 +319,7 @@ class Engine:
 
         Raises ExternalError where a query fails for good.
         """
-        from streamsql.executor.catch_up import catch_up
+        from streamsql.runtime.catch_up import catch_up
 
         if not self._open:
             raise ExternalError("the engine is not running")

@@ -10,9 +10,9 @@ import pytest
 from datadriven import pytest_addoption, rewrite
 from hypothesis import HealthCheck, settings
 
-from streamsql.executor.broker import EmbeddedBroker
-from streamsql.executor.datadir import DataDir
-from streamsql.executor.kafka import KafkaClient
+from streamsql.data_folder import DataDir
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient
 
 __all__ = ["pytest_addoption", "rewrite"]
 

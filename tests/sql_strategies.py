@@ -10,7 +10,7 @@ from sqlglot import exp
 from streamsql import nodes as n
 from streamsql import types
 from streamsql.parser import KEYWORDS
-from streamsql.parser.lexer import SYMBOLS
+from streamsql.parser.tokens.lexer import SYMBOLS
 from streamsql.schema import Kind, WindowType
 
 # -- names, types, literals ----------------------------------------------------------------------

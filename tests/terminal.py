@@ -24,7 +24,7 @@ class Terminal:
         environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
         self._child = pexpect.spawn(
             sys.executable,
-            ["-m", "cli.main", *arguments],
+            ["-m", "streamsql.cli.main", *arguments],
             env=environment,
             dimensions=(40, 120),
             encoding="utf-8",

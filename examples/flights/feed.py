@@ -11,8 +11,8 @@ from pyarrow import parquet
 
 from examples.flights import prepare
 from streamsql.errors import StreamSQLError
-from streamsql.executor.kafka import KafkaClient
-from streamsql.executor.load import KeyColumn, LoadSpec, Progress, load
+from streamsql.kafka.client import KafkaClient
+from streamsql.load import KeyColumn, LoadSpec, Progress, load
 
 KEYS = {"airlines": "carrier", "planes": "tailnum"}
 AHEAD = 1_000

@@ -9,11 +9,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cli.render import Renderer
-from cli.table import complete_table
 from examples.flights import view
 from examples.flights.prepare import FLIGHTS
 from examples.live import LiveTable
+from streamsql.cli.terminal.render import Renderer
+from streamsql.cli.terminal.table import complete_table
 from streamsql.engine import QueryInfo, QueryState
 from streamsql.results import Rows
 

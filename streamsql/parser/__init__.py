@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from streamsql.parser.complete import expected_keywords, tokens
-from streamsql.parser.generate import to_sql
-from streamsql.parser.keywords import KEYWORDS, RESERVED
+from streamsql.parser.generate.statements import to_sql
 from streamsql.parser.script import (
     is_complete,
     parse,
@@ -14,6 +13,7 @@ from streamsql.parser.script import (
     parse_type,
     split,
 )
+from streamsql.parser.tokens.keywords import KEYWORDS, RESERVED
 
 __all__ = [
     "KEYWORDS",

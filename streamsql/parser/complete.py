@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamsql import types
-from streamsql.parser.context import resolve_words
-from streamsql.parser.keywords import KEYWORDS
-from streamsql.parser.lexer import lex, lexemes
+from streamsql.parser.build.context import resolve_words
 from streamsql.parser.loader import load
-from streamsql.parser.lookahead import read
+from streamsql.parser.messages.lookahead import read
 from streamsql.parser.script import BUILDERS
+from streamsql.parser.tokens.keywords import KEYWORDS
+from streamsql.parser.tokens.lexer import lex, lexemes
 
 _KINDS = {
     "COMMENT": "comment",

@@ -26,7 +26,7 @@ _FILES = ("streamsql.lark", "expressions.lark")
 
 
 class FedLexer(Lexer):
-    """No lexer: tokens are fed one by one (streamsql.parser.lexer makes them)."""
+    """No lexer: tokens are fed one by one (streamsql.parser.tokens.lexer makes them)."""
 
     def __init__(self, lexer_conf: object) -> None:
         pass

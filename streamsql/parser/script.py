@@ -15,15 +15,15 @@ from lark.exceptions import UnexpectedToken
 
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import DefineVariable, Explain, Expression, Statement, UndefineVariable
-from streamsql.parser.build_definition import ViewBuilder
-from streamsql.parser.build_expression import ExpressionBuilder
-from streamsql.parser.build_query import QueryBuilder
-from streamsql.parser.build_statement import CommandBuilder, DefinitionBuilder
-from streamsql.parser.context import resolve_words
-from streamsql.parser.items import Builders
-from streamsql.parser.lexer import Lines, lex
+from streamsql.parser.build.context import resolve_words
+from streamsql.parser.build.definitions import ViewBuilder
+from streamsql.parser.build.expressions import ExpressionBuilder
+from streamsql.parser.build.items import Builders
+from streamsql.parser.build.queries import QueryBuilder
+from streamsql.parser.build.statements import CommandBuilder, DefinitionBuilder
 from streamsql.parser.loader import load
-from streamsql.parser.syntax_errors import syntax_error
+from streamsql.parser.messages.syntax_errors import syntax_error
+from streamsql.parser.tokens.lexer import Lines, lex
 from streamsql.parser.variables import substitute
 from streamsql.types import SQLType
 

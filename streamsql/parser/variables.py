@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from lark import Token
 
 from streamsql.errors import ParseError, Span, did_you_mean
-from streamsql.parser.keywords import RESERVED
-from streamsql.parser.lexer import lex
+from streamsql.parser.tokens.keywords import RESERVED
+from streamsql.parser.tokens.lexer import lex
 
 _IN_TEXT = re.compile(r"\$(\$\{[^}]*\})|\$\{([A-Za-z_][A-Za-z0-9_@]*)\}", re.ASCII)
 _NUMBERS = frozenset({"INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"})

@@ -7,23 +7,23 @@ from dataclasses import replace
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
-from streamsql.planner.build import Built, build_query
-from streamsql.planner.checks import CHECKS
-from streamsql.planner.infer import coerce
-from streamsql.planner.limits import note_limits
-from streamsql.planner.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
-from streamsql.planner.modes import decide_mode, sources_read
-from streamsql.planner.planned import NothingToDo, PullPlan, QueryStatementPlan
-from streamsql.planner.planning import Planning
-from streamsql.planner.pull import plan_pull
-from streamsql.planner.query_ids import insert_query_id, numbered_id
-from streamsql.planner.replacing import check_name_is_free, check_upgrade
+from streamsql.planner.ddl.replacement import check_query_upgrade
+from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
+from streamsql.planner.ddl.sinks import new_sink
+from streamsql.planner.ddl.sources import already_exists, check_source_name
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
+from streamsql.planner.plans.modes import decide_mode, sources_read
+from streamsql.planner.plans.starts import starts_of
+from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
+from streamsql.planner.pull.planning import plan_pull
 from streamsql.planner.rules import optimize
-from streamsql.planner.sinks import new_sink
-from streamsql.planner.sources import already_exists, check_source_name
-from streamsql.planner.starts import starts_of
-from streamsql.planner.upgrade import check_query_upgrade
-from streamsql.planner.with_properties import Place, read_properties
+from streamsql.planner.select.build import Built, build_query
+from streamsql.planner.select.checks import CHECKS
+from streamsql.planner.select.limits import note_limits
+from streamsql.planner.types.inference import coerce
+from streamsql.planner.with_clause.properties import Place, read_properties
+from streamsql.planner.with_clause.query_ids import insert_query_id, numbered_id
 from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, get_bool
 from streamsql.schema import Column, Kind, Schema
 from streamsql.types import quote, widens_to

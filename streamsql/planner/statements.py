@@ -13,18 +13,26 @@ from streamsql import nodes
 from streamsql.catalog import Catalog, QueryLinks
 from streamsql.errors import PlanError, Span, StreamSQLError
 from streamsql.functions.user import using
-from streamsql.planner.ddl import (
+from streamsql.planner.ddl.definitions import (
     plan_alter,
     plan_control,
     plan_create_type,
     plan_drop_type,
 )
-from streamsql.planner.drops import plan_drop, plan_drop_view
-from streamsql.planner.explain import explain
-from streamsql.planner.explain_pull import explain_pull
-from streamsql.planner.inserts import plan_insert_values
+from streamsql.planner.ddl.drops import plan_drop, plan_drop_view
+from streamsql.planner.ddl.inserts import plan_insert_values
+from streamsql.planner.ddl.sources import plan_create_source
+from streamsql.planner.ddl.user_functions import (
+    functions_of,
+    plan_create_function,
+    plan_drop_function,
+)
+from streamsql.planner.ddl.views import check_not_a_view, plan_create_view
+from streamsql.planner.explain.plan import explain
+from streamsql.planner.explain.pull import explain_pull
 from streamsql.planner.not_run import NOT_RUN, not_run
-from streamsql.planner.planned import (
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.statements import (
     AlterPlan,
     ControlPlan,
     DropPlan,
@@ -42,20 +50,12 @@ from streamsql.planner.planned import (
     TypePlan,
     ViewPlan,
 )
-from streamsql.planner.planning import Planning
 from streamsql.planner.queries import (
     plan_create_as,
     plan_insert_into,
     plan_select,
 )
-from streamsql.planner.query_ids import number_of
-from streamsql.planner.sources import plan_create_source
-from streamsql.planner.user_functions import (
-    functions_of,
-    plan_create_function,
-    plan_drop_function,
-)
-from streamsql.planner.views import check_not_a_view, plan_create_view
+from streamsql.planner.with_clause.query_ids import number_of
 from streamsql.properties import resolve, validate
 
 

@@ -17,24 +17,24 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from streamsql.errors import StreamSQLError
-from streamsql.server import (
+from streamsql.server.endpoints import (
     cluster,
     inserts,
     ksql,
     native,
-    observability,
     openapi,
     queries,
     status,
     terminate,
     websocket,
 )
-from streamsql.server.errors import Failure, RequestError, failure
-from streamsql.server.forward import Forward
-from streamsql.server.guard import Guard
-from streamsql.server.observe import Observe, Paths
-from streamsql.server.security.stack import security
-from streamsql.server.state import ServerState
+from streamsql.server.endpoints import prometheus as observability
+from streamsql.server.endpoints.forward import Forward
+from streamsql.server.http.errors import Failure, RequestError, failure
+from streamsql.server.middleware.guard import Guard
+from streamsql.server.middleware.observe import Observe, Paths
+from streamsql.server.middleware.stack import security
+from streamsql.server.state.server_state import ServerState
 
 _log = logging.getLogger("streamsql.server")
 

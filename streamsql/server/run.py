@@ -18,8 +18,8 @@ from granian.server.embed import Server
 
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.server.app import build_app
-from streamsql.server.config import ServerConfig
-from streamsql.server.state import ServerState
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.state.server_state import ServerState
 
 _log = logging.getLogger("streamsql.server")
 LOOK_SECONDS = 0.05

@@ -13,18 +13,18 @@ from dataclasses import replace
 
 from streamsql import nodes
 from streamsql.errors import StreamSQLError, UnsupportedError
-from streamsql.executor.kafka_records import Record
-from streamsql.executor.spark.driven import DrivenQuery
-from streamsql.executor.statements.insert import record_of
-from streamsql.planner.asserted import AssertedRecord, assert_source, plan_assert_values
-from streamsql.planner.constants import evaluate_constant
-from streamsql.planner.logical import QueryPlan
+from streamsql.kafka.records import Record
+from streamsql.planner.ddl.asserted import AssertedRecord, assert_source, plan_assert_values
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.types.constants import evaluate_constant
 from streamsql.schema import WINDOWEND, WINDOWSTART
-from streamsql.testing.agree import agree
-from streamsql.testing.case import JSON, JSONObject
-from streamsql.testing.json_text import to_text
-from streamsql.testing.run import CaseRun
-from streamsql.testing.segments import order_matters, segments
+from streamsql.statements.inserting.values import record_of
+from streamsql.testing.cases.case import JSON, JSONObject
+from streamsql.testing.cases.json_text import to_text
+from streamsql.testing.comparison.equality import agree
+from streamsql.testing.pipeline.driven_query import DrivenQuery
+from streamsql.testing.pipeline.run import CaseRun
+from streamsql.testing.pipeline.segments import order_matters, segments
 
 _Asserts = nodes.AssertValues | nodes.AssertNullValues | nodes.AssertSource
 

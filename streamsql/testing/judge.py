@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError, render
-from streamsql.executor.spark.driven import QueryDied
 from streamsql.testing.asserting import AssertingRun, AssertionFailed
-from streamsql.testing.bed import Bed
-from streamsql.testing.case import Case, JSONObject, Result, Status
-from streamsql.testing.compare import Comparison, Sink, differences
-from streamsql.testing.run import CaseRun
-from streamsql.testing.sources import describe, source_differences
+from streamsql.testing.cases.case import Case, JSONObject, Result, Status
+from streamsql.testing.comparison.compare import Comparison, Sink, differences
+from streamsql.testing.pipeline.driven_query import QueryDied
+from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.run import CaseRun
+from streamsql.testing.pipeline.sources import describe, source_differences
 
 
 def judge(case: Case, bed: Bed, comparison: Comparison = Comparison.FINAL) -> Result:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from streamsql.testing.bed import Bed
-from streamsql.testing.case import Case, Result
-from streamsql.testing.compare import Comparison
+from streamsql.testing.cases.case import Case, Result
+from streamsql.testing.comparison.compare import Comparison
 from streamsql.testing.judge import judge
+from streamsql.testing.pipeline.fixture import Bed
 
 JOBS = 4
 WAIT_SECONDS = 0.2

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli.render import Renderer
-from cli.running import FITTED, run
-from cli.style import Style
+from streamsql.cli.execution.run import FITTED, run
+from streamsql.cli.terminal.render import Renderer
+from streamsql.cli.terminal.style import Style
 from streamsql.errors import ExternalError
 from streamsql.results import Answer, Result, Row
 from streamsql.schema import Column, Namespace, Schema

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.catalog import check_fits
-from cli.main import main
 from streamsql.catalog import Catalog
+from streamsql.cli.main import main
+from streamsql.cli.subcommands.catalog import check_fits
 from streamsql.errors import CatalogError, ConfigError, ParseError
-from streamsql.executor.statement_log import Entry, FileLog
+from streamsql.log.entries import Entry, FileLog
 
 STREAM = (
     "CREATE STREAM S (X INTEGER) WITH (KAFKA_TOPIC = 's', PARTITIONS = 1, VALUE_FORMAT = 'JSON');"

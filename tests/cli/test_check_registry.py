@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli.check import Script, check
-from streamsql.executor.schema_registry.app import app
-from streamsql.executor.schema_registry.client import RegistryClient
-from streamsql.executor.schema_registry.server import HttpServer
-from streamsql.executor.schema_registry.store import Store
+from streamsql.cli.subcommands.check import Script, check
 from streamsql.properties import SCHEMA_REGISTRY_URL
+from streamsql.registry.client import RegistryClient
+from streamsql.registry.embedded.app import app
+from streamsql.registry.embedded.server import HttpServer
+from streamsql.registry.embedded.store import Store
 
 SQL = """
 CREATE STREAM orders (id INT KEY) WITH (KAFKA_TOPIC='orders', VALUE_FORMAT='AVRO');

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from datadriven import Case, cases, check
 
-from cli.completer import Names, suggest
-from cli.completion_text import locate
-from cli.completion_words import WITH_PROPERTIES
 from streamsql.catalog import Catalog
+from streamsql.cli.shell.completer import Names, suggest
+from streamsql.cli.shell.completion_text import locate
+from streamsql.cli.shell.completion_words import WITH_PROPERTIES
 from streamsql.parser import parse_each
-from streamsql.planner import with_properties
 from streamsql.planner.statements import apply, plan
+from streamsql.planner.with_clause import properties as with_properties
 
 SCHEMA = """
 CREATE TYPE address AS STRUCT<city STRING, zip INT>;

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
-from streamsql.executor.kafka import KafkaClient
+from streamsql.cli.main import main
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = pytest.mark.kafka
 

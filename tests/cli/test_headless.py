@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import main
+from streamsql.cli.main import main
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from cli.data import create_stream
+from streamsql.cli.subcommands.data import create_stream
 from streamsql.errors import ConfigError, ExternalError
-from streamsql.executor.load.blocks import Input, line_blocks
-from streamsql.executor.load.columnar import csv_chunks
-from streamsql.executor.load.loader import _READERS
-from streamsql.executor.load.spec import Columns, KeyColumn, LoadSpec
-from streamsql.executor.load.timestamps import timestamp_parser
+from streamsql.load.blocks import Input, line_blocks
+from streamsql.load.columnar import csv_chunks
+from streamsql.load.loader import _READERS
+from streamsql.load.spec import Columns, KeyColumn, LoadSpec
+from streamsql.load.timestamps import timestamp_parser
 from streamsql.parser import parse_one
 
 
@@ -72,7 +72,7 @@ def test_csv_keeps_the_kind_of_each_column(tmp_path: Path) -> None:
 def test_a_number_column_that_turns_to_text_stays_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamsql.executor.load.blocks.BLOCK_BYTES", 64)
+    monkeypatch.setattr("streamsql.load.blocks.BLOCK_BYTES", 64)
     rows = "".join(f"{n}\n" for n in range(1000)) + "none\n"
     loaded = Loaded(write(tmp_path, "a.csv", "n\n" + rows))
     assert loaded.rows[-2:] == [{"n": 999}, {"n": "none"}]
@@ -82,7 +82,7 @@ def test_a_number_column_that_turns_to_text_stays_readable(
 def test_a_quoted_line_end_does_not_end_a_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamsql.executor.load.blocks.BLOCK_BYTES", 7)
+    monkeypatch.setattr("streamsql.load.blocks.BLOCK_BYTES", 7)
     file = write(tmp_path, "a.csv", 'a,b\n1,"x\ny"\n2,"z"\n')
     assert Loaded(file).rows == [{"a": 1, "b": "x\ny"}, {"a": 2, "b": "z"}]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from streamsql.executor.kafka import KafkaClient, NewRecord
+from streamsql.kafka.client import KafkaClient, NewRecord
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 def command(data: Path, kafka: KafkaClient, *arguments: str) -> list[str]:
     common = ["--data", str(data), "--bootstrap-servers", kafka.bootstrap]
-    return [sys.executable, "-m", "cli.main", *arguments, *common]
+    return [sys.executable, "-m", "streamsql.cli.main", *arguments, *common]
 
 
 @pytest.fixture

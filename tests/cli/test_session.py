@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from datadriven import Case, cases, check
 
-from cli.render import Renderer
-from cli.shell import Shell
-from cli.style import Style
+from streamsql.cli.shell.shell import Shell
+from streamsql.cli.terminal.render import Renderer
+from streamsql.cli.terminal.style import Style
 from streamsql.engine import Engine, EngineConfig
 from streamsql.errors import StreamSQLError
-from streamsql.executor.broker import EmbeddedBroker
+from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.parser import is_complete
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

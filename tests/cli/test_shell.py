@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from datadriven import Case, cases, check
 
-from cli.main import main
-from cli.render import Renderer
-from cli.shell import Shell
-from cli.starting import steps_needed
-from cli.style import Style
+from streamsql.cli.main import main
+from streamsql.cli.shell.shell import Shell
+from streamsql.cli.shell.startup import steps_needed
+from streamsql.cli.terminal.render import Renderer
+from streamsql.cli.terminal.style import Style
 from streamsql.engine import Engine, EngineConfig
 from streamsql.errors import StreamSQLError
 

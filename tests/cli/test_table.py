@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from cli.render import Renderer
-from cli.style import Style
-from cli.table import complete_table
-from cli.values import row_to_json
+from streamsql.cli.terminal.render import Renderer
+from streamsql.cli.terminal.style import Style
+from streamsql.cli.terminal.table import complete_table
+from streamsql.cli.terminal.values import row_to_json
 from streamsql.results import Field, Row, Rows, Value
 from streamsql.types import BIGINT, STRING, TIMESTAMP, decimal
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import PROMPT, PROMPT_SECONDS, Terminal
 
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 from interrupts import heed_interrupts
 
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -68,7 +68,7 @@ TESTS = [
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", "test", *map(str, arguments)]
+    command = [sys.executable, "-m", "streamsql.cli.main", "test", *map(str, arguments)]
     environment = {**os.environ, "NO_COLOR": "1"}
     return subprocess.run(
         command,
@@ -138,7 +138,15 @@ def test_ctrl_c_ends_it(tmp_path: Path, kafka: KafkaClient) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"tests": [{**TESTS[0], "name": str(n)} for n in range(500)]}))
     report = tmp_path / "report.jsonl"
-    command = [sys.executable, "-m", "cli.main", "test", str(file), "--report", str(report)]
+    command = [
+        sys.executable,
+        "-m",
+        "streamsql.cli.main",
+        "test",
+        str(file),
+        "--report",
+        str(report),
+    ]
     servers = ["--bootstrap-servers", kafka.bootstrap]
     with started([*command, *servers]) as process:
         deadline = time.monotonic() + SECONDS

@@ -9,7 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from streamsql.engine import Engine
-    from streamsql.executor.broker import EmbeddedBroker
+    from streamsql.kafka.broker import EmbeddedBroker
 
 READY_SECONDS = 300.0
 

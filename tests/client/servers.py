@@ -16,9 +16,9 @@ from engine.offline import Offline
 
 from streamsql.catalog import Catalog
 from streamsql.results import Field, Result, Row, RowStream
-from streamsql.server.config import ServerConfig
 from streamsql.server.run import serve
-from streamsql.server.state import ServerState
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.state.server_state import ServerState
 from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus, StartupStep, StepState
 from streamsql.types import INT, STRING

@@ -20,9 +20,9 @@ from streamsql.client.inserting import BATCH, insert_batches
 from streamsql.client.row import row_type
 from streamsql.errors import BindError, TypeMismatchError
 from streamsql.parser import parse, parse_one
-from streamsql.planner.constants import evaluate_constant
-from streamsql.planner.planned import InsertValuesPlan
+from streamsql.planner.plans.statements import InsertValuesPlan
 from streamsql.planner.statements import apply, plan
+from streamsql.planner.types.constants import evaluate_constant
 from streamsql.types import SQLType, to_sql
 
 _EPOCH = datetime(1970, 1, 1)

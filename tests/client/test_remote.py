@@ -16,8 +16,8 @@ from streamsql.client.transport import Address
 from streamsql.errors import BindError, ConfigError, ExternalError, ParseError, UserError, render
 from streamsql.results import Message, Rows, RowStream
 from streamsql.roles import Role
-from streamsql.server.config import ServerConfig
 from streamsql.server.security.users import add_user
+from streamsql.server.settings.config import ServerConfig
 
 
 @pytest.fixture(scope="module")

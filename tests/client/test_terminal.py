@@ -67,7 +67,7 @@ def test_a_session(terminal: Terminal, topic_name: str, server: str, tmp_path: P
 
 def run(*arguments: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "cli.main", "connect", *arguments],
+        [sys.executable, "-m", "streamsql.cli.main", "connect", *arguments],
         input=typed,
         capture_output=True,
         text=True,

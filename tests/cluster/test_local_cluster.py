@@ -9,7 +9,7 @@ from awaiting import await_until
 from engine.live import PATIENCE, Live, Restartable
 
 from streamsql.engine import EngineConfig, QueryState
-from streamsql.executor.broker import EmbeddedBroker
+from streamsql.kafka.broker import EmbeddedBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from streamsql.testing.load import load
+from streamsql.testing.cases.load import load
 from tests.conformance.verdict import (
     SUITE,
     problems,

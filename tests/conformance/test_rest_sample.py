@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from streamsql.executor.broker import EmbeddedBroker
+from streamsql.kafka.broker import EmbeddedBroker
 from tests.conformance.rest.case import SUITE, RestCase, load
 from tests.conformance.rest.server import Server, open_server
 from tests.conformance.rest.suite import KNOWN_FAILURES, run_cases

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from conformance.verdict import SUITE, Ended, problems, read_known
 
-from streamsql.executor.kafka import KafkaClient
-from streamsql.testing.bed import Bed, runtime_for_tests
-from streamsql.testing.case import Case
-from streamsql.testing.load import load
+from streamsql.kafka.client import KafkaClient
+from streamsql.testing.cases.case import Case
+from streamsql.testing.cases.load import load
+from streamsql.testing.pipeline.fixture import Bed, runtime_for_tests
 from streamsql.testing.suite import run_cases
 
 SAMPLE = 150

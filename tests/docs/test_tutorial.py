@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.style import Style
-from cli.table import TOMBSTONE, complete_table
+from streamsql.cli.terminal.style import Style
+from streamsql.cli.terminal.table import TOMBSTONE, complete_table
 from streamsql.engine import Engine, EngineConfig
 from streamsql.results import Answer, Field, Message, Result, Rows, RowStream, Text
 

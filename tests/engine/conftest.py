@@ -8,7 +8,7 @@ import pytest
 from engine.live import Live, Restartable
 
 from streamsql.engine import Engine, EngineConfig
-from streamsql.executor.broker import EmbeddedBroker
+from streamsql.kafka.broker import EmbeddedBroker
 
 
 @pytest.fixture(scope="package")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from streamsql.executor.engine_config import EngineConfig
-from streamsql.executor.restore import restore
-from streamsql.executor.startup import Service
-from streamsql.executor.state import Context, EngineState
-from streamsql.executor.statements import execute
+from streamsql.config import EngineConfig
+from streamsql.executor.services.background import Service
 from streamsql.parser import parse_each
 from streamsql.results import Message, Result, Rows, Text, Warning
+from streamsql.runtime.restore import restore
+from streamsql.runtime.state import Context, EngineState
 from streamsql.session import Session
+from streamsql.statements import execute
 
 
 class Offline:

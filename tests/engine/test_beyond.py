@@ -6,7 +6,7 @@ import pytest
 from engine.live import Live
 
 from streamsql.errors import CatalogError, ConfigError
-from streamsql.executor.kafka import KafkaClient, NewRecord
+from streamsql.kafka.client import KafkaClient, NewRecord
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 

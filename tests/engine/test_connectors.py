@@ -15,10 +15,10 @@ from datadriven import CASES, Case, check, read
 from engine.connect_api import ConnectCluster
 from engine.offline import Offline
 
-from cli.render import Renderer
-from cli.style import Style
+from streamsql.cli.terminal.render import Renderer
+from streamsql.cli.terminal.style import Style
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.schema_registry.server import HttpServer
+from streamsql.registry.embedded.server import HttpServer
 
 URL = "ksql.connect.url"
 

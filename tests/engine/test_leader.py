@@ -14,20 +14,20 @@ import pytest
 from awaiting import await_until
 from engine.offline import texts
 
-from cli.main import main
+from streamsql.cli.main import main
+from streamsql.config import EngineConfig
 from streamsql.errors import ExternalError, InternalError
-from streamsql.executor.broker import EmbeddedBroker
-from streamsql.executor.command_log import CommandLog
-from streamsql.executor.engine_config import EngineConfig
-from streamsql.executor.kafka import KafkaClient
-from streamsql.executor.restore import restore
-from streamsql.executor.startup import Service
-from streamsql.executor.state import Context, EngineState
-from streamsql.executor.statement_log import Entry, FileLog
-from streamsql.executor.statements import execute
-from streamsql.executor.succession import Succession
+from streamsql.executor.services.background import Service
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient
+from streamsql.log.entries import Entry, FileLog
+from streamsql.log.topic_log import CommandLog
 from streamsql.parser import parse
+from streamsql.runtime.failover import Succession
+from streamsql.runtime.restore import restore
+from streamsql.runtime.state import Context, EngineState
 from streamsql.session import Session
+from streamsql.statements import execute
 from streamsql.status import QueryState
 
 pytestmark = pytest.mark.kafka

@@ -6,7 +6,7 @@ import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live
 
-from streamsql.executor.kafka import NewRecord
+from streamsql.kafka.client import NewRecord
 from streamsql.query_metrics import Latency, QueryMetrics
 from streamsql.results import Text
 

@@ -11,7 +11,7 @@ from soak.history import QUERIES, SOURCES, TABLES, History
 from soak.replay import Replay
 
 from streamsql.engine import QueryState
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 

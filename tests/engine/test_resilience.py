@@ -11,8 +11,8 @@ from engine.live import PATIENCE, Live
 
 from streamsql.engine import Engine, EngineConfig, QueryState
 from streamsql.errors import ConfigError
-from streamsql.executor.broker import EmbeddedBroker
-from streamsql.executor.kafka import KafkaClient, NewRecord
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient, NewRecord
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 

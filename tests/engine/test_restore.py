@@ -10,9 +10,9 @@ from engine.offline import Offline
 
 from streamsql.catalog import Catalog
 from streamsql.errors import InternalError
-from streamsql.executor.checkpoint import claim
-from streamsql.executor.replay import Replay
-from streamsql.executor.statement_log import Entry, FileLog
+from streamsql.executor.queries.checkpoint import claim
+from streamsql.log.entries import Entry, FileLog
+from streamsql.runtime.replay import Replay
 
 STREAM = (
     "CREATE STREAM {0} (x INT) WITH (KAFKA_TOPIC = '{0}', PARTITIONS = 1, VALUE_FORMAT = 'JSON');"

@@ -10,11 +10,11 @@ from engine.live import Live
 from engine.offline import texts
 
 from streamsql.errors import CatalogError, PlanError
-from streamsql.executor.schema_registry.app import app
-from streamsql.executor.schema_registry.client import RegistryClient
-from streamsql.executor.schema_registry.server import HttpServer
-from streamsql.executor.schema_registry.store import Store
 from streamsql.properties import SCHEMA_REGISTRY_URL
+from streamsql.registry.client import RegistryClient
+from streamsql.registry.embedded.app import app
+from streamsql.registry.embedded.server import HttpServer
+from streamsql.registry.embedded.store import Store
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

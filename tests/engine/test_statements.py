@@ -19,7 +19,7 @@ from streamsql.errors import (
     TypeMismatchError,
     UnsupportedError,
 )
-from streamsql.executor.kafka import KafkaClient, NewRecord
+from streamsql.kafka.client import KafkaClient, NewRecord
 from streamsql.results import Rows, RowStream, Warning
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]

@@ -11,7 +11,7 @@ import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live, Restartable
 
-from streamsql.executor.kafka import KafkaClient, NewRecord
+from streamsql.kafka.client import KafkaClient, NewRecord
 from streamsql.results import Answer, Message
 from streamsql.session import Session
 

@@ -8,8 +8,8 @@ import pytest
 
 from streamsql import nodes
 from streamsql.errors import UnsupportedError
-from streamsql.executor.statements import HANDLERS, execute
 from streamsql.planner.not_run import NOT_RUN
+from streamsql.statements import HANDLERS, execute
 
 STATEMENTS = {
     kind

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from streamsql.engine import Engine, EngineConfig
-from streamsql.executor.broker import EmbeddedBroker
+from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.results import Message
 
 READY_SECONDS = 300.0

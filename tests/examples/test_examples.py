@@ -11,8 +11,8 @@ import pytest
 
 from examples.live import LiveTable
 from streamsql.engine import Engine
-from streamsql.executor.kafka import KafkaClient
-from streamsql.executor.load import GenerateSpec, LoadSpec, generate, load
+from streamsql.kafka.client import KafkaClient
+from streamsql.load import GenerateSpec, LoadSpec, generate, load
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

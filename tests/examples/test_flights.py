@@ -17,7 +17,7 @@ from examples.flights.feed import Feeder
 from examples.flights.prepare import FLIGHTS
 from examples.live import LiveTable
 from streamsql.engine import Engine
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -19,9 +19,9 @@ import pytest
 
 from examples.flights import prepare
 from examples.flights.feed import Feeder
-from streamsql.executor.broker import EmbeddedBroker
-from streamsql.executor.datadir import DataDir
-from streamsql.executor.kafka import KafkaClient
+from streamsql.data_folder import DataDir
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -114,7 +114,15 @@ def topics(flights: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Itera
         feeder.write("flights", flights)
         place = ["--data", str(folder / "data"), "--bootstrap-servers", kafka.bootstrap]
         done = subprocess.run(
-            [sys.executable, "-m", "cli.main", "run", SCRIPT, "--until-caught-up", *place],
+            [
+                sys.executable,
+                "-m",
+                "streamsql.cli.main",
+                "run",
+                SCRIPT,
+                "--until-caught-up",
+                *place,
+            ],
             capture_output=True,
             text=True,
             timeout=SECONDS,

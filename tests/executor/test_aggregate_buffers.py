@@ -18,11 +18,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from streamsql import types
-from streamsql.executor.spark.column import ColumnContext, aggregate
+from streamsql.executor.expressions.expression import ColumnContext, aggregate
 from streamsql.executor.spark.jvm import Jvm
 from streamsql.functions import REGISTRY, AggregateFunction
 from streamsql.parser import parse_expression
-from streamsql.planner.infer import infer
+from streamsql.planner.types.inference import infer
 from streamsql.types import SQLType
 
 pytestmark = pytest.mark.spark

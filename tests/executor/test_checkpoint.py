@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streamsql.executor.checkpoint import (
+from streamsql.executor.queries.checkpoint import (
     claim,
     committed,
     parse_offsets,

@@ -6,13 +6,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamsql.catalog import Catalog
-from streamsql.executor.encode import encode_key, encode_record
-from streamsql.executor.spark.constants import evaluate_record
-from streamsql.executor.topics import RememberedTopics
+from streamsql.executor.frames.constants import evaluate_record
+from streamsql.executor.frames.encode_record import encode_key, encode_record
 from streamsql.parser import parse
-from streamsql.planner.constants import NOT_CONSTANT, evaluate_constant
-from streamsql.planner.planned import InsertValuesPlan
+from streamsql.planner.plans.statements import InsertValuesPlan
 from streamsql.planner.statements import apply, plan
+from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
+from streamsql.runtime.topics import RememberedTopics
 
 FLAT = "b BOOLEAN, i INT, l BIGINT, d DOUBLE, m DECIMAL(6, 2), s STRING, y BYTES, "
 FLAT += "dt DATE, tm TIME, ts TIMESTAMP"

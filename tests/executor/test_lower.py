@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from streamsql.errors import UnsupportedError
-from streamsql.executor.spark.lower import lower_operator
-from streamsql.executor.spark.push_rows import ShownKeys, decode_push_row, push_columns
-from streamsql.executor.spark.start import SlotBudget, checkpointed_shuffle_partitions
-from streamsql.planner.logical import LogicalPlan
+from streamsql.executor.frames.push_rows import ShownKeys, decode_push_row, push_columns
+from streamsql.executor.lowering.streaming import lower_operator
+from streamsql.executor.queries.start import SlotBudget, checkpointed_shuffle_partitions
+from streamsql.planner.plans.logical import LogicalPlan
 from streamsql.results import Row
 from streamsql.schema import WINDOWSTART, Column, Namespace, Schema
 from streamsql.types import (

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.types import DoubleType, LongType
 
-from streamsql.executor.spark.python_worker import batches
+from streamsql.executor.expressions.python_worker import batches
 
 GROUPS = pa.array(
     [

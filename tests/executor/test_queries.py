@@ -14,13 +14,14 @@ from awaiting import await_until
 
 from streamsql.catalog import Source
 from streamsql.errors import BindError, ExternalError
-from streamsql.executor import persistent_query, queries
-from streamsql.executor.checkpoint import Positions
-from streamsql.executor.persistent_query import Definition
-from streamsql.executor.queries import NEAR, QueryManager
-from streamsql.executor.run import Failure
+from streamsql.executor.queries import manager as queries
+from streamsql.executor.queries import persistent_query
+from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.manager import NEAR, QueryManager
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.run import Failure
 from streamsql.nodes import Emit
-from streamsql.planner.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
+from streamsql.planner.plans.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
 from streamsql.schema import FormatSpec, Kind, Schema, Topic
 from streamsql.status import QueryInfo, QueryState
 

@@ -22,14 +22,14 @@ from google.type import date_pb2
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from streamsql.executor.schema_registry.sides import Schemas
+from streamsql.executor.frames.records import value_side
 from streamsql.executor.spark.jvm import Jvm, SideFormat
-from streamsql.executor.spark.records import value_side
 from streamsql.formats.proto_parser import parse_proto
 from streamsql.parser import parse_one
+from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column, FormatSpec, Topic
 from streamsql.schema import Schema as Columns
-from streamsql.testing.registries import CaseRegistry
+from streamsql.testing.pipeline.registries import CaseRegistry
 
 pytestmark = pytest.mark.spark
 

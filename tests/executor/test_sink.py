@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from streamsql.executor.checkpoint import remove_torn_commits
-from streamsql.executor.kafka import KafkaClient, NewRecord, Record
+from streamsql.executor.queries.checkpoint import remove_torn_commits
 from streamsql.executor.spark.jvm import (
     NULL_VALUE,
     Jvm,
@@ -23,6 +22,7 @@ from streamsql.executor.spark.jvm import (
     SideFormat,
     producer_settings,
 )
+from streamsql.kafka.client import KafkaClient, NewRecord, Record
 from tests.awaiting import await_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

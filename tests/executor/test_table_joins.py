@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from streamsql.executor.frames.keyed import routed
 from streamsql.executor.spark.jvm import Jvm
-from streamsql.executor.spark.keyed import routed
 
 pytestmark = pytest.mark.spark
 

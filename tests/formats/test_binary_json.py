@@ -11,11 +11,11 @@ import fastavro
 import pytest
 from formats.test_schema_cases import columns_of
 
-from streamsql.executor.schema_registry.framed import framed_to_json, json_to_framed
 from streamsql.formats import FORMATS
 from streamsql.formats.avro_json import avro_from_json, avro_to_json
 from streamsql.formats.protobuf_json import indexes_of, protobuf_from_json, protobuf_to_json
 from streamsql.formats.registered import SchemaText
+from streamsql.registry.framing import framed_to_json, json_to_framed
 
 DDL = (
     "I INT, L BIGINT, D DOUBLE, F BOOLEAN, S STRING, B BYTES, P DECIMAL(6, 2), DA DATE, TI TIME, "

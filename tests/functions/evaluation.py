@@ -19,13 +19,13 @@ from pyspark.sql.types import DataType
 
 from streamsql import types
 from streamsql.errors import StreamSQLError
-from streamsql.executor.spark.column import ColumnContext, column
+from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Expression
 from streamsql.parser import parse_expression
-from streamsql.planner.constants import java_double
-from streamsql.planner.infer import infer
+from streamsql.planner.types.constants import java_double
+from streamsql.planner.types.inference import infer
 from streamsql.types import SQLType, type_of
 
 COLUMNS: Mapping[str, tuple[SQLType, str]] = {

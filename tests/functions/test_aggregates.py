@@ -11,13 +11,13 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from streamsql import types
-from streamsql.executor.spark.column import ColumnContext, aggregate, column
+from streamsql.executor.expressions.expression import ColumnContext, aggregate, column
 from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY, AggregateFunction
 from streamsql.nodes import Expression
 from streamsql.parser import parse_expression
-from streamsql.planner.infer import infer
+from streamsql.planner.types.inference import infer
 from streamsql.types import SQLType, type_of
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,12 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from streamsql.executor.spark.column import ColumnContext, column, predicate, table_function
+from streamsql.executor.expressions.expression import (
+    ColumnContext,
+    column,
+    predicate,
+    table_function,
+)
 
 pytestmark = pytest.mark.spark
 

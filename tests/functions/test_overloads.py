@@ -11,14 +11,14 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.executor.spark.column import ColumnContext, aggregate, column
+from streamsql.executor.expressions.expression import ColumnContext, aggregate, column
 from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY, AggregateFunction, Function
 from streamsql.functions.base import Overload
 from streamsql.functions.signature import Parameter, Pattern
 from streamsql.nodes import Expression
-from streamsql.planner.infer import infer
+from streamsql.planner.types.inference import infer
 from streamsql.types import SQLType, type_of
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ from sqlglot import exp
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import DefineVariable, Explain, SelectExpression, SelectQuery, Statement
 from streamsql.parser import parse, parse_each, parse_expression, parse_one
-from streamsql.parser.items import MAX_NESTING
+from streamsql.parser.build.items import MAX_NESTING
 
 SCRIPT = "SHOW STREAMS;\n\n  EXPLAIN SELECT a,\n    f(b->c) + (1) AS x FROM s;  "
 

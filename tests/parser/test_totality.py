@@ -11,11 +11,11 @@ from sqlglot import exp
 from streamsql import nodes
 from streamsql.errors import InternalError
 from streamsql.parser import KEYWORDS, RESERVED, to_sql
-from streamsql.parser.generate_expression import EXPRESSIONS
-from streamsql.parser.keywords import BARE_NAMES, NON_RESERVED
-from streamsql.parser.lexer import SYMBOLS
+from streamsql.parser.generate.expressions import EXPRESSIONS
 from streamsql.parser.loader import load
 from streamsql.parser.script import BUILDERS
+from streamsql.parser.tokens.keywords import BARE_NAMES, NON_RESERVED
+from streamsql.parser.tokens.lexer import SYMBOLS
 
 LARK = load(BUILDERS)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from streamsql.catalog import Catalog
 from streamsql.parser import parse
-from streamsql.planner.planned import (
+from streamsql.planner.plans.statements import (
     NothingToDo,
     OtherPlan,
     Planned,

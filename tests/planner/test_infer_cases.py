@@ -11,8 +11,8 @@ from streamsql import types
 from streamsql.errors import StreamSQLError, render
 from streamsql.nodes import Expression
 from streamsql.parser import parse_expression, parse_type, to_sql
-from streamsql.planner.constants import evaluate_constant
-from streamsql.planner.infer import coerce, infer, is_constant, require_boolean
+from streamsql.planner.types.constants import evaluate_constant
+from streamsql.planner.types.inference import coerce, infer, is_constant, require_boolean
 from streamsql.types import SQLType, type_of
 
 COLUMNS: dict[str, SQLType] = {

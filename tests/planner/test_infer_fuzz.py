@@ -10,8 +10,8 @@ from sqlglot import exp
 from streamsql.errors import InternalError, StreamSQLError, render
 from streamsql.nodes import Expression
 from streamsql.parser import to_sql
-from streamsql.planner.constants import evaluate_constant
-from streamsql.planner.infer import infer, is_constant
+from streamsql.planner.types.constants import evaluate_constant
+from streamsql.planner.types.inference import infer, is_constant
 from streamsql.types import SQLType, type_of
 from streamsql.types import to_sql as type_sql
 

@@ -10,7 +10,7 @@ from planner.plan_script import Script, base_catalog
 from streamsql.catalog import Catalog
 from streamsql.errors import CatalogError
 from streamsql.parser import parse
-from streamsql.planner.planned import QueryStatementPlan
+from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 
 STATEMENTS = [

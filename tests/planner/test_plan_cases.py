@@ -10,9 +10,9 @@ from planner.plan_script import Script, Topics
 
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError, render
-from streamsql.planner.explain import explain, topic_text, tree_lines
-from streamsql.planner.explain_pull import explain_pull
-from streamsql.planner.planned import (
+from streamsql.planner.explain.plan import explain, topic_text, tree_lines
+from streamsql.planner.explain.pull import explain_pull
+from streamsql.planner.plans.statements import (
     AlterPlan,
     DropPlan,
     InsertValuesPlan,
@@ -24,7 +24,7 @@ from streamsql.planner.planned import (
     ViewPlan,
 )
 from streamsql.planner.rules import RULES
-from streamsql.planner.text import expression_text
+from streamsql.planner.scopes.text import expression_text
 from streamsql.types import to_sql, type_of
 
 

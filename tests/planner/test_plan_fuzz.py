@@ -9,9 +9,9 @@ from planner.plan_script import base_catalog
 
 from streamsql.errors import InternalError, StreamSQLError
 from streamsql.parser import parse
-from streamsql.planner.explain import explain
-from streamsql.planner.invariants import problems
-from streamsql.planner.planned import QueryStatementPlan
+from streamsql.planner.explain.plan import explain
+from streamsql.planner.plans.invariants import problems
+from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 
 COLUMNS = [

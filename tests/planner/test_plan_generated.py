@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from planner.plan_script import base_catalog
 
 from streamsql.parser import parse
-from streamsql.planner.explain import explain
-from streamsql.planner.invariants import problems
-from streamsql.planner.logical import Filter, Mode, QueryPlan, Repartition
-from streamsql.planner.modes import operators
-from streamsql.planner.planned import QueryStatementPlan
+from streamsql.planner.explain.plan import explain
+from streamsql.planner.plans.invariants import problems
+from streamsql.planner.plans.logical import Filter, Mode, QueryPlan, Repartition
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import plan
 
 INTEGERS = st.recursive(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamsql.planner.timestamps import parse_timestamp
+from streamsql.planner.types.timestamps import parse_timestamp
 
 DAY = 86_400_000
 

@@ -9,10 +9,10 @@ from typing import TypeVar
 from planner.plan_script import base_catalog
 
 from streamsql import nodes
-from streamsql.planner import logical
-from streamsql.planner.explain import operator_line
-from streamsql.planner.invariants import expressions_of, problems
-from streamsql.planner.scope import column_node
+from streamsql.planner.explain.plan import operator_line
+from streamsql.planner.plans import logical
+from streamsql.planner.plans.invariants import expressions_of, problems
+from streamsql.planner.scopes.scope import column_node
 from streamsql.planner.statements import _plan
 from streamsql.schema import Column
 from streamsql.types import INT

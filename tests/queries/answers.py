@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streamsql.executor.batches import extents
-from streamsql.executor.spark.batch import Batch, batch_rows
-from streamsql.executor.spark.driven import process_once
+from streamsql.executor.lowering.batch import Batch, batch_rows
+from streamsql.executor.queries.batches import extents
 from streamsql.nodes import CreateAsSelect, Query, SelectQuery, Statement
 from streamsql.parser import parse
-from streamsql.planner.logical import Scan
-from streamsql.planner.modes import operators
-from streamsql.planner.planned import PullPlan
+from streamsql.planner.plans.logical import Scan
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
 from streamsql.schema import Schema
-from streamsql.testing.bed import Bed
-from streamsql.testing.case import case_from_json
-from streamsql.testing.moved import moved
-from streamsql.testing.run import CaseRun
+from streamsql.testing.cases.case import case_from_json
+from streamsql.testing.pipeline.driven_query import process_once
+from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.renamed_topics import moved
+from streamsql.testing.pipeline.run import CaseRun
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from queries.runs import Runs
 
-from streamsql.executor.kafka import KafkaClient
-from streamsql.testing.bed import Bed, runtime_for_tests
+from streamsql.kafka.client import KafkaClient
+from streamsql.testing.pipeline.fixture import Bed, runtime_for_tests
 
 AT_A_TIME = int(os.environ.get("STREAMSQL_TEST_JOBS", "4"))
 

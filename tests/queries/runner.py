@@ -18,16 +18,16 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.catalog import Catalog
-from streamsql.executor.spark.context import LoweringContext, StreamingQuerySpec
-from streamsql.executor.spark.driven import process_once
-from streamsql.executor.spark.lower import lower_push
-from streamsql.executor.spark.push_rows import decode_push_row
-from streamsql.executor.spark.start import Trigger, start
+from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
+from streamsql.executor.frames.push_rows import decode_push_row
+from streamsql.executor.lowering.streaming import lower_push
+from streamsql.executor.queries.start import Trigger, start
 from streamsql.results import Row
-from streamsql.testing.bed import Bed
-from streamsql.testing.case import JSONObject, case_from_json
-from streamsql.testing.moved import moved
-from streamsql.testing.run import CaseRun
+from streamsql.testing.cases.case import JSONObject, case_from_json
+from streamsql.testing.pipeline.driven_query import process_once
+from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.renamed_topics import moved
+from streamsql.testing.pipeline.run import CaseRun
 
 QUERY_SECONDS = 180
 LOG, PUSH = "log", "push"

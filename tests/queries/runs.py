@@ -9,7 +9,7 @@ from typing import Any
 from queries.compare import problems
 from queries.runner import Mode, Outcome, QueryRun
 
-from streamsql.testing.bed import Bed
+from streamsql.testing.pipeline.fixture import Bed
 
 
 class Runs:

@@ -8,8 +8,8 @@ import pytest
 from awaiting import await_until
 from queries.runner import QueryRun
 
-from streamsql.executor.spark.start import Trigger, checkpointed_shuffle_partitions
-from streamsql.testing.bed import Bed
+from streamsql.executor.queries.start import Trigger, checkpointed_shuffle_partitions
+from streamsql.testing.pipeline.fixture import Bed
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -13,13 +13,13 @@ from confluent_kafka.schema_registry import (
     SchemaRegistryError,
 )
 
+from streamsql.config import REGISTRY_TOPIC
 from streamsql.errors import ConfigError, ExternalError, PlanError
-from streamsql.executor.engine_config import REGISTRY_TOPIC
-from streamsql.executor.kafka import KafkaClient
-from streamsql.executor.schema_registry.app import app
-from streamsql.executor.schema_registry.client import RegistryClient, check_url
-from streamsql.executor.schema_registry.server import EmbeddedRegistry, HttpServer
-from streamsql.executor.schema_registry.store import Store
+from streamsql.kafka.client import KafkaClient
+from streamsql.registry.client import RegistryClient, check_url
+from streamsql.registry.embedded.app import app
+from streamsql.registry.embedded.server import EmbeddedRegistry, HttpServer
+from streamsql.registry.embedded.store import Store
 
 
 def record(*fields: str) -> Schema:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from datadriven import Case, cases, check
 
-from streamsql.executor.schema_registry.records import RegistryError, Schema
-from streamsql.executor.schema_registry.store import Store
+from streamsql.registry.embedded.store import Store
+from streamsql.registry.records import RegistryError, Schema
 
 
 def compatibility(case: Case) -> str:

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from server.live import LiveServer
 
-    from streamsql.executor.broker import EmbeddedBroker
+    from streamsql.kafka.broker import EmbeddedBroker
 
 READY_SECONDS = 300.0
 
@@ -24,7 +24,7 @@ def server(
     from server.live import MAX_PUSH_QUERIES, LiveServer
 
     from streamsql.engine import Engine, EngineConfig
-    from streamsql.server.config import ServerConfig
+    from streamsql.server.settings.config import ServerConfig
 
     data = tmp_path_factory.mktemp("server")
     with Engine(EngineConfig(data_dir=data, bootstrap_servers=broker.bootstrap)) as engine:

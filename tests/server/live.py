@@ -11,7 +11,7 @@ import httpx
 from awaiting import await_until
 
 from streamsql.engine import Engine
-from streamsql.server.media import KSQL_JSON
+from streamsql.server.http.media import KSQL_JSON
 
 SECONDS = 120.0
 MAX_PUSH_QUERIES = 3

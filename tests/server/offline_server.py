@@ -8,14 +8,14 @@ from pathlib import Path
 from engine.offline import Offline
 
 from streamsql.errors import ParseError
-from streamsql.executor.inspection import Inspection
-from streamsql.executor.state import Context
-from streamsql.executor.statements import execute
 from streamsql.nodes import Statement
 from streamsql.parser import parse, parse_each
 from streamsql.planner.statements import apply, plan
 from streamsql.results import Result
+from streamsql.runtime.inspection import Inspection
+from streamsql.runtime.state import Context
 from streamsql.session import Session
+from streamsql.statements import execute
 
 
 class OfflineRunner:

@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from streamsql.engine import Engine, EngineConfig
 from streamsql.server.app import build_app, routes
-from streamsql.server.config import ServerConfig, listen_address
-from streamsql.server.errors import Failure
-from streamsql.server.openapi import PATHS
-from streamsql.server.state import ServerState
+from streamsql.server.endpoints.openapi import PATHS
+from streamsql.server.http.errors import Failure
+from streamsql.server.settings.config import ServerConfig, listen_address
+from streamsql.server.state.server_state import ServerState
 
 LIMIT = 1000
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from awaiting import await_until
 
-from streamsql.server.errors import TOO_MANY_QUERIES, RequestError
-from streamsql.server.feed import Feed
-from streamsql.server.running import RunningQueries
+from streamsql.server.http.errors import TOO_MANY_QUERIES, RequestError
+from streamsql.server.rows.feed import Feed
+from streamsql.server.state.running import RunningQueries
 
 BOUND = 10
 SECONDS = 20.0

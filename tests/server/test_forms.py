@@ -16,10 +16,10 @@ from streamsql.formats.registered import SchemaText
 from streamsql.parser import parse_type
 from streamsql.results import Row
 from streamsql.schema import Column, Namespace, Schema
-from streamsql.server.errors import Failure
-from streamsql.server.json_values import RowWriter
-from streamsql.server.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
-from streamsql.server.streamed_rows import FORMS
+from streamsql.server.http.errors import Failure
+from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
+from streamsql.server.rows.json_values import RowWriter
+from streamsql.server.rows.streamed_rows import FORMS
 
 
 def schema(*columns: str) -> Schema:

@@ -21,12 +21,12 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from streamsql.engine import Engine, Session
-from streamsql.executor.statements import CHANGES
 from streamsql.nodes import Statement
-from streamsql.server import forward
-from streamsql.server.config import ServerConfig
-from streamsql.server.forward import FORWARDED, Forward
-from streamsql.server.state import TOKEN_HEADER, TOKEN_PROPERTY, ServerState
+from streamsql.server.endpoints import forward
+from streamsql.server.endpoints.forward import FORWARDED, Forward
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.state.server_state import TOKEN_HEADER, TOKEN_PROPERTY, ServerState
+from streamsql.statements import CHANGES
 
 
 class Follower:

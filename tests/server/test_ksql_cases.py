@@ -13,14 +13,14 @@ from engine.connect_api import ConnectCluster
 from server.offline_server import OfflineRunner
 
 from streamsql import nodes
-from streamsql.executor.schema_registry.server import HttpServer
-from streamsql.executor.statements import HANDLERS
 from streamsql.properties import CONNECT_URL
+from streamsql.registry.embedded.server import HttpServer
+from streamsql.server.endpoints.ksql import StatementFailed, Statements, await_command
 from streamsql.server.entities import BUILDERS, CommandStatuses
-from streamsql.server.errors import COMMAND_QUEUE_TIMEOUT, RequestError
-from streamsql.server.ksql import StatementFailed, Statements, await_command
-from streamsql.server.requests import StatementRequest
+from streamsql.server.http.errors import COMMAND_QUEUE_TIMEOUT, RequestError
+from streamsql.server.http.requests import StatementRequest
 from streamsql.session import Session
+from streamsql.statements import HANDLERS
 
 ELSEWHERE = {nodes.SelectQuery, nodes.Print, nodes.RunScript}
 """Statements that the endpoint refuses."""

@@ -12,7 +12,7 @@ from awaiting import await_until
 from server.live import MAX_PUSH_QUERIES, SECONDS, LiveServer
 from websockets.sync.client import connect
 
-from streamsql.server.media import DELIMITED, JSON, PROTOBUF
+from streamsql.server.http.media import DELIMITED, JSON, PROTOBUF
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -19,12 +19,12 @@ from starlette.testclient import TestClient
 
 from streamsql.masking import mask
 from streamsql.roles import Role
-from streamsql.server.config import ServerConfig
-from streamsql.server.http_metrics import HttpMetrics
-from streamsql.server.logs import announce, configure_logging
-from streamsql.server.observe import Observe, Paths
-from streamsql.server.security.stack import security
+from streamsql.server.middleware.observe import Observe, Paths
+from streamsql.server.middleware.stack import security
 from streamsql.server.security.users import add_user
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.telemetry.http_metrics import HttpMetrics
+from streamsql.server.telemetry.logs import announce, configure_logging
 
 
 class Lines:

@@ -15,9 +15,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from streamsql.query_metrics import Latency, QueryMetrics
-from streamsql.server.http_metrics import HttpMetrics
-from streamsql.server.metrics import Metrics
-from streamsql.server.observe import Observe, Paths
+from streamsql.server.middleware.observe import Observe, Paths
+from streamsql.server.telemetry.http_metrics import HttpMetrics
+from streamsql.server.telemetry.metrics import Metrics
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StoreInfo
 
 

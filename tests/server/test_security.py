@@ -17,11 +17,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from streamsql.errors import ConfigError
 from streamsql.roles import Role
-from streamsql.server.config import ServerConfig
+from streamsql.server.middleware.stack import security
 from streamsql.server.security.auth import Authentication
 from streamsql.server.security.limits import Rate
-from streamsql.server.security.stack import security
 from streamsql.server.security.users import Users, add_user, read_accounts, remove_user
+from streamsql.server.settings.config import ServerConfig
 from streamsql.session import Session
 
 PASSWORDS = {"ann": "green tea", "bob": "pa:ss", "eve": "ünïcode"}

@@ -6,8 +6,8 @@ import pytest
 
 from streamsql.properties import AUTO_OFFSET_RESET, SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER
 from streamsql.roles import Role, acting_as
-from streamsql.server.errors import FORBIDDEN, RequestError
-from streamsql.server.requests import StatementRequest, session_properties
+from streamsql.server.http.errors import FORBIDDEN, RequestError
+from streamsql.server.http.requests import StatementRequest, session_properties
 from streamsql.session import Session
 
 OURS = {SCHEMA_REGISTRY_URL: "http://ours:8081", SCHEMA_REGISTRY_USER: "me:pass"}

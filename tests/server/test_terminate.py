@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from server.offline_server import OfflineRunner
 
-from streamsql.server.errors import RequestError
-from streamsql.server.terminate import _patterns, _statements
+from streamsql.server.endpoints.terminate import _patterns, _statements
+from streamsql.server.http.errors import RequestError
 
 
 def test_what_reads_goes_first_and_topics_only_where_a_query_made_them(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from awaiting import await_until
 
 from streamsql.engine import Engine, EngineConfig
 from streamsql.roles import Role
-from streamsql.server.config import ServerConfig
 from streamsql.server.run import serve
 from streamsql.server.security.users import add_user
-from streamsql.server.state import ServerState
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.state.server_state import ServerState
 
 SECONDS = 30.0
 AUTH = ("ann", "secret")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streamsql.executor.kafka import NewRecord
+from streamsql.kafka.client import NewRecord
 
 START = 1_700_000_000_000
 IDS = 12

@@ -12,7 +12,7 @@ from awaiting import await_until
 from soak.history import AT_THE_END, TABLES, TOPICS, Event, History, Table, expected
 
 from streamsql.errors import ExternalError
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 
 WINDOW_BYTES = 16
 LOOK_SECONDS = 0.2

@@ -36,7 +36,7 @@ class ServerProcess:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "cli.main", "server"),
+                    *(sys.executable, "-m", "streamsql.cli.main", "server"),
                     *("--data", str(self._folder / "data")),
                     *("--listen", f"127.0.0.1:{self.port}"),
                     *self._options,

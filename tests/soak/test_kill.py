@@ -18,7 +18,7 @@ from awaiting import await_until
 from confluent_kafka import KafkaError, Message, Producer
 from soak.engine_process import START_SECONDS, EngineProcess
 
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 

@@ -16,7 +16,7 @@ from soak.engine_process import START_SECONDS, EngineProcess
 from soak.history import QUERIES, SOURCES, History
 from soak.replay import Replay
 
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 

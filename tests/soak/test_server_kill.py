@@ -19,7 +19,7 @@ import pytest
 from awaiting import await_until
 from soak.server_process import ServerProcess
 
-from streamsql.executor.broker import EmbeddedBroker
+from streamsql.kafka.broker import EmbeddedBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamsql.testing.agree import agree
+from streamsql.testing.comparison.equality import agree
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from streamsql.errors import ConfigError
-from streamsql.testing.load import load
+from streamsql.testing.cases.load import load
 
 TEST = {"name": "one", "statements": ["X;"], "outputs": [{"topic": "T", "value": 1}]}
 

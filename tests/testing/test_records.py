@@ -11,12 +11,12 @@ import pytest
 
 from streamsql.catalog import Source
 from streamsql.errors import ConfigError
-from streamsql.executor.kafka_records import NewRecord, Record
+from streamsql.kafka.records import NewRecord, Record
 from streamsql.schema import Column, FormatSpec, KeyWindow, Kind, Namespace, Schema, Topic
 from streamsql.schema import WindowType as W
-from streamsql.testing import records
-from streamsql.testing.json_text import from_text
-from streamsql.testing.registries import CaseRegistry
+from streamsql.testing.cases.json_text import from_text
+from streamsql.testing.pipeline import records
+from streamsql.testing.pipeline.registries import CaseRegistry
 from streamsql.types import BIGINT, BYTES, DOUBLE, INT, STRING, SQLType
 
 BASE64 = base64.b64encode(b"\x00\xff").decode()

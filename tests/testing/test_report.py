@@ -7,8 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 from xml.etree import ElementTree
 
-from streamsql.testing.case import Case, Result, Status
-from streamsql.testing.report import Report, report_line, write_junit
+from streamsql.testing.cases.case import Case, Result, Status
+from streamsql.testing.cases.report import Report, report_line, write_junit
 
 CASE = Case("f/x", "f", "x", ("A;",))
 FAILED = Result(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from streamsql.errors import StreamSQLError
-from streamsql.planner.logical import LogicalPlan, Scan, Sink
-from streamsql.testing.case import Case
-from streamsql.testing.moved import moved
-from streamsql.testing.script import Script
+from streamsql.planner.plans.logical import LogicalPlan, Scan, Sink
+from streamsql.testing.cases.case import Case
+from streamsql.testing.pipeline.renamed_topics import moved
+from streamsql.testing.pipeline.script import Script
 
 SOURCE = "CREATE STREAM S (K STRING KEY, N INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
 

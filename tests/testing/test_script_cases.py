@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from streamsql.errors import ConfigError
-from streamsql.testing.load import load
-from streamsql.testing.script_cases import script_cases
+from streamsql.testing.cases.load import load
+from streamsql.testing.cases.script_cases import script_cases
 
 FILE = """-- tests of two things
 --@test: one

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamsql.executor.cache import cache_dir, exclusive
-from streamsql.executor.java import Java
+from streamsql.jvm.cache import cache_dir, exclusive
+from streamsql.jvm.java import Java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from streamsql.executor.ivy import pyspark_jars_dir
+from streamsql.jvm.ivy import pyspark_jars_dir
 
 _EXECUTOR_OPTIONS = "-Duser.timezone=UTC -Dfile.encoding=UTF-8 -XX:-UsePerfData"
 _SCALA = "2.13"

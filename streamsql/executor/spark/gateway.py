@@ -22,7 +22,7 @@ from py4j.java_gateway import JavaGateway
 from pyspark.java_gateway import launch_gateway
 
 from streamsql.errors import ExternalError
-from streamsql.executor.java import Java
+from streamsql.jvm.java import Java
 
 GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 

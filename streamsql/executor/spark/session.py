@@ -18,15 +18,15 @@ from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from streamsql.config import DEFAULT_MASTER
 from streamsql.errors import ConfigError, ExternalError, StreamSQLError
-from streamsql.executor.engine_config import DEFAULT_MASTER
-from streamsql.executor.ivy import pyspark_jars_dir
-from streamsql.executor.jars import Progress, ensure_jars
-from streamsql.executor.java import Java, find_java
-from streamsql.executor.jvm_build import ensure_runtime_jar
 from streamsql.executor.spark.class_archive import archive_path
 from streamsql.executor.spark.cluster import cluster_environment, cluster_settings
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
+from streamsql.jvm.build import ensure_runtime_jar
+from streamsql.jvm.ivy import pyspark_jars_dir
+from streamsql.jvm.jars import Progress, ensure_jars
+from streamsql.jvm.java import Java, find_java
 
 DEFAULT_HEAP = "2g"
 STOP_SECONDS = 10.0

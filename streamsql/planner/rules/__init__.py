@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsql.planner.invariants import check_rewrite
-from streamsql.planner.logical import LogicalPlan
-from streamsql.planner.rules.base import Rule
+from streamsql.planner.plans.invariants import check_rewrite
+from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.plans.rewriting import Rule
 from streamsql.planner.rules.fold_conditions import fold_conditions
 from streamsql.planner.rules.merge_filters import merge_filters
 from streamsql.planner.rules.push_having_down import push_having_down

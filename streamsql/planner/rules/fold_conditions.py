@@ -12,10 +12,10 @@ from typing import Any
 from sqlglot import exp
 
 from streamsql.nodes import Expression
-from streamsql.planner.constants import evaluate_constant
-from streamsql.planner.infer import is_constant
-from streamsql.planner.logical import Filter, LogicalPlan
-from streamsql.planner.rules.base import conjunction, conjuncts, transform_up
+from streamsql.planner.plans.logical import Filter, LogicalPlan
+from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
+from streamsql.planner.types.constants import evaluate_constant
+from streamsql.planner.types.inference import is_constant
 from streamsql.types import BOOLEAN
 
 _COMPARISONS: dict[type[Expression], Callable[[Any, Any], bool]] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streamsql.planner.logical import Filter, LogicalPlan
-from streamsql.planner.rules.base import conjunction, transform_up
+from streamsql.planner.plans.logical import Filter, LogicalPlan
+from streamsql.planner.plans.rewriting import conjunction, transform_up
 
 
 def merge_filters(plan: LogicalPlan) -> LogicalPlan:

@@ -7,9 +7,9 @@ where a filter keeps state of its own.
 from __future__ import annotations
 
 from streamsql.nodes import Expression
-from streamsql.planner.bind import columns_in, replace
-from streamsql.planner.logical import Aggregate, Filter, LogicalPlan
-from streamsql.planner.rules.base import conjunction, conjuncts, transform_up
+from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan
+from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
+from streamsql.planner.types.binding import columns_in, replace
 from streamsql.schema import Kind
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamsql.nodes import Expression
-from streamsql.planner.bind import columns_in
-from streamsql.planner.logical import Filter, Join, JoinKind, LogicalPlan
-from streamsql.planner.rules.base import conjunction, conjuncts, transform_up
+from streamsql.planner.plans.logical import Filter, Join, JoinKind, LogicalPlan
+from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
+from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME
 
 

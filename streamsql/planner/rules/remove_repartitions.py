@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from streamsql.planner.logical import LogicalPlan, Named, Repartition
-from streamsql.planner.rules.base import transform_up
+from streamsql.planner.plans.logical import LogicalPlan, Named, Repartition
+from streamsql.planner.plans.rewriting import transform_up
 
 
 def remove_repartitions(plan: LogicalPlan) -> LogicalPlan:

@@ -16,7 +16,7 @@ from streamsql.server.entities import (
     sources,
 )
 from streamsql.server.entities.base import JSON, Builder, Executed, statement_text
-from streamsql.server.entities.statuses import CommandStatus, CommandStatuses
+from streamsql.server.state.statuses import CommandStatus, CommandStatuses
 
 __all__ = [
     "BUILDERS",

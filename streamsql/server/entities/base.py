@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streamsql.executor.inspection import Inspection
 from streamsql.masking import mask
 from streamsql.nodes import Statement
 from streamsql.results import Message, Result, Rows, Text, Warning
+from streamsql.runtime.inspection import Inspection
 from streamsql.session import Session
 
 JSON = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsql import nodes
 from streamsql.server.entities.base import JSON, Executed
-from streamsql.server.entities.statuses import CommandStatus
+from streamsql.server.state.statuses import CommandStatus
 
 _Source = nodes.CreateSource | nodes.CreateAsSelect | nodes.DropSource | nodes.AlterSource
 

@@ -10,7 +10,7 @@ from streamsql.functions.base import Function
 from streamsql.functions.signature import Parameter, Signature
 from streamsql.functions.user import UserAggregate, UserFunction, using
 from streamsql.nodes import ShowWhat
-from streamsql.planner.user_functions import functions_of
+from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.properties import PROPERTIES, get_text, shown
 from streamsql.server.entities import connectors, queries, sources
 from streamsql.server.entities.base import JSON, Builder, Executed

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from streamsql import nodes
-from streamsql.executor.inspection import QueryFacts
-from streamsql.planner.explain import explain
-from streamsql.planner.logical import Aggregate, LogicalPlan, QueryPlan, Sink
+from streamsql.planner.explain.plan import explain
+from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
 from streamsql.properties import shown
+from streamsql.runtime.inspection import QueryFacts
 from streamsql.server.entities.base import JSON, Executed, statement_text
 from streamsql.server.entities.types import field
 from streamsql.status import QueryInfo, QueryState

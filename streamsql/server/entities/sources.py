@@ -6,7 +6,7 @@ from typing import Any
 
 from streamsql import nodes
 from streamsql.catalog import Source
-from streamsql.planner.views import source_of
+from streamsql.planner.ddl.views import source_of
 from streamsql.schema import FormatSpec, Kind
 from streamsql.server.entities.base import JSON, Executed
 from streamsql.server.entities.queries import running_query

@@ -15,10 +15,10 @@ import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from streamsql.roles import Role, acting_as
-from streamsql.server.errors import FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED, Failure
-from streamsql.server.logs import user_name
+from streamsql.server.http.errors import FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED, Failure
 from streamsql.server.security.limits import Rate
 from streamsql.server.security.users import User, Users
+from streamsql.server.telemetry.logs import user_name
 
 _log = logging.getLogger("streamsql.access")
 USER = "streamsql.user"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streamsql.testing.agree import agree
-from streamsql.testing.case import JSONObject
+from streamsql.testing.cases.case import JSONObject
+from streamsql.testing.comparison.equality import agree
 
 STARTS_WITH = "|starts_with"
 STATEMENT = "{STATEMENT}"

@@ -11,11 +11,11 @@ from typing import Any
 
 from streamsql.catalog import Source
 from streamsql.engine import QueryState
-from streamsql.executor.catch_up import in_order
-from streamsql.testing.case import JSONObject
-from streamsql.testing.compare import Sink, differences
-from streamsql.testing.records import decode, encode
-from streamsql.testing.registries import CaseRegistry
+from streamsql.runtime.catch_up import in_order
+from streamsql.testing.cases.case import JSONObject
+from streamsql.testing.comparison.compare import Sink, differences
+from streamsql.testing.pipeline.records import decode, encode
+from streamsql.testing.pipeline.registries import CaseRegistry
 
 from .case import RestCase
 from .compare import entity_differs, rows_differ

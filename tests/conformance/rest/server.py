@@ -15,12 +15,12 @@ from unittest.mock import patch
 import httpx
 
 from streamsql.engine import Engine, EngineConfig
-from streamsql.executor.kafka import KafkaClient
+from streamsql.kafka.client import KafkaClient
 from streamsql.properties import SCHEMA_REGISTRY_URL
-from streamsql.server.config import ServerConfig
 from streamsql.server.run import serve
-from streamsql.server.state import ServerState
-from streamsql.testing.registries import SharedRegistry
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.state.server_state import ServerState
+from streamsql.testing.pipeline.registries import SharedRegistry
 from tests.awaiting import await_until
 
 START_SECONDS = 240.0

@@ -1,0 +1,1 @@
+"""Running statements: on an engine here or elsewhere."""

@@ -1,0 +1,62 @@
+"""From the command line's options to an engine."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamsql.cli.options.parser import assignments, properties_of
+
+if TYPE_CHECKING:
+    from streamsql.engine import Engine, EngineConfig
+
+
+def make_engine(args: argparse.Namespace, *, until_caught_up: bool = False) -> Engine:
+    """An engine as the options describe it, not yet started; ConfigError for a wrong option."""
+    from streamsql.engine import Engine
+
+    engine = Engine(engine_config(args, until_caught_up=until_caught_up))
+    defined = assignments(args.define, "--define")
+    engine.session.variables.update({name.upper(): value for name, value in defined.items()})
+    return engine
+
+
+def engine_config(args: argparse.Namespace, *, until_caught_up: bool = False) -> EngineConfig:
+    """What the engine is told; ConfigError for a wrong option."""
+    from streamsql.engine import EngineConfig
+
+    servers, kafka = kafka_of(args)
+    return EngineConfig(
+        data_dir=Path(args.data).expanduser() if args.data else None,
+        bootstrap_servers=servers,
+        kafka=kafka,
+        master=args.master,
+        properties=properties_of(args),
+        debug=args.debug,
+        until_caught_up=until_caught_up,
+        service_id=getattr(args, "service_id", None),
+    )
+
+
+def kafka_of(args: argparse.Namespace) -> tuple[str | None, dict[str, str]]:
+    """The cluster that is meant, None for the embedded broker, and how to log in there.
+
+    The option --bootstrap-servers goes before the file of --kafka-config. ConfigError for a file
+    that cannot be read, or a setting that does not belong there.
+    """
+    if not args.kafka_config:
+        return args.bootstrap_servers, {}
+    from streamsql.errors import ConfigError
+    from streamsql.kafka.security import BOOTSTRAP_SERVERS, checked
+    from streamsql.properties_file import read_properties
+
+    properties = read_properties(Path(args.kafka_config))
+    in_file = properties.pop(BOOTSTRAP_SERVERS, None)
+    servers = args.bootstrap_servers or in_file
+    if servers is None:
+        raise ConfigError(
+            "--kafka-config says how to log in, but not where",
+            hint=f"Add --bootstrap-servers HOST:PORT, or {BOOTSTRAP_SERVERS} to the file.",
+        )
+    return servers, checked(properties)

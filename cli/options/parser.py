@@ -1,0 +1,318 @@
+"""The command line's words: commands, options and their help. Imports nothing of the engine."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+EPILOG = """\
+examples:
+  streamsql                                    the shell
+  streamsql -e "SHOW STREAMS;"                 a statement
+  streamsql run pipeline.sql                   run a file's queries until Ctrl-C
+  streamsql check pipeline.sql                 find its errors, without running anything
+  streamsql test tests/                        run the tests of pipelines
+  streamsql load trips.csv --topic trips       a file into a topic
+  streamsql server                             a server, and
+  streamsql connect http://localhost:8088      the shell over a server
+"""
+
+_KEY_HELP = "key column(s), each COL or COL:TYPE (types: STRING, INT, BIGINT, DOUBLE)"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="streamsql",
+        description="SQL over streams: continuous queries on Kafka. Without a command: the shell.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.add_argument(
+        "-e", "--execute", metavar="SQL", action="append", help="run the statements and exit"
+    )
+    _common(parser, top=True)
+    parser.set_defaults(handler="streamsql.cli.shell.shell:command", command=None)
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    _run(commands)
+    _check(commands)
+    _kafka(commands)
+    _load(commands)
+    _datagen(commands)
+    _test(commands)
+    _connect(commands)
+    _server(commands)
+    _user(commands)
+    _catalog(commands)
+    return parser
+
+
+Commands = argparse._SubParsersAction  # its only name
+
+
+def _common(parser: argparse.ArgumentParser, *, top: bool = False, remote: bool = False) -> None:
+    """Options of every command; they may stand before or after the command's name. Those of the
+    engine make no sense where it is `remote`."""
+    group = parser.add_argument_group("common options")
+
+    def add(*names: str, default: object = None, **settings: object) -> None:
+        chosen = default if top else argparse.SUPPRESS
+        group.add_argument(*names, default=chosen, **settings)  # type: ignore[arg-type]
+
+    if not remote:
+        _engine(add)
+    add(
+        "-d",
+        "--define",
+        metavar="NAME=VALUE",
+        action="append",
+        help="a variable for ${NAME} in statements; may be repeated",
+    )
+    add(
+        "--property",
+        metavar="NAME=VALUE",
+        action="append",
+        help="a property, as SET does; may be repeated",
+    )
+    add("--output", choices=("table", "json", "csv"), help="how results are shown")
+    add("--debug", action="store_true", default=False, help="show where an error comes from")
+
+
+def _engine(add: Callable[..., None]) -> None:
+    add("--data", metavar="DIR", help="the data folder: statements, state, embedded Kafka")
+    add(
+        "--bootstrap-servers",
+        metavar="HOST:PORT,..",
+        help="a Kafka cluster (default: an embedded broker)",
+    )
+    add(
+        "--kafka-config",
+        metavar="FILE",
+        help="how to log in there: security.protocol, sasl.*, ssl.* as Kafka's own tools take them",
+    )
+    add(
+        "--schema-registry",
+        metavar="URL",
+        help="of AVRO, PROTOBUF and JSON_SR (default: an embedded one)",
+    )
+    add("--master", metavar="URL", help="Spark's master (default: local)")
+
+
+def _add(
+    commands: Commands[argparse.ArgumentParser], name: str, help: str, handler: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def _run(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "run",
+        "Run the statements of files and keep their queries running until Ctrl-C.",
+        "streamsql.cli.subcommands.run:run_files",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a .sql file; - is standard input")
+    parser.add_argument(
+        "--until-caught-up",
+        action="store_true",
+        help="end when everything that was in the topics at the start has been processed",
+    )
+    _common(parser)
+
+
+def _check(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "check",
+        "Parse and plan the statements of files, and report all errors. Runs nothing.",
+        "streamsql.cli.subcommands.check:command",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a .sql file; - is standard input")
+    _common(parser)
+
+
+def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "kafka",
+        "The embedded Kafka broker of the data folder.",
+        "streamsql.cli.subcommands.kafka:command",
+    )
+    parser.add_argument("action", choices=("start", "stop", "status"))
+    _common(parser)
+
+
+def _load(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands, "load", "Load a file into a topic.", "streamsql.cli.subcommands.data:load_command"
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help=".csv, .json(l), .parquet or .txt (also .gz, .zip); - is stdin"
+    )
+    parser.add_argument("--topic", required=True, help="created if there is none")
+    parser.add_argument("--key", metavar="COL,..", help=_KEY_HELP)
+    parser.add_argument("--key-format", type=str.upper, choices=("KAFKA", "JSON", "DELIMITED"))
+    parser.add_argument("--timestamp", metavar="COL", help="the column with the event time")
+    parser.add_argument(
+        "--timestamp-format",
+        metavar="PATTERN",
+        help="such as 'yyyy-MM-dd HH:mm:ss' (default: ISO 8601 or milliseconds)",
+    )
+    parser.add_argument("--format", type=str.upper, choices=("JSON", "DELIMITED"), default="JSON")
+    parser.add_argument("--input-format", choices=("csv", "json", "parquet", "text"))
+    parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
+    parser.add_argument("--rate", type=_positive, metavar="N", help="records a second")
+    parser.add_argument("--limit", type=_positive, metavar="N", help="records at most")
+    _common(parser)
+
+
+def _datagen(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "datagen",
+        "Write made-up records into a topic.",
+        "streamsql.cli.subcommands.data:datagen_command",
+    )
+    parser.add_argument("--schema", required=True, choices=("users", "pageviews", "orders"))
+    parser.add_argument("--topic", help="default: the schema's name")
+    parser.add_argument("--rate", type=_positive, default=10, metavar="N", help="records a second")
+    parser.add_argument("--count", type=_positive, metavar="N", help="default: until Ctrl-C")
+    parser.add_argument("--seed", type=int, metavar="N", help="the same records every time")
+    parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
+    _common(parser)
+
+
+def _test(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "test",
+        "Run tests of pipelines: their statements on a real broker and Spark, over given records.",
+        "streamsql.cli.subcommands.test:command",
+    )
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a .json file of tests, a .sql file with .inputs.json and .outputs.json beside it or "
+        "with --@test: name and ASSERT VALUES in it, or a folder of such",
+    )
+    parser.add_argument("-k", dest="keep", metavar="SUBSTRING", help="only tests with it in the id")
+    parser.add_argument(
+        "--compare",
+        choices=("final", "exact"),
+        default="final",
+        help="final: of a table's key the last record counts; exact: every record, in order",
+    )
+    parser.add_argument("--report", metavar="FILE", help="write the results there, as JSON lines")
+    parser.add_argument("--junit", metavar="FILE", help="write the results there, as JUnit XML")
+    parser.add_argument("--jobs", type=_positive, default=4, metavar="N", help="tests at a time")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show passed tests too")
+    _common(parser)
+
+
+def _connect(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "connect",
+        "The shell over a server, wherever that runs.",
+        "streamsql.cli.subcommands.connect:command",
+    )
+    parser.add_argument("url", metavar="URL", help="such as http://localhost:8088")
+    # Not `execute`: that is for an engine of this process.
+    parser.add_argument(
+        *("-e", "--execute"),
+        dest="statements",
+        metavar="SQL",
+        action="append",
+        help="run the statements and exit; may be repeated",
+    )
+    parser.add_argument(
+        *("-f", "--file"),
+        dest="files",
+        metavar="FILE",
+        action="append",
+        help="run the statements of a .sql file and exit; - is standard input",
+    )
+    parser.add_argument("-u", "--user", metavar="NAME", help="who asks; the password is asked for")
+    parser.add_argument("-p", "--password", metavar="PASSWORD", help="of the user")
+    parser.add_argument(
+        "--password-file", metavar="FILE", help="a file with the password in its first line"
+    )
+    parser.add_argument("--ca-file", metavar="FILE", help="certificates to trust, for https")
+    _common(parser, remote=True)
+
+
+def _server(commands: Commands[argparse.ArgumentParser]) -> None:
+    from streamsql.cli.options.server import add_server_options
+
+    parser = _add(
+        commands,
+        "server",
+        "Serve ksqlDB's REST API, shells and clients over HTTP until Ctrl-C.",
+        "streamsql.cli.subcommands.server:command",
+    )
+    add_server_options(parser)
+    _common(parser)
+
+
+def _catalog(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "catalog",
+        "Write all streams, tables, views, types, functions and queries as a .sql file, or make "
+        "them anew from one.",
+        "streamsql.cli.subcommands.catalog:command",
+    )
+    parser.add_argument("action", choices=("export", "import"))
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="export: default is standard output; - is stdin"
+    )
+    parser.add_argument(
+        "--service-id", metavar="ID", help="of servers, whose statements are in Kafka"
+    )
+    _common(parser)
+
+
+def _user(commands: Commands[argparse.ArgumentParser]) -> None:
+    from streamsql.cli.subcommands.user import add_user_options
+
+    parser = _add(
+        commands, "user", "The users of a server.", "streamsql.cli.subcommands.user:command"
+    )
+    add_user_options(parser)
+    _common(parser, remote=True)
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text.replace("_", ""))
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def properties_of(args: argparse.Namespace) -> dict[str, str]:
+    """The properties that the options set; ConfigError for what is no assignment."""
+    properties = assignments(args.property, "--property")
+    if args.schema_registry:
+        properties["ksql.schema.registry.url"] = args.schema_registry
+    return properties
+
+
+def assignments(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`NAME=VALUE` options as a dictionary; ConfigError for one without `=`."""
+    from streamsql.errors import ConfigError
+
+    pairs = {}
+    for text in given or ():
+        name, separator, value = text.partition("=")
+        if not separator or not name.strip():
+            raise ConfigError(f"{option} {text}: expected NAME=VALUE")
+        pairs[name.strip()] = value
+    return pairs

@@ -1,0 +1,54 @@
+"""Words that the grammar does not know: names and values of WITH, commands of the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamsql.cli.shell.commands import COMMANDS
+from streamsql.formats import FORMATS
+
+WITH_PROPERTIES: dict[str, str] = {
+    "KAFKA_TOPIC": "the topic's name",
+    "VALUE_FORMAT": "how values are written",
+    "KEY_FORMAT": "how keys are written",
+    "FORMAT": "of keys and values alike",
+    "PARTITIONS": "of a new topic",
+    "REPLICAS": "of a new topic",
+    "RETENTION_MS": "how long the topic keeps records",
+    "TIMESTAMP": "the column with the event time",
+    "TIMESTAMP_FORMAT": "the pattern of a TIMESTAMP column of text",
+    "KEY_DELIMITER": "between the columns of a DELIMITED key",
+    "VALUE_DELIMITER": "between the columns of a DELIMITED value",
+    "WRAP_SINGLE_VALUE": "whether a lone value column is written in a record",
+    "WINDOW_TYPE": "the topic's keys are windowed",
+    "WINDOW_SIZE": "the size of the keys' window",
+    "VALUE_SCHEMA_ID": "the registered schema of the values",
+    "KEY_SCHEMA_ID": "the registered schema of the keys",
+    "VALUE_SCHEMA_FULL_NAME": "the name of the values' record or message",
+    "KEY_SCHEMA_FULL_NAME": "the name of the keys' record or message",
+    "VALUE_AVRO_SCHEMA_FULL_NAME": "an older VALUE_SCHEMA_FULL_NAME",
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "how values tell null from zero",
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": "how keys tell null from zero",
+}
+"""Names of WITH (..), the usual first, and what they say."""
+
+_WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "SESSION": ""}
+_NULLABLE = {"OPTIONAL": "", "WRAPPER": ""}
+_DELIMITERS = {"TAB": "", "SPACE": "", "|": ""}
+
+SHELL_WORDS = {name: c.meaning for name, c in COMMANDS.items()}
+
+TABLE_FUNCTION_HINT = "(one row each)"
+
+
+def with_values(name: str) -> Mapping[str, str]:
+    """The values that a property of WITH can have, where they are few."""
+    if name.endswith("NULLABLE_REPRESENTATION"):
+        return _NULLABLE
+    if name.endswith("DELIMITER"):
+        return _DELIMITERS
+    if name == "WINDOW_TYPE":
+        return _WINDOW_TYPES
+    if name.endswith("FORMAT") and name != "TIMESTAMP_FORMAT":
+        return {format.name: "" for format in FORMATS.values()}
+    return {}

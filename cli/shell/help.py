@@ -1,0 +1,203 @@
+"""What `help` knows: each statement's syntax, meaning and an example, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsql.cli.terminal.style import Style
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One statement; `name` is what follows `help`."""
+
+    name: str
+    syntax: str
+    meaning: str
+    example: str
+
+
+TOPICS: tuple[Topic, ...] = (
+    Topic(
+        "CREATE STREAM",
+        "CREATE [OR REPLACE] [SOURCE] STREAM [IF NOT EXISTS] name (column type [KEY], ..)\n"
+        "  WITH (KAFKA_TOPIC = 'topic', VALUE_FORMAT = 'JSON' [, ..]);",
+        "A stream over a topic: each record is an event.",
+        "CREATE STREAM pageviews (userid STRING KEY, pageid STRING, viewtime BIGINT)\n"
+        "  WITH (KAFKA_TOPIC = 'pageviews', VALUE_FORMAT = 'JSON', PARTITIONS = 1,\n"
+        "        TIMESTAMP = 'viewtime');",
+    ),
+    Topic(
+        "CREATE TABLE",
+        "CREATE [OR REPLACE] [SOURCE] TABLE [IF NOT EXISTS] name (column type PRIMARY KEY, ..)\n"
+        "  WITH (KAFKA_TOPIC = 'topic', VALUE_FORMAT = 'JSON' [, ..]);",
+        "A table over a topic: the newest value of each key.",
+        "CREATE TABLE users (userid STRING PRIMARY KEY, region STRING)\n"
+        "  WITH (KAFKA_TOPIC = 'users', VALUE_FORMAT = 'JSON', PARTITIONS = 1);",
+    ),
+    Topic(
+        "CREATE STREAM AS SELECT",
+        "CREATE [OR REPLACE] STREAM [IF NOT EXISTS] name [WITH (..)] AS\n"
+        "  SELECT .. FROM .. [WHERE ..] [PARTITION BY ..] [EMIT CHANGES];",
+        "A query that runs on and fills a new stream.",
+        "CREATE STREAM home AS SELECT * FROM pageviews WHERE pageid = 'Page_1';",
+    ),
+    Topic(
+        "CREATE TABLE AS SELECT",
+        "CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name [WITH (..)] AS\n"
+        "  SELECT .. FROM .. [WINDOW ..] [WHERE ..] GROUP BY .. [HAVING ..] [EMIT CHANGES|FINAL];",
+        "A query that runs on and keeps a table up to date.",
+        "CREATE TABLE views_per_minute AS\n"
+        "  SELECT userid, COUNT(*) AS views FROM pageviews\n"
+        "  WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY userid;",
+    ),
+    Topic(
+        "SELECT",
+        "SELECT items FROM source [WINDOW ..] [WHERE ..] [GROUP BY ..] [HAVING ..]\n"
+        "  EMIT CHANGES [LIMIT n];",
+        "A push query: rows as they come, until Ctrl-C.",
+        "SELECT userid, COUNT(*) AS views FROM pageviews GROUP BY userid EMIT CHANGES LIMIT 10;",
+    ),
+    Topic(
+        "INSERT VALUES",
+        "INSERT INTO name [(column, ..)] VALUES (expression, ..);",
+        "Writes one record; ROWTIME may be given too.",
+        "INSERT INTO pageviews (userid, pageid) VALUES ('User_1', 'Page_1');",
+    ),
+    Topic(
+        "INSERT INTO SELECT",
+        "INSERT INTO stream [WITH (QUERY_ID = 'id')] SELECT .. FROM ..;",
+        "A query that runs on and writes into a stream.",
+        "INSERT INTO home SELECT * FROM pageviews WHERE pageid = 'Page_2';",
+    ),
+    Topic(
+        "WINDOW",
+        "WINDOW TUMBLING (SIZE n unit [, RETENTION n unit] [, GRACE PERIOD n unit])\n"
+        "WINDOW HOPPING (SIZE n unit, ADVANCE BY n unit [, RETENTION ..] [, GRACE PERIOD ..])\n"
+        "WINDOW SESSION (n unit [, RETENTION ..] [, GRACE PERIOD ..])",
+        "Groups events by time, in windows of their own.",
+        "SELECT userid, WINDOWSTART, COUNT(*) FROM pageviews\n"
+        "  WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES) GROUP BY userid EMIT CHANGES;",
+    ),
+    Topic(
+        "DROP",
+        "DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC] [CASCADE];",
+        "Removes a stream or table, with CASCADE all that depends on it.",
+        "DROP STREAM IF EXISTS home DELETE TOPIC;",
+    ),
+    Topic(
+        "ALTER",
+        "ALTER STREAM|TABLE name ADD [COLUMN] column type [, ADD ..];",
+        "Adds columns to a stream or table.",
+        "ALTER STREAM pageviews ADD COLUMN browser STRING;",
+    ),
+    Topic(
+        "CREATE TYPE",
+        "CREATE TYPE [IF NOT EXISTS] name AS type;",
+        "A name for a type; DROP TYPE removes it.",
+        "CREATE TYPE address AS STRUCT<city STRING, zip STRING>;",
+    ),
+    Topic(
+        "CREATE VIEW",
+        "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT ..;\n"
+        "DROP VIEW [IF EXISTS] name [CASCADE];",
+        "A name for a query, which stands wherever the name is selected from.",
+        "CREATE VIEW home AS SELECT * FROM pageviews WHERE pageid = 'Page_1';",
+    ),
+    Topic(
+        "CREATE FUNCTION",
+        "CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name (parameter type, ..)\n"
+        "  RETURNS type LANGUAGE PYTHON AS 'expression' | 'def ..' | 'module:function';\n"
+        "DROP FUNCTION [IF EXISTS] name;",
+        "A function in Python, over values of one row.",
+        "CREATE FUNCTION half(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'x / 2';",
+    ),
+    Topic(
+        "CREATE CONNECTOR",
+        "CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS] name WITH ('connector.class' = '..', ..);\n"
+        "DROP CONNECTOR [IF EXISTS] name;",
+        "A connector of the Kafka Connect cluster that ksql.connect.url names.",
+        "CREATE SINK CONNECTOR files WITH (\n"
+        "  'connector.class' = 'FileStreamSink', 'topics' = 'home', 'file' = '/data/home.txt');",
+    ),
+    Topic(
+        "SHOW",
+        "SHOW STREAMS|TABLES|[ALL] TOPICS|QUERIES [EXTENDED];\n"
+        "SHOW VIEWS|FUNCTIONS|TYPES|PROPERTIES|VARIABLES;\n"
+        "SHOW [SOURCE|SINK] CONNECTORS;\nSHOW CONNECTOR PLUGINS;",
+        "Lists what exists.",
+        "SHOW QUERIES;",
+    ),
+    Topic(
+        "DESCRIBE",
+        "DESCRIBE name [EXTENDED];\nDESCRIBE STREAMS|TABLES [EXTENDED];\n"
+        "DESCRIBE FUNCTION name;\nDESCRIBE CONNECTOR name;",
+        "A source's columns; how a function is used.",
+        "DESCRIBE FUNCTION LATEST_BY_OFFSET;",
+    ),
+    Topic(
+        "EXPLAIN",
+        "EXPLAIN [VERBOSE] statement;\nEXPLAIN query_id;",
+        "A query's plan, its mode and why.",
+        "EXPLAIN SELECT * FROM pageviews WHERE pageid = 'Page_1' EMIT CHANGES;",
+    ),
+    Topic(
+        "PRINT",
+        "PRINT topic [FROM BEGINNING] [INTERVAL n] [LIMIT n];",
+        "The records of a topic as they come.",
+        "PRINT 'pageviews' FROM BEGINNING LIMIT 3;",
+    ),
+    Topic(
+        "TERMINATE",
+        "TERMINATE|PAUSE|RESUME query_id|ALL;",
+        "Ends, stops or goes on with queries.",
+        "PAUSE CSAS_HOME_1;",
+    ),
+    Topic(
+        "SET",
+        "SET 'property' = 'value';\nUNSET 'property';",
+        "Properties of the statements that follow.",
+        "SET 'auto.offset.reset' = 'latest';",
+    ),
+    Topic(
+        "DEFINE",
+        "DEFINE name = 'value';\nUNDEFINE name;",
+        "A variable, written ${name} in statements.",
+        "DEFINE page = 'Page_1';",
+    ),
+    Topic(
+        "RUN SCRIPT",
+        "RUN SCRIPT 'file';",
+        "Runs the statements of a file.",
+        "RUN SCRIPT 'pipeline.sql';",
+    ),
+    Topic(
+        "ASSERT TOPIC",
+        "ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n)] [TIMEOUT n unit];",
+        "Fails unless a topic is as said.",
+        "ASSERT TOPIC pageviews WITH (PARTITIONS = 1) TIMEOUT 10 SECONDS;",
+    ),
+    Topic(
+        "ASSERT SCHEMA",
+        "ASSERT [NOT EXISTS] SCHEMA [SUBJECT name] [ID n] [TIMEOUT n unit];",
+        "Fails unless the schema registry holds the schema, or does not.",
+        "ASSERT SCHEMA SUBJECT 'pageviews-value' TIMEOUT 10 SECONDS;",
+    ),
+)
+
+
+def find(words: str) -> list[Topic]:
+    """The topics that the words name, or begin, or are part of."""
+    wanted = " ".join(words.upper().rstrip(";").split())
+    exact = [topic for topic in TOPICS if topic.name == wanted]
+    if exact:
+        return exact
+    starting = [topic for topic in TOPICS if topic.name.startswith(wanted)]
+    return starting or [topic for topic in TOPICS if wanted in topic.syntax.upper()]
+
+
+def topic_lines(topic: Topic, style: Style) -> list[str]:
+    """A topic as the shell shows it."""
+    indented = ["  " + line for line in topic.syntax.splitlines()]
+    example = ["  " + style.dim(line) for line in topic.example.splitlines()]
+    return [style.title(topic.name), topic.meaning, "", *indented, "", "For example", *example]

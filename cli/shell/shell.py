@@ -1,0 +1,192 @@
+"""The shell: a prompt that is there at once, while Kafka and Spark come up behind it.
+
+Also reads statements from a pipe. What a line means is decided elsewhere: commands.py for the
+shell's own commands, the engine for everything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from streamsql.cli.execution.engine import make_engine
+from streamsql.cli.execution.run import Interrupted, run
+from streamsql.cli.shell.commands import find_command
+from streamsql.cli.shell.startup import wait_for_start
+from streamsql.cli.terminal.progress import STEP_NAMES, waiting
+from streamsql.cli.terminal.render import Renderer
+from streamsql.errors import StreamSQLError
+
+if TYPE_CHECKING:
+    from streamsql.cli.execution.connection import Connection
+    from streamsql.cli.shell.prompt import Prompt
+
+
+def command(args: argparse.Namespace) -> int:
+    """`streamsql` without a command: the shell, or the statements of a pipe."""
+    if sys.stdin.isatty():
+        return _interactive(args)
+    return _piped(args)
+
+
+def _interactive(args: argparse.Namespace) -> int:
+    # All that the prompt needs is loaded before the engine's threads compete for the time.
+    from streamsql.cli.shell.prompt import Prompt, load_language
+    from streamsql.data_folder import DataDir
+
+    load_language()
+    data = DataDir.at(args.data).create()
+    engine = make_engine(args)
+    engine.start()
+    try:
+        prompt = Prompt(engine, data.root / "history")
+        place = ("Data folder", str(data.root))
+        shell = Shell(engine, Renderer(args.output or "table"), place, args.debug)
+        shell.greet()
+        converse(shell, prompt)
+    finally:
+        with waiting(engine.startup, "stopping Kafka and Spark"):
+            engine.close()
+    return 0
+
+
+def converse(shell: Shell, prompt: Prompt) -> None:
+    """Read and run what is typed until the end of it."""
+    shell.history_of = prompt.entries
+    while not shell.left:
+        try:
+            text = prompt.read()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+        shell.renderer.note(f"streamsql> {text}\n")
+        try:
+            shell.run(text)
+        except KeyboardInterrupt:
+            continue
+        except StreamSQLError as error:
+            shell.show_error(error)
+
+
+def _piped(args: argparse.Namespace) -> int:
+    with make_engine(args) as engine:
+        place = ("Data folder", args.data or "")
+        return read_statements(Shell(engine, Renderer(args.output or "table"), place, args.debug))
+
+
+def read_statements(shell: Shell) -> int:
+    """Statements from standard input, each run as soon as it is complete; ends at an error."""
+    from streamsql.cli.main import INTERRUPTED
+    from streamsql.parser import is_complete
+
+    pending = ""
+    try:
+        for line in sys.stdin:
+            pending += line
+            if is_complete(pending) or (not pending.strip(";\n ") or _is_command(pending)):
+                shell.run(pending, stop_at_interrupt=True)
+                pending = ""
+            if shell.left:
+                return 0
+        shell.run(pending, stop_at_interrupt=True)
+    except Interrupted:
+        return INTERRUPTED
+    except StreamSQLError as error:
+        shell.show_error(error)
+        return error.exit_code
+    return 0
+
+
+def _is_command(text: str) -> bool:
+    return find_command(text) is not None
+
+
+class Shell:
+    """Runs what is typed; the state that the shell's own commands change.
+
+    `place` says where the engine is: a name and a value for `server`.
+    """
+
+    def __init__(
+        self, engine: Connection, renderer: Renderer, place: tuple[str, str], debug: bool
+    ) -> None:
+        self.renderer = renderer
+        self.left = False
+        self.history_of: Callable[[], Sequence[str]] = list
+        self._engine = engine
+        self._place = place
+        self._debug = debug
+
+    def greet(self, remark: str = "SQL over streams") -> None:
+        from streamsql.cli.main import version_line
+
+        style = self.renderer.style
+        self.renderer.write(
+            [
+                f"{style.title(version_line())}  {style.dim(remark)}",
+                style.dim("A statement ends with ;  Tab completes, help explains, exit ends."),
+                "",
+            ]
+        )
+
+    def run(self, text: str, *, stop_at_interrupt: bool = False) -> None:
+        """A command of the shell or statements; raises their StreamSQLError."""
+        if not text.strip().strip(";"):
+            return
+        found = find_command(text)
+        if found is not None:
+            shell_command, argument = found
+            shell_command.run(self, argument)
+            return
+        try:
+            wait_for_start(self._engine, text)
+        except KeyboardInterrupt:
+            if stop_at_interrupt:
+                raise
+            self._say_interrupted("Not run.")
+            return
+        try:
+            run(self._engine, text, self.renderer, partial(waiting, self._engine.startup))
+        except Interrupted as interrupted:
+            if stop_at_interrupt:
+                raise
+            ended = "Query ended." if interrupted.stream else "No longer waited for; it may go on."
+            self._say_interrupted(ended)
+
+    def _say_interrupted(self, said: str) -> None:
+        if sys.stdout.isatty():
+            # Over the ^C that the terminal has shown.
+            sys.stdout.write("\r\x1b[K")
+        self.renderer.remark(self.renderer.style.dim(said))
+
+    def show_error(self, error: StreamSQLError) -> None:
+        if self._debug:
+            import traceback
+
+            traceback.print_exception(error)
+        self.renderer.error(error)
+
+    # -- what the shell's own commands need --------------------------------------------------------
+
+    @property
+    def history(self) -> Sequence[str]:
+        return self.history_of()
+
+    def leave(self) -> None:
+        self.left = True
+
+    def clear(self) -> None:
+        if sys.stdout.isatty():
+            sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
+            sys.stdout.flush()
+
+    def status(self) -> Sequence[tuple[str, str]]:
+        steps = [
+            (STEP_NAMES.get(step.name, step.name), f"{step.state.value}  {step.detail}".strip())
+            for step in self._engine.startup().steps
+        ]
+        return [self._place, *steps]

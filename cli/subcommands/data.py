@@ -1,0 +1,159 @@
+"""`streamsql load` and `streamsql datagen`: options to specifications, progress, a summary."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from streamsql.cli.execution.engine import kafka_of
+from streamsql.cli.terminal.progress import Bar
+from streamsql.cli.terminal.style import Style
+
+if TYPE_CHECKING:
+    from streamsql.kafka.client import KafkaClient
+    from streamsql.load import Summary
+
+
+def load_command(args: argparse.Namespace) -> int:
+    """Load a file into a topic."""
+    from streamsql.load import KeyColumn, LoadSpec, Progress, load
+
+    key = tuple(KeyColumn.parse(text) for text in args.key.split(",")) if args.key else ()
+    spec = LoadSpec(
+        source=args.file,
+        topic=args.topic,
+        input_format=args.input_format,
+        key=key,
+        key_format=args.key_format,
+        timestamp=args.timestamp,
+        timestamp_format=args.timestamp_format,
+        format=args.format,
+        partitions=args.partitions,
+        rate=args.rate,
+        limit=args.limit,
+    )
+    spec.resolved_input_format()
+    spec.check_readable()
+    with _client(args) as client, Bar(f"Loading {spec.name}", "records") as bar:
+
+        def show(progress: Progress) -> None:
+            bar.update(progress.records, progress.fraction)
+
+        summary = load(spec, client, show)
+    _report(summary, args.topic)
+    keys = {column.name.casefold(): column.type for column in key}
+    key_format = spec.resolved_key_format() if key else None
+    _suggest(summary.columns, args.topic, spec.format, keys, key_format)
+    return 0
+
+
+def datagen_command(args: argparse.Namespace) -> int:
+    """Write made-up records until there are enough, or until Ctrl-C."""
+    from streamsql.load import SCHEMAS, GenerateSpec, Progress, generate
+
+    topic = args.topic or args.schema
+    generator = SCHEMAS[args.schema]
+    spec = GenerateSpec(
+        args.schema, topic, args.rate, args.count, args.seed, partitions=args.partitions
+    )
+    written = 0
+    with _client(args) as client:
+        _suggest(generator.columns, topic, "JSON", {generator.key: "STRING"}, "KAFKA")
+        with Bar(f"Writing {args.schema} to {topic}", "records") as bar:
+
+            def show(progress: Progress) -> None:
+                nonlocal written
+                written = progress.records
+                bar.update(progress.records, progress.fraction)
+
+            try:
+                _report(generate(spec, client, show), topic)
+            except KeyboardInterrupt:
+                print(f"{written:,} records written to {topic}", file=sys.stderr)
+    return 0
+
+
+@contextmanager
+def _client(args: argparse.Namespace) -> Iterator[KafkaClient]:
+    """A client of the chosen cluster, or of the embedded broker, started if need be."""
+    from streamsql.data_folder import DataDir
+    from streamsql.kafka.broker import EmbeddedBroker
+    from streamsql.kafka.client import KafkaClient
+
+    chosen, security = kafka_of(args)
+    if chosen is not None:
+        client = KafkaClient(chosen, security=security)
+        try:
+            yield client
+        finally:
+            client.close()
+        return
+    with Bar("Starting Kafka", "files") as bar:
+        broker = EmbeddedBroker(
+            DataDir.at(args.data), lambda done, total, name: bar.update(done, done / total)
+        )
+        servers = broker.start()
+    try:
+        client = KafkaClient(servers)
+        yield client
+        client.close()
+    finally:
+        broker.stop()
+
+
+def _report(summary: Summary, topic: str) -> None:
+    speed = summary.records / summary.seconds if summary.seconds > 0 else 0.0
+    made = " (new topic)" if summary.created_topic else ""
+    print(
+        f"{summary.records:,} records in {summary.seconds:.1f} s ({speed:,.0f}/s) to {topic}{made}",
+        file=sys.stderr,
+    )
+    if summary.skipped:
+        print(f"{summary.skipped:,} rows left out: they have no timestamp", file=sys.stderr)
+
+
+def _suggest(
+    columns: Mapping[str, str],
+    topic: str,
+    value_format: str,
+    keys: Mapping[str, str],
+    key_format: str | None,
+) -> None:
+    """The statement that makes a stream of what was written."""
+    style = Style.of(sys.stdout)
+    print(style.dim("-- A stream over it:"))
+    print(create_stream(columns, topic, value_format, keys, key_format))
+
+
+def create_stream(
+    columns: Mapping[str, str],
+    topic: str,
+    value_format: str,
+    keys: Mapping[str, str],
+    key_format: str | None,
+) -> str:
+    """CREATE STREAM for columns and their SQL types; `keys` maps folded names to types."""
+    ordered = sorted(columns, key=lambda name: name.casefold() not in keys)
+    lines = []
+    for name in ordered:
+        kind = keys.get(name.casefold())
+        shown = f"{_identifier(name)} {kind or columns[name]}"
+        lines.append(f"  {shown}{' KEY' if kind else ''}")
+    formats = f"VALUE_FORMAT = '{value_format}'"
+    if key_format not in (None, "KAFKA"):
+        formats = f"KEY_FORMAT = '{key_format}', {formats}"
+    body = ",\n".join(lines)
+    return (
+        f"CREATE STREAM {_identifier(topic)} (\n{body}\n"
+        f") WITH (KAFKA_TOPIC = '{topic}', {formats});"
+    )
+
+
+def _identifier(name: str) -> str:
+    from streamsql.parser import RESERVED
+
+    plain = name.isascii() and name.isidentifier() and name.upper() not in RESERVED
+    return name.lower() if plain else f"`{name}`"

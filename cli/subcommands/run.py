@@ -1,0 +1,110 @@
+"""`streamsql -e`, `streamsql run` and statements from a pipe: no prompt, one exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from streamsql.cli.execution.engine import make_engine
+from streamsql.cli.execution.run import Interrupted, run
+from streamsql.cli.subcommands.check import display_name, read_script
+from streamsql.cli.terminal.progress import Bar, waiting
+from streamsql.cli.terminal.render import Renderer
+from streamsql.errors import StreamSQLError
+
+if TYPE_CHECKING:
+    from streamsql.cli.execution.connection import Connection
+    from streamsql.engine import Engine
+    from streamsql.status import QueryInfo
+
+WATCH_SECONDS = 0.5
+
+
+def execute(args: argparse.Namespace) -> int:
+    """`-e`: run the statements, show their results, end."""
+    renderer = Renderer(args.output or "table")
+    with make_engine(args) as engine:
+        for sql in args.execute:
+            code = run_text(engine, sql, renderer, args.debug)
+            if code:
+                return code
+    return 0
+
+
+def run_files(args: argparse.Namespace) -> int:
+    """`run`: the files' statements, then their queries until Ctrl-C or until caught up."""
+    renderer = Renderer(args.output or "table")
+    scripts = [(display_name(name), read_script(name)) for name in args.files]
+    with make_engine(args, until_caught_up=args.until_caught_up) as engine:
+        for name, sql in scripts:
+            code = run_text(engine, sql, renderer, args.debug, file=name)
+            if code:
+                return code
+        if args.until_caught_up:
+            _catch_up(engine, renderer)
+            return 0
+        return _keep_running(engine, renderer)
+
+
+def run_text(
+    engine: Connection, sql: str, renderer: Renderer, debug: bool, file: str | None = None
+) -> int:
+    """Run statements; an error is shown with its place in the text and gives the exit code."""
+    from streamsql.cli.main import INTERRUPTED
+
+    try:
+        run(engine, sql, renderer, partial(waiting, engine.startup))
+    except Interrupted:
+        return INTERRUPTED
+    except StreamSQLError as error:
+        if debug:
+            raise
+        renderer.error(error, sql, file)
+        return error.exit_code
+    return 0
+
+
+def _catch_up(engine: Engine, renderer: Renderer) -> None:
+    """Process what is there, with a bar of how much of it is left."""
+    with Bar("Catching up", "records") as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.update(done, done / total if total else 1.0)
+
+        engine.catch_up(show)
+    count = len(engine.queries())
+    renderer.remark(renderer.style.good(f"{_count(count, 'query', 'queries')} caught up"))
+
+
+def _keep_running(engine: Engine, renderer: Renderer) -> int:
+    """Watch over the queries until Ctrl-C or SIGTERM; failures are told as they happen."""
+    told: dict[str, str | None] = {}
+    if not _persistent(engine):
+        renderer.remark(renderer.style.dim("No queries to keep running."))
+        return 0
+    running = _count(len(_persistent(engine)), "query", "queries")
+    renderer.remark(renderer.style.dim(f"{running} running. Ctrl-C ends."))
+    try:
+        while True:
+            for query in _persistent(engine):
+                if query.error and told.get(query.id) != query.error:
+                    renderer.write(
+                        [renderer.style.error(f"query {query.id} failed: {query.error}")],
+                        sys.stderr,
+                    )
+                told[query.id] = query.error
+            time.sleep(WATCH_SECONDS)
+    except KeyboardInterrupt:
+        renderer.remark(renderer.style.dim("Stopping."))
+        return 0
+
+
+def _persistent(engine: Engine) -> list[QueryInfo]:
+    return [query for query in engine.queries() if query.kind == "PERSISTENT"]
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,204 @@
+"""`streamsql server`: an engine, and the HTTP server over it, until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamsql.cli.execution.engine import kafka_of
+from streamsql.cli.options.parser import assignments, properties_of
+from streamsql.cli.subcommands.queries_file import QueriesFile
+
+if TYPE_CHECKING:
+    from streamsql.engine import Engine, EngineConfig
+    from streamsql.server.settings.config import ServerConfig
+    from streamsql.server.settings.config_file import ConfigFile
+
+_log = logging.getLogger("streamsql.server")
+LONE_SERVICE = "default_"
+"""The service of servers that are given none."""
+
+
+def command(args: argparse.Namespace) -> int:
+    """Exit code 0 after a stop that was asked for."""
+    from streamsql.engine import Engine
+    from streamsql.server.run import run
+    from streamsql.server.settings.config_file import ConfigFile, read_config
+    from streamsql.server.state.server_state import ServerState
+    from streamsql.server.telemetry.logs import configure_logging
+
+    file = read_config(Path(args.config)) if args.config else ConfigFile()
+    _fill(args, file)
+    config = server_config(args)
+    defined = assignments(args.define, "--define")
+    variables = {name.upper(): value for name, value in defined.items()}
+    queries = QueriesFile(args.queries_file, variables) if args.queries_file else None
+    engine = Engine(engine_config(args, file, config))
+    configure_logging(args.log_format or "text", args.log_level or "info")
+    _warn_if_open(config)
+    engine.session.variables.update(variables)
+    began = time.monotonic()
+    engine.start()
+    try:
+        if queries is not None:
+            queries.run(engine)
+        run(ServerState(engine, config), lambda url: _listening(engine, url, began))
+    finally:
+        _close(engine, config.stop_seconds)
+    return queries.exit_code if queries is not None else 0
+
+
+def _fill(args: argparse.Namespace, file: ConfigFile) -> None:
+    """Options that are not given are the file's."""
+    for name, value in file.options.items():
+        if getattr(args, name, None) is None:
+            setattr(args, name, value)
+
+
+def server_config(args: argparse.Namespace) -> ServerConfig:
+    """The server that the options describe; ConfigError for one that makes no sense."""
+    from streamsql.errors import ConfigError
+    from streamsql.server.settings.config import ServerConfig, listen_address
+
+    plain = ServerConfig()
+    host, port = listen_address(args.listen) if args.listen else (plain.host, plain.port)
+    if bool(args.tls_cert) != bool(args.tls_key):
+        raise ConfigError("--tls-cert and --tls-key go together")
+    return ServerConfig(
+        host=host,
+        port=port,
+        service_id=args.service_id or plain.service_id,
+        advertised_url=args.advertised_url,
+        tls_cert=_file(args.tls_cert, "--tls-cert"),
+        tls_key=_file(args.tls_key, "--tls-key"),
+        tls_client_ca=_file(args.tls_client_ca, "--tls-client-ca"),
+        users_file=_file(args.users_file, "--users-file"),
+        cors_origins=_origins(args.cors_origin),
+        max_requests_per_second=_rate(args.max_requests_per_second),
+        access_log=args.access_log,
+        max_push_queries=_count(args.max_push_queries, plain.max_push_queries),
+        max_request_bytes=_count(args.max_request_bytes, plain.max_request_bytes),
+    )
+
+
+def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConfig) -> EngineConfig:
+    """The engine under the server. With a Kafka cluster its statements are there; beside an
+    embedded broker they are in the data folder, which the shell, too, works on."""
+    from streamsql.engine import EngineConfig
+
+    servers, kafka = kafka_of(args)
+    service_id = args.service_id or (LONE_SERVICE if servers else None)
+    return EngineConfig(
+        data_dir=Path(args.data).expanduser() if args.data else None,
+        bootstrap_servers=servers,
+        kafka=kafka or file.kafka,
+        master=args.master,
+        properties={**file.properties, **properties_of(args)},
+        debug=args.debug,
+        serve_tables=True,
+        service_id=service_id,
+        advertised_url=server.url,
+        interactive=not args.queries_file,
+        checkpoints=_checkpoints(args.checkpoints),
+    )
+
+
+def _file(name: str | None, option: str) -> Path | None:
+    from streamsql.errors import ConfigError
+
+    if name is None:
+        return None
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise ConfigError(f"{option}: there is no file {name}")
+    return path
+
+
+def _checkpoints(name: str | None) -> Path | None:
+    from streamsql.errors import UnsupportedError
+
+    if name is not None and "://" in name:
+        raise UnsupportedError(
+            f"--checkpoints {name}: checkpoints are kept in a folder",
+            hint="Mount the storage on all servers, and name the folder.",
+        )
+    return Path(name).expanduser() if name else None
+
+
+def _count(given: object, default: int) -> int:
+    from streamsql.errors import ConfigError
+
+    if given is None:
+        return default
+    text = str(given).replace("_", "")
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"{given} is not a number above 0")
+    return int(text)
+
+
+def _origins(given: str | list[str] | None) -> tuple[str, ...]:
+    """Of options, or of a file's property with commas."""
+    if given is None:
+        return ()
+    return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
+
+
+def _rate(given: object) -> float | None:
+    from streamsql.errors import ConfigError
+
+    if given is None:
+        return None
+    try:
+        rate = float(str(given))
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < float("inf"):
+        raise ConfigError(f"{given} is not a number above 0")
+    return rate
+
+
+def _warn_if_open(config: ServerConfig) -> None:
+    """Statements can run code and delete data: who gives them to everybody should know."""
+    here = ("127.0.0.1", "::1", "localhost")
+    if config.users_file is None and config.host not in here:
+        _log.warning("no --users-file: everybody who reaches %s may do everything", config.url)
+    if config.users_file is not None and config.tls_cert is None and config.host not in here:
+        _log.warning("no --tls-cert: passwords travel to %s in the clear", config.url)
+
+
+def _listening(engine: Engine, url: str, began: float) -> None:
+    """Told at once, though the engine is only coming up: /info and /healthcheck answer."""
+    _say(f"Listening at {url}, starting ...")
+
+    def report() -> None:
+        try:
+            engine.wait_until_ready()
+        except Exception:
+            return  # The server ends with the same error.
+        _say(f"Ready after {time.monotonic() - began:.1f} seconds")
+
+    threading.Thread(target=report, name="report", daemon=True).start()
+
+
+def _close(engine: Engine, seconds: float) -> None:
+    """Stop the engine in time: what is not done then is as safe as after a crash."""
+    _say("Stopping")
+    closing = threading.Thread(target=engine.close, name="close", daemon=True)
+    closing.start()
+    closing.join(seconds)
+    if closing.is_alive():
+        _say(f"Not all has stopped within {seconds:.0f} seconds; it is resumed at the next start")
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _say(text: str) -> None:
+    from streamsql.server.telemetry.logs import announce
+
+    announce(text)

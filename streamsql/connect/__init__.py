@@ -1,0 +1,1 @@
+"""A Kafka Connect cluster, as its REST API shows it."""

@@ -1,0 +1,199 @@
+"""A Kafka Connect cluster as its REST API shows it: connectors, their state, and plugins.
+
+Connect itself knows and runs the connectors: nothing of them is kept here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streamsql.connect.rest import RestService, check_service_url, quoted
+from streamsql.errors import CatalogError, ConfigError, ExternalError
+from streamsql.properties import CONNECT_URL, CONNECT_USER, get_text
+
+CLASS = "connector.class"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task; `trace` is the stack trace of one that has failed."""
+
+    id: int
+    state: str
+    trace: str | None = None
+
+
+@dataclass(frozen=True)
+class Connector:
+    """A connector and its state; `type` is source, sink or unknown."""
+
+    name: str
+    type: str
+    class_name: str
+    state: str
+    worker: str
+    tasks: tuple[Task, ...] = ()
+    trace: str | None = None
+
+    @property
+    def status(self) -> str:
+        """Its state, with how many of its tasks run."""
+        running = sum(task.state == "RUNNING" for task in self.tasks)
+        return f"{self.state} ({running}/{len(self.tasks)} tasks RUNNING)"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A kind of connector that the workers can run."""
+
+    class_name: str
+    type: str
+    version: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What Connect takes for it: its class in full, or without its package, or shorter."""
+        simple = self.class_name.rpartition(".")[2]
+        return self.class_name, simple, simple.removesuffix("Connector")
+
+    def is_called(self, name: str) -> bool:
+        return name in self.names
+
+
+class ConnectClient:
+    """One cluster. Methods raise ExternalError where it does not answer or fails."""
+
+    def __init__(self, url: str, user: str | None = None) -> None:
+        self._service = RestService("Kafka Connect", url, user)
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> ConnectClient:
+        """The cluster that the session's properties name; ConfigError where they name none."""
+        url = get_text(properties, CONNECT_URL)
+        if url is None:
+            raise ConfigError(
+                "no Kafka Connect cluster is configured",
+                hint=f"SET '{CONNECT_URL}' = 'http://host:8083';",
+            )
+        url = check_service_url(url, "Kafka Connect")
+        return cls(url, get_text(properties, CONNECT_USER))
+
+    def connectors(self) -> list[Connector]:
+        """All connectors, by name."""
+        found = self._get("list the connectors", "/connectors?expand=status&expand=info")
+        return sorted(
+            (_connector(entry["info"], entry["status"]) for entry in found.values()),
+            key=lambda connector: connector.name,
+        )
+
+    def connector(self, name: str) -> Connector:
+        """One connector; CatalogError where there is none of that name."""
+        action, path = f"describe the connector {name}", f"/connectors/{quoted(name)}"
+        status, info = self._service.request("GET", path)
+        if status == 404:
+            raise _missing(name)
+        info = self._checked(action, status, info)
+        status, state = self._service.request("GET", f"{path}/status")
+        if status == 404:
+            # The connector is too new, or its worker is just being changed.
+            state = {"connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
+            return _connector(info, state)
+        return _connector(info, self._checked(action, status, state))
+
+    def exists(self, name: str) -> bool:
+        return name in self._get("list the connectors", "/connectors")
+
+    def topics(self, name: str) -> list[str]:
+        """The topics that a connector has used; none where the cluster does not keep account."""
+        status, answer = self._service.request("GET", f"/connectors/{quoted(name)}/topics")
+        if status in (403, 404):
+            return []
+        used = self._checked(f"list the topics of {name}", status, answer)
+        return sorted(str(topic) for topic in used.get(name, {}).get("topics", ()))
+
+    def plugins(self) -> list[Plugin]:
+        """The kinds of connectors there are."""
+        found = self._get("list the connector plugins", "/connector-plugins")
+        return [
+            Plugin(str(p["class"]), str(p.get("type", "unknown")), str(p.get("version") or ""))
+            for p in found
+        ]
+
+    def validate(self, config: Mapping[str, str]) -> None:
+        """ConfigError with everything that Connect has to say against a configuration."""
+        path = f"/connector-plugins/{quoted(config[CLASS])}/config/validate"
+        status, answer = self._service.request("PUT", path, dict(config))
+        answer = self._checked("validate the connector", status, answer)
+        values = [entry["value"] for entry in answer["configs"]]
+        wrong = [f"{v['name']}: {text}" for v in values for text in v.get("errors") or ()]
+        if wrong:
+            raise ConfigError(
+                f"Connect rejects the connector: {len(wrong)} "
+                f"{'property is' if len(wrong) == 1 else 'properties are'} wrong",
+                detail="\n".join(wrong),
+            )
+
+    def create(self, name: str, config: Mapping[str, str]) -> None:
+        """Create a connector; CatalogError if there is one of that name, ConfigError if Connect
+        rejects it."""
+        body = {"name": name, "config": dict(config)}
+        status, answer = self._service.request("POST", "/connectors", body)
+        if status == 409 and self.exists(name):
+            raise CatalogError(f"Connector {name} already exists")
+        if status == 400:
+            raise ConfigError("Connect rejects the connector", detail=_message(answer))
+        self._checked(f"create the connector {name}", status, answer)
+
+    def delete(self, name: str) -> None:
+        """Delete a connector; CatalogError where there is none of that name."""
+        status, answer = self._service.request("DELETE", f"/connectors/{quoted(name)}")
+        if status == 404:
+            raise _missing(name)
+        self._checked(f"drop the connector {name}", status, answer)
+
+    def _get(self, action: str, path: str) -> Any:
+        return self._checked(action, *self._service.request("GET", path))
+
+    def _checked(self, action: str, status: int, answer: Any) -> Any:
+        """The answer to a request that was granted."""
+        if 200 <= status < 300:
+            return answer
+        raise ExternalError(
+            f"cannot {action}: Kafka Connect answered {status}",
+            # 409: the workers are just dividing the connectors among them.
+            retryable=status == 409 or status >= 500,
+            detail=_message(answer),
+            hint=f"SET '{CONNECT_USER}' = 'name:password';" if status == 401 else None,
+        )
+
+
+def _missing(name: str) -> CatalogError:
+    return CatalogError(
+        f"Connector {name} does not exist.",
+        hint="SHOW CONNECTORS lists them; a name with small letters stands between backticks.",
+    )
+
+
+def _message(answer: Any) -> str | None:
+    """What Connect says of an error."""
+    message = str(answer.get("message") or "").strip() if isinstance(answer, dict) else ""
+    # The web server below Connect answers with a page.
+    return None if message.startswith("<") else message or None
+
+
+def _connector(info: Mapping[str, Any], status: Mapping[str, Any]) -> Connector:
+    state = status["connector"]
+    tasks = (
+        Task(int(task["id"]), str(task["state"]), task.get("trace")) for task in status["tasks"]
+    )
+    return Connector(
+        name=str(info["name"]),
+        type=str(info.get("type") or "unknown"),
+        class_name=str(info["config"].get(CLASS, "")),
+        state=str(state["state"]),
+        worker=str(state.get("worker_id", "")),
+        tasks=tuple(sorted(tasks, key=lambda task: task.id)),
+        trace=state.get("trace"),
+    )

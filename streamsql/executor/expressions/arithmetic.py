@@ -1,0 +1,120 @@
+"""`+ - * / %`, sign and `||` on Spark: Java's integers, exact DECIMALs, IEEE DOUBLEs."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.executor.expressions.context import Lowering, never_null, number
+from streamsql.executor.spark.types import spark_type
+from streamsql.nodes import Expression
+from streamsql.types import SQLType, type_of
+
+_BY_ZERO = "Division by zero"
+_INEXACT = "The quotient has more digits than its DECIMAL type; divide DOUBLEs to round it"
+
+
+def negation(node: exp.Neg, lowering: Lowering) -> Column:
+    if isinstance(node.this, exp.Literal):
+        return number(_negated(node.this.name), type_of(node))
+    return -lowering.lower(node.this)
+
+
+def _negated(text: str) -> str:
+    return text[1:] if text.startswith("-") else "-" + text
+
+
+def add(node: exp.Add, lowering: Lowering) -> Column:
+    left, right = lowering.lower(node.left), lowering.lower(node.right)
+    if type_of(node) == types.STRING:
+        return F.concat(_or_null_text(left, node.left), _or_null_text(right, node.right))
+    return _fitting(left + right, node, lowering, left, right)
+
+
+def _or_null_text(value: Column, node: Expression) -> Column:
+    return value if never_null(node) else F.coalesce(value, F.lit("null"))
+
+
+def subtract(node: exp.Sub, lowering: Lowering) -> Column:
+    left, right = lowering.lower(node.left), lowering.lower(node.right)
+    return _fitting(left - right, node, lowering, left, right)
+
+
+def multiply(node: exp.Mul, lowering: Lowering) -> Column:
+    left, right = lowering.lower(node.left), lowering.lower(node.right)
+    return _fitting(left * right, node, lowering, left, right)
+
+
+def _fitting(
+    value: Column, node: exp.Binary, lowering: Lowering, left: Column, right: Column
+) -> Column:
+    """Only a DECIMAL at Spark's limit of digits can overflow."""
+    kind = type_of(node)
+    if not types.is_decimal(kind) or types.precision_scale(kind)[0] < types.MAX_PRECISION:
+        return value
+    return lowering.checked(
+        value, "Numeric field overflow", kind, (left, node.left), (right, node.right)
+    )
+
+
+def divide(node: exp.Div, lowering: Lowering) -> Column:
+    left, right, kind = lowering.lower(node.left), lowering.lower(node.right), type_of(node)
+    if kind == types.DOUBLE:
+        if _is_nonzero(node.right):
+            return left / right
+        # Spark gives null: by IEEE it is infinite, or NaN for 0/0.
+        return F.when(right == 0, left * F.lit(float("inf"))).otherwise(left / right)
+    if types.is_decimal(kind):
+        return _divide_decimals(left, right, node, lowering)
+    quotient = F.call_function("div", left, right).cast(spark_type(kind))
+    return _unless_zero(quotient, right, node, lowering)
+
+
+def _divide_decimals(left: Column, right: Column, node: exp.Div, lowering: Lowering) -> Column:
+    """The exact quotient; one with more digits than its type fails, as does division by zero."""
+    quotient = left / right
+    exact = F.when(quotient * right == left, quotient)
+    message: str | Column = _INEXACT
+    if not _is_nonzero(node.right):
+        message = F.when(right == 0, F.lit(_BY_ZERO)).otherwise(F.lit(_INEXACT))
+    inputs = (left, node.left), (right, node.right)
+    return lowering.checked(exact, message, type_of(node), *inputs)
+
+
+def modulo(node: exp.Mod, lowering: Lowering) -> Column:
+    left, right, kind = lowering.lower(node.left), lowering.lower(node.right), type_of(node)
+    remainder = left % right
+    if kind == types.DOUBLE:
+        if _is_nonzero(node.right):
+            return remainder
+        return F.when((right == 0) & left.isNotNull(), F.lit(float("nan"))).otherwise(remainder)
+    return _unless_zero(remainder, right, node, lowering)
+
+
+def _unless_zero(value: Column, right: Column, node: exp.Binary, lowering: Lowering) -> Column:
+    """Spark gives null for a zero divisor; this reports it besides."""
+    if _is_nonzero(node.right) or not lowering.reports:
+        return value
+    return F.when(right == 0, lowering.fail(_BY_ZERO, type_of(node))).otherwise(value)
+
+
+def _is_nonzero(node: Expression) -> bool:
+    while isinstance(node, exp.Cast | exp.Neg):
+        node = node.this
+    return isinstance(node, exp.Literal) and not node.is_string and Decimal(node.name) != 0
+
+
+def concatenate(node: exp.DPipe, lowering: Lowering) -> Column:
+    left, right = lowering.lower(node.left), lowering.lower(node.right)
+    return concatenated([left, right], type_of(node))
+
+
+def concatenated(values: list[Column], kind: SQLType) -> Column:
+    """Texts or bytes side by side, without those that are null."""
+    if kind == types.STRING:
+        return F.concat_ws("", *values)
+    return F.concat(*(F.coalesce(value, F.lit(b"")) for value in values))

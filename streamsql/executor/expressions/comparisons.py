@@ -1,0 +1,96 @@
+"""Comparisons, IN, BETWEEN, LIKE and IS NULL on Spark: two-valued, null gives FALSE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import UnsupportedError
+from streamsql.executor.expressions.context import Lowering, never_null
+from streamsql.nodes import Expression
+from streamsql.types import SQLType, type_of
+
+_OPERATORS: dict[type[Expression], Callable[[Column, Column], Column]] = {
+    exp.EQ: lambda a, b: a == b,
+    exp.NEQ: lambda a, b: a != b,
+    exp.LT: lambda a, b: a < b,
+    exp.LTE: lambda a, b: a <= b,
+    exp.GT: lambda a, b: a > b,
+    exp.GTE: lambda a, b: a >= b,
+}
+
+
+def compared(node: exp.Binary, lowering: Lowering) -> Column:
+    """Spark's comparison: null if a side is null."""
+    left, right = (_comparable(side, lowering) for side in (node.left, node.right))
+    return _OPERATORS[type(node)](left, right)
+
+
+def comparison(node: exp.Binary, lowering: Lowering) -> Column:
+    result = compared(node, lowering)
+    if never_null(node.left) and never_null(node.right):
+        return result
+    return _or_false(result)
+
+
+def null_safe(node: exp.Binary, lowering: Lowering) -> Column:
+    left, right = (_comparable(side, lowering) for side in (node.left, node.right))
+    equal = left.eqNullSafe(right)
+    return equal if isinstance(node, exp.NullSafeEQ) else ~equal
+
+
+def between(node: exp.Between, lowering: Lowering) -> Column:
+    value, low, high = (lowering.lower(node.args[part]) for part in ("this", "low", "high"))
+    return _or_false(value.between(low, high))
+
+
+def in_list(node: exp.In, lowering: Lowering) -> Column:
+    value = _comparable(node.this, lowering)
+    return _or_false(value.isin(*(_comparable(item, lowering) for item in node.expressions)))
+
+
+def is_null(node: exp.Is, lowering: Lowering) -> Column:
+    return lowering.lower(node.this).isNull()
+
+
+def like(node: exp.Like | exp.Escape, lowering: Lowering) -> Column:
+    escape = node.expression.name if isinstance(node, exp.Escape) else None
+    match = node.this if isinstance(node, exp.Escape) else node
+    value, pattern = lowering.lower(match.this), lowering.lower(match.expression)
+    if escape is None:
+        # Spark escapes by a backslash unless told otherwise; SQL has no escape by itself.
+        pattern = _without_escapes(match.expression, pattern)
+        result = F.like(value, pattern)
+    else:
+        result = F.like(value, pattern, F.lit(escape))
+    return lowering.checked_condition(result, "LIKE of null")
+
+
+def _without_escapes(node: Expression, pattern: Column) -> Column:
+    if isinstance(node, exp.Literal):
+        return F.lit(node.name.replace("\\", "\\\\"))
+    return F.replace(pattern, F.lit("\\"), F.lit("\\\\"))
+
+
+def _or_false(result: Column) -> Column:
+    return F.coalesce(result, F.lit(False))
+
+
+def _comparable(node: Expression, lowering: Lowering) -> Column:
+    """Spark compares no maps: their entries, sorted, stand for them."""
+    value, kind = lowering.lower(node), type_of(node)
+    if not types.is_map(kind):
+        if types.contains_map(kind):
+            raise UnsupportedError(f"comparing values of type {types.to_sql(kind)}")
+        return value
+    if _holds_map(kind):
+        raise UnsupportedError(f"comparing values of type {types.to_sql(kind)}")
+    return F.array_sort(F.map_entries(value))
+
+
+def _holds_map(kind: SQLType) -> bool:
+    return types.contains_map(types.element_type(kind)) or types.contains_map(types.key_type(kind))

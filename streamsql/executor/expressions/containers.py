@@ -1,0 +1,50 @@
+"""ARRAY, MAP and STRUCT on Spark: constructors, subscripts and fields."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.executor.expressions.context import Lowering, never_null
+from streamsql.types import type_of
+
+
+def array(node: exp.Array, lowering: Lowering) -> Column:
+    return F.array(*map(lowering.lower, node.expressions))
+
+
+def map_(node: exp.Map, lowering: Lowering) -> Column:
+    keys, values = (
+        [lowering.lower(e) for e in node.args[part].expressions] for part in ("keys", "values")
+    )
+    if all(never_null(key) for key in node.args["keys"].expressions):
+        return F.create_map(*(c for pair in zip(keys, values, strict=True) for c in pair))
+    # A null key is an error in Spark's maps, which would end the query: leave the entry out.
+    entries = F.array(
+        *(F.struct(k.alias("k"), v.alias("v")) for k, v in zip(keys, values, strict=True))
+    )
+    return F.map_from_entries(F.filter(entries, lambda entry: entry["k"].isNotNull()))
+
+
+def struct(node: exp.Struct, lowering: Lowering) -> Column:
+    return F.struct(*(lowering.lower(f.expression).alias(f.this.name) for f in node.expressions))
+
+
+def subscript(node: exp.Bracket, lowering: Lowering) -> Column:
+    base, (index,) = lowering.lower(node.this), node.expressions
+    if types.is_map(type_of(node.this)):
+        return F.element_at(base, lowering.lower(index))
+    if isinstance(index, exp.Literal):
+        # Not element_at: with a constant index over ARRAY[..] it generates code that fails.
+        place = int(index.name)
+        if place > 0:
+            return F.get(base, F.lit(place - 1))
+        return F.get(base, F.array_size(base) + place) if place else F.get(base, F.lit(-1))
+    # Index 0 is an error in Spark and null here.
+    return F.element_at(base, F.nullif(lowering.lower(index).cast("int"), F.lit(0)))
+
+
+def field(node: exp.Dot, lowering: Lowering) -> Column:
+    return lowering.lower(node.this).getField(node.expression.name)

@@ -1,0 +1,170 @@
+"""Typed expressions as Spark columns, with ksqlDB's meaning.
+
+Comparisons are two-valued (null gives FALSE), integers divide as in Java, and an expression that
+fails gives null (FALSE as a condition) and one entry in the processing log. Which rule lowers
+which node says the table below; the rules are in the files of this folder that are named after
+what they lower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+from sqlglot import exp
+
+from streamsql.errors import InternalError
+from streamsql.executor.expressions import arithmetic, calls, cast, containers
+from streamsql.executor.expressions import comparisons as compare
+from streamsql.executor.expressions.context import Lowering, Rule, literal
+from streamsql.executor.spark.jvm import Jvm
+from streamsql.executor.spark.types import spark_type
+from streamsql.nodes import Expression
+from streamsql.planner.types.scope import text_of
+from streamsql.types import SQLType, array, type_of
+
+
+class ErrorGuard(Protocol):
+    """Where failing expressions are noted and reported; the JVM's processing log is behind it."""
+
+    def fail(self, message: Column, data_type: DataType) -> Column:
+        """Inside an expression: notes that it has failed and gives a null of the type."""
+
+    def finish(self, value: Column, data_type: DataType, text: str) -> Column:
+        """Outermost: the value; if its evaluation noted a failure, null and one log entry."""
+
+    def contain(self, value: Column, data_type: DataType, text: str) -> Column:
+        """Around a part: the value; null if its evaluation noted a failure, which is then none of
+        the whole expression, but will be in its log entry."""
+
+
+@dataclass(frozen=True)
+class ColumnContext:
+    """Where an expression finds its columns, and to whom it reports failures (None: nobody)."""
+
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    guard: ErrorGuard | None = None
+    jvm: Jvm | None = None
+    """The JVM part, which some aggregates need."""
+
+
+def column(expression: Expression, context: ColumnContext) -> Column:
+    """The expression's value; a failing one gives null."""
+    lowering = Lowering(RULES, context.columns, context.guard)
+    return _guarded(lowering.lower(expression), expression, lowering)
+
+
+def predicate(expression: Expression, context: ColumnContext) -> Column:
+    """The expression as a condition of rows: a failing one is not met. May be null, for false."""
+    lowering = Lowering(RULES, context.columns, context.guard)
+    return _guarded(lowering.condition(expression), expression, lowering)
+
+
+def aggregate(
+    call: Expression, context: ColumnContext, order: Column, sign: Column | None = None
+) -> Column:
+    """The call of an aggregate function; `order` sorts a group's rows by their arrival, and a
+    `sign` of -1 takes a row back (None: none ever is)."""
+    lowering = Lowering(RULES, context.columns, None)
+    return calls.aggregate(call, lowering, order, context.jvm, sign)
+
+
+def table_function(call: Expression, context: ColumnContext) -> Column:
+    """An array, whose elements are the rows that the call of a table function gives."""
+    lowering = Lowering(RULES, context.columns, context.guard)
+    return _guarded(lowering.lower(call), call, lowering, array(type_of(call)))
+
+
+def _guarded(
+    value: Column, expression: Expression, lowering: Lowering, kind: SQLType | None = None
+) -> Column:
+    if lowering.guard is None or not lowering.can_fail:
+        return value
+    data_type = spark_type(kind or type_of(expression))
+    return lowering.guard.finish(value, data_type, text_of(expression))
+
+
+# -- the rules of leaves and logic -------------------------------------------------------------
+
+
+def _literal(node: Expression, lowering: Lowering) -> Column:
+    del lowering
+    return literal(node)
+
+
+def _null(node: Expression, lowering: Lowering) -> Column:
+    del lowering
+    return F.lit(None).cast(spark_type(type_of(node)))
+
+
+def _column(node: exp.Column, lowering: Lowering) -> Column:
+    return lowering.reference(node)
+
+
+def _and(node: exp.And, lowering: Lowering) -> Column:
+    return lowering.operand(node.left) & lowering.operand(node.right)
+
+
+def _or(node: exp.Or, lowering: Lowering) -> Column:
+    return lowering.operand(node.left) | lowering.operand(node.right)
+
+
+def _not(node: exp.Not, lowering: Lowering) -> Column:
+    return ~lowering.operand(node.this)
+
+
+def _case(node: exp.Case, lowering: Lowering) -> Column:
+    chain: Any = F
+    for branch in node.args["ifs"]:
+        chain = chain.when(lowering.lower(branch.this), lowering.lower(branch.args["true"]))
+    default = node.args.get("default")
+    result: Column = chain if default is None else chain.otherwise(lowering.lower(default))
+    return result
+
+
+def unknown(node: Expression, lowering: Lowering) -> Column:
+    del lowering
+    raise InternalError(f"no lowering for {type(node).__name__}")
+
+
+RULES: Mapping[type[Expression], Rule] = {
+    exp.Literal: _literal,
+    exp.Boolean: _literal,
+    exp.Null: _null,
+    exp.Column: _column,
+    exp.And: _and,
+    exp.Or: _or,
+    exp.Not: _not,
+    exp.Case: _case,
+    exp.Neg: arithmetic.negation,
+    exp.Add: arithmetic.add,
+    exp.Sub: arithmetic.subtract,
+    exp.Mul: arithmetic.multiply,
+    exp.Div: arithmetic.divide,
+    exp.Mod: arithmetic.modulo,
+    exp.DPipe: arithmetic.concatenate,
+    exp.EQ: compare.comparison,
+    exp.NEQ: compare.comparison,
+    exp.LT: compare.comparison,
+    exp.LTE: compare.comparison,
+    exp.GT: compare.comparison,
+    exp.GTE: compare.comparison,
+    exp.NullSafeEQ: compare.null_safe,
+    exp.NullSafeNEQ: compare.null_safe,
+    exp.Between: compare.between,
+    exp.In: compare.in_list,
+    exp.Like: compare.like,
+    exp.Escape: compare.like,
+    exp.Is: compare.is_null,
+    exp.Cast: cast.cast,
+    exp.Array: containers.array,
+    exp.Map: containers.map_,
+    exp.Struct: containers.struct,
+    exp.Bracket: containers.subscript,
+    exp.Dot: containers.field,
+    exp.Anonymous: calls.scalar,
+}

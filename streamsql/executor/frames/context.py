@@ -1,0 +1,195 @@
+"""What lowering needs to know and what it makes: the context, the scope of one query, the spec.
+
+Besides the columns of its operator's schema every frame carries the system columns below; they
+begin with `$`, which no unquoted name can.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from streamsql.executor.spark.jvm import Jvm, ProcessingLog
+from streamsql.executor.spark.types import spark_type
+from streamsql.nodes import Emit
+from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.registry.serdes import Schemas
+from streamsql.schema import Column as SchemaColumn
+from streamsql.types import (
+    SQLType,
+    element_type,
+    fields,
+    is_array,
+    is_map,
+    is_struct,
+    key_type,
+    to_sql,
+)
+
+TIME_COLUMN = "$time"
+"""The row's event time, BIGINT ms."""
+NULL_COLUMN = "$null"
+"""BOOLEAN: the record has no value; on a TABLE, the row is deleted."""
+HEADERS_COLUMN = "$headers"
+"""The record's headers while one record causes one row, else null."""
+
+START_COLUMN = "$start"
+END_COLUMN = "$end"
+"""The bounds of the window that is part of the row's key, BIGINT ms; null where there is none."""
+
+PARTITION_COLUMN = "$partition"
+OFFSET_COLUMN = "$offset"
+"""The row's place among those of its input, INT and BIGINT: of one partition, the order of the
+offsets is that of the rows."""
+
+SYSTEM_COLUMNS = (
+    TIME_COLUMN,
+    NULL_COLUMN,
+    HEADERS_COLUMN,
+    START_COLUMN,
+    END_COLUMN,
+    PARTITION_COLUMN,
+    OFFSET_COLUMN,
+)
+
+HEADERS_TYPE = "array<struct<key:string,value:binary>>"
+
+DEFAULT_SHUFFLE_PARTITIONS = 2
+
+
+@dataclass(frozen=True)
+class LoweringContext:
+    """Where queries run. `max_records_per_batch` limits the micro-batches of catching up."""
+
+    spark: SparkSession
+    bootstrap_servers: str
+    data_dir: Path
+    processing_log_topic: str
+    max_records_per_batch: int | None = None
+    shuffle_partitions: int = DEFAULT_SHUFFLE_PARTITIONS
+    starting_offsets: str = "earliest"
+    """`earliest`, `latest` or JSON offsets, as Spark's Kafka source takes them."""
+    consumer_settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings of Kafka's consumer, without the prefix `kafka.`."""
+    producer_settings: Mapping[str, str] = field(default_factory=dict)
+    include_rows_in_log: bool = False
+    schemas: Schemas = field(default_factory=Schemas)
+    """Of formats whose schemas are in a registry."""
+    records: Callable[[str], DataFrame] | None = None
+    """A topic's records, in the columns of Spark's Kafka source, from elsewhere than its stream."""
+
+    checkpoint_folder: Path | None = None
+    """Where the checkpoints of persistent queries are, if not in the data folder."""
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.checkpoint_folder or self.data_dir / "checkpoints"
+
+    @cached_property
+    def jvm(self) -> Jvm:
+        return Jvm(self.spark)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One query while it is being lowered."""
+
+    context: LoweringContext
+    query_id: str
+    emit: Emit
+    root: LogicalPlan
+    """The whole of its plan."""
+    needed: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Of operators, by their `id`: the columns that operators above read."""
+    shuffles: list[str] = field(default_factory=list)
+    """What moves rows to their keys' tasks: as many stages behind the sources' run at a time."""
+
+    def needed_above(self, node: LogicalPlan) -> frozenset[str] | None:
+        """The columns of the operator that anything reads; None: not known, so all."""
+        return self.needed.get(id(node))
+
+    @property
+    def jvm(self) -> Jvm:
+        return self.context.jvm
+
+    @cached_property
+    def log(self) -> ProcessingLog:
+        """Where the query reports records that fail."""
+        settings = {
+            **self.context.producer_settings,
+            "bootstrap.servers": self.context.bootstrap_servers,
+            "acks": "all",
+            "linger.ms": "5",
+        }
+        return self.jvm.processing_log(
+            self.query_id,
+            self.context.processing_log_topic,
+            settings,
+            self.context.include_rows_in_log,
+        )
+
+
+@dataclass(frozen=True)
+class StreamingQuerySpec:
+    """A query that start.py can start: a frame of Kafka records and how to run it."""
+
+    query_id: str
+    frame: DataFrame
+    """The columns topic, key, value, timestamp (ms) and headers."""
+    output_mode: str
+    """`update` or `append`."""
+    real_time_allowed: bool
+    shuffles: int
+    """How many of its stages run behind a shuffle: all at a time in real time."""
+    source_topics: tuple[str, ...]
+    checkpoint: Path
+    shuffle_partitions: int
+    bootstrap_servers: str
+    producer_settings: Mapping[str, str]
+    log: ProcessingLog
+    jvm: Jvm
+    limit: int | None = None
+    """How many rows a push query wants; the reader of its topic counts them."""
+
+
+def quoted(name: str) -> Column:
+    """The frame's column of that very name, dots and all."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def system_columns() -> list[Column]:
+    return [quoted(name) for name in SYSTEM_COLUMNS]
+
+
+def columns_of(names: Iterable[str]) -> dict[str, Column]:
+    """The frame's columns by name, as expressions look them up."""
+    return {name: quoted(name) for name in names}
+
+
+def record_type(columns: Iterable[SchemaColumn]) -> StructType:
+    """The Spark type of a key or value as the JVM codecs want it: TIME, which Spark lacks, is a
+    bigint; the field's metadata say so, or name the type of the container that holds it."""
+    return StructType([_field(column.name, column.type) for column in columns])
+
+
+def _field(name: str, t: SQLType) -> StructField:
+    text = to_sql(t)
+    metadata = {"sql": text} if re.search(r"\bTIME\b", text) else None
+    return StructField(name, _record_type(t), True, metadata)
+
+
+def _record_type(t: SQLType) -> DataType:
+    if is_array(t):
+        return ArrayType(_record_type(element_type(t)))
+    if is_map(t):
+        return MapType(_record_type(key_type(t)), _record_type(element_type(t)))
+    if is_struct(t):
+        return StructType([_field(name, kind) for name, kind in fields(t)])
+    return spark_type(t)

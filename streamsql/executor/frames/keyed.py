@@ -1,0 +1,159 @@
+"""The frames of our state operators: rows go in packed, by key, and come out packed.
+
+What an operator does is its Java class's business (io.streamsql.KeyedOperator).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, cast
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DoubleType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    HEADERS_COLUMN,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.schema import Column as SchemaColumn
+
+KEYED_COLUMNS = ("key", "side", "time", "partition", "offset", "headers", "row")
+"""What an operator reads: see KeyedOperator.over."""
+
+# A line of a plan begins with its place in the tree; what else may be in it does not count.
+_STATEFUL = re.compile(r"^[\s:+|~-]*(TransformWithState|Aggregate|Deduplicate)\b", re.MULTILINE)
+
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_HEADERS = StructType([StructField("headers", ArrayType(_HEADER))])
+
+
+def keyed_rows(
+    rows: DataFrame, key: Column, side: int, scope: Scope, columns: Sequence[str] | None = None
+) -> DataFrame:
+    """The frame as one input of an operator; `key` is a struct, and rows with equal ones meet.
+
+    The columns named, or all of the frame, are packed; a row without a value keeps its key, time
+    and headers alone.
+    """
+    packed = rows.select(*(quoted(name) for name in packed_columns(rows, columns)))
+    struct = F.struct(*(quoted(name) for name in packed.columns))
+    row = F.when(~quoted(NULL_COLUMN), scope.jvm.pack(struct, packed.schema))
+    headers = scope.jvm.pack(F.struct(quoted(HEADERS_COLUMN).alias("headers")), _HEADERS)
+    given = F.when(quoted(HEADERS_COLUMN).isNotNull(), headers)
+    return input_rows(rows, packed_key(rows, key, scope), row, side, given)
+
+
+def input_rows(
+    rows: DataFrame, key: Column, row: Column, side: int = 0, headers: Column | None = None
+) -> DataFrame:
+    """Rows by a packed key, each with its packed columns (null: none), as KEYED_COLUMNS."""
+    none = F.lit(None).cast("binary")
+    return rows.select(
+        key.alias("key"),
+        F.lit(side).alias("side"),
+        quoted(TIME_COLUMN).alias("time"),
+        quoted(PARTITION_COLUMN).alias("partition"),
+        quoted(OFFSET_COLUMN).alias("offset"),
+        (none if headers is None else headers).alias("headers"),
+        row.alias("row"),
+    )
+
+
+def packed_key(rows: DataFrame, key: Column, scope: Scope) -> Column:
+    """A struct of the frame's columns, packed."""
+    return scope.jvm.pack(key, struct_type(rows, key))
+
+
+def primary_key(columns: Sequence[SchemaColumn]) -> Column:
+    """What tells the rows of a table apart: its key columns, and the window of a windowed key."""
+    names = [*(column.name for column in columns), START_COLUMN, END_COLUMN]
+    return F.struct(*map(quoted, names))
+
+
+def packed_columns(rows: DataFrame, columns: Sequence[str] | None) -> list[str]:
+    """What of a frame's columns is packed: at least one, so that rows differ from no row."""
+    return list(rows.columns if columns is None else columns) or [NULL_COLUMN]
+
+
+def struct_type(rows: DataFrame, struct: Column) -> StructType:
+    """The type of a struct made of the frame's columns."""
+    found = rows.select(struct.alias("struct")).schema["struct"].dataType
+    assert isinstance(found, StructType)
+    return found
+
+
+def operate(inputs: list[DataFrame], operator: str, *arguments: object, scope: Scope) -> DataFrame:
+    """The operator, by the name of its class, over its inputs in the order of their sides."""
+    scope.shuffles.append(operator)
+    return scope.jvm.keyed(merged(inputs), operator, *arguments)
+
+
+def merged(inputs: Sequence[DataFrame]) -> DataFrame:
+    """All rows of frames with the same columns.
+
+    In real time the reader of a shuffle takes its task's number for that of its partition: what
+    has been shuffled has to come first in a union.
+    """
+    if len(inputs) == 1:
+        return inputs[0]
+    return reduce(DataFrame.unionAll, sorted(inputs, key=lambda rows: not _is_shuffled(rows)))
+
+
+def _is_shuffled(rows: DataFrame) -> bool:
+    """Whether a stateful operator of Spark's or ours is among those that make the rows."""
+    plan = cast(Any, rows)._jdf.queryExecution().analyzed().toString()
+    return _STATEFUL.search(plan) is not None
+
+
+def routed(results: DataFrame, side: int) -> DataFrame:
+    """What an operator sends to another one (RoutedRow), as an input of that one."""
+    return results.withColumn("side", F.lit(side)).select(*KEYED_COLUMNS)
+
+
+def unpacked(packed: str, schema: StructType, scope: Scope) -> Column:
+    """The columns that a result holds packed, as a struct; null where there is none."""
+    return scope.jvm.unpack(F.col(packed), schema)
+
+
+def unpacked_headers(scope: Scope) -> Column:
+    """The headers of the row that caused a result."""
+    return scope.jvm.unpack(F.col("headers"), _HEADERS).getField("headers")
+
+
+def normalized(value: Column, kind: DataType) -> Column:
+    """The value, equal ones written alike."""
+    if isinstance(kind, DoubleType):
+        zero = F.when(value == F.lit(0.0), F.lit(0.0))
+        return zero.when(F.isnan(value), F.lit(float("nan"))).otherwise(value)
+    if isinstance(kind, ArrayType) and _has_doubles(kind):
+        return F.transform(value, lambda element: normalized(element, kind.elementType))
+    if isinstance(kind, StructType) and _has_doubles(kind):
+        fields = (normalized(value.getField(f.name), f.dataType).alias(f.name) for f in kind.fields)
+        return F.when(value.isNotNull(), F.struct(*fields))
+    return value
+
+
+def _has_doubles(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _has_doubles(kind.elementType)
+    if isinstance(kind, StructType):
+        return any(_has_doubles(f.dataType) for f in kind.fields)
+    return isinstance(kind, DoubleType)

@@ -1,0 +1,40 @@
+"""How a topic's keys and values are written, told to the JVM codecs."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import StructType
+
+from streamsql.executor.frames.context import record_type
+from streamsql.executor.spark.jvm import SideFormat
+from streamsql.formats import Side
+from streamsql.registry.serdes import SideSchemas
+from streamsql.schema import Column, FormatSpec, KeyWindow, Schema, Topic, WindowType
+
+
+def key_side(topic: Topic, schema: Schema, schemas: SideSchemas) -> SideFormat:
+    """The key: one column stands for itself, several are a record."""
+    if not schema.key:
+        return SideFormat("NONE", StructType())
+    properties = dict(topic.key_format.properties)
+    if len(schema.key) == 1:
+        properties["wrap"] = "false"
+    properties |= schemas.of(topic, schema, Side.KEY)
+    return _side(topic.key_format, schema.key, {**properties, **window_properties(topic.window)})
+
+
+def value_side(topic: Topic, schema: Schema, schemas: SideSchemas) -> SideFormat:
+    properties = {**topic.value_format.properties, **schemas.of(topic, schema, Side.VALUE)}
+    return _side(topic.value_format, schema.value, properties)
+
+
+def _side(spec: FormatSpec, columns: tuple[Column, ...], properties: dict[str, str]) -> SideFormat:
+    return SideFormat(spec.name, record_type(columns), properties)
+
+
+def window_properties(window: KeyWindow | None) -> dict[str, str]:
+    """Time windows write the start after the key, sessions both ends."""
+    if window is None:
+        return {}
+    if window.type is WindowType.SESSION:
+        return {"window": "session"}
+    return {"window": "time", "window.size": str(window.size_ms)}

@@ -1,0 +1,28 @@
+"""How the rows of a table change, as their groups see it: shared by what keeps groups of them."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from streamsql.executor.frames.context import Scope
+from streamsql.executor.frames.keyed import input_rows, operate, routed
+
+_PAIR = StructType([StructField(name, BinaryType()) for name in ("first", "second")])
+
+
+def table_changes(rows: DataFrame, key: Column, member: Column, scope: Scope) -> DataFrame:
+    """What goes from and what comes into each group, as an operator's input by group.
+
+    `key` is the packed primary key, `member` the `pair` of group and row; null: there is no row.
+    """
+    changes = operate([input_rows(rows, key, member)], "TableChanges", scope=scope)
+    before_and_after = pair(F.col("before"), F.col("after"), scope)
+    none = F.lit(None).cast("binary")
+    return routed(changes.withColumns({"headers": none, "row": before_and_after}), 0)
+
+
+def pair(first: Column, second: Column, scope: Scope) -> Column:
+    """Two packed values as one."""
+    return scope.jvm.pack(F.struct(first.alias("first"), second.alias("second")), _PAIR)

@@ -1,0 +1,1 @@
+"""A whole plan as a stream, a batch or a compiled plan."""

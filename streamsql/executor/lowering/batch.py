@@ -1,0 +1,213 @@
+"""A pull query by Spark's batch engine: the operators of streams, over topics up to their ends.
+
+A table that is read, or that an operator makes, is reduced to the latest row of each key at once,
+so that what stands above it sees a table that does not change. Only what a stream is joined with
+keeps its history: there a row meets what was valid at its time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    LoweringContext,
+    Scope,
+    quoted,
+)
+from streamsql.executor.frames.push_rows import decode_push_row
+from streamsql.executor.lowering.streaming import lower_operator, needed_columns
+from streamsql.executor.operators import filter, sink
+from streamsql.executor.operators.aggregation import aggregate
+from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    JoinKind,
+    LogicalPlan,
+    Scan,
+    TopN,
+    Union,
+)
+from streamsql.planner.plans.statements import PullPlan, ResultOrder
+from streamsql.results import Row
+from streamsql.schema import Kind, Schema, WindowType
+
+Offsets = Mapping[str, Mapping[int, tuple[int, int]]]
+"""Of topics and partitions: the first offset that is read, and the one where reading ends."""
+
+
+_JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One query's batch: where it runs and what it reads."""
+
+    context: LoweringContext
+    offsets: Offsets
+    query_id: str
+
+
+def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
+    """The answer's rows in the columns of the plan's schema. InternalError where Spark does not
+    accept the plan; what the query dies of comes out of the iterator as Spark's exception."""
+    root = plan.query.root
+    context = replace(batch.context, records=_reader(batch))
+    scope = Scope(context, batch.query_id, plan.query.emit, root, needed_columns(root))
+    try:
+        rows = _lower(root, scope, history=False)
+        rows = _ordered(rows, plan)
+        values = sink.lower_push(rows, plan.schema, "", scope).select("value")
+    except SPARK_FAILURES as error:
+        raise rejected(error) from error
+    return _decoded(values, plan.schema, batch.query_id)
+
+
+def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
+    """The rows as Spark makes them, which ends when nobody reads on."""
+    context = values.sparkSession.sparkContext
+    # The jobs run in a thread that inherits the group.
+    context.setJobGroup(query_id, "pull query", interruptOnCancel=True)
+    try:
+        records = values.toLocalIterator(prefetchPartitions=True)
+    finally:
+        for name in _JOB_GROUP:
+            context.setLocalProperty(name, cast(Any, None))
+    ended = False
+    try:
+        for (value,) in records:
+            yield Row(decode_push_row(bytes(value), schema).values)
+        ended = True
+    finally:
+        if not ended:
+            context.cancelJobGroup(query_id)
+
+
+def _ordered(rows: DataFrame, plan: PullPlan) -> DataFrame:
+    if plan.query.root.kind is Kind.TABLE:
+        rows = rows.where(~quoted(NULL_COLUMN))
+    if plan.order:
+        rows = rows.orderBy(*map(_order, plan.order))
+    return rows if plan.limit is None else rows.limit(plan.limit)
+
+
+def _order(order: ResultOrder) -> Any:
+    column = quoted(order.column)
+    if order.descending:
+        return column.desc_nulls_first() if order.nulls_first else column.desc_nulls_last()
+    return column.asc_nulls_first() if order.nulls_first else column.asc_nulls_last()
+
+
+# -- records -------------------------------------------------------------------------------------
+
+
+def _reader(batch: Batch) -> Callable[[str], DataFrame]:
+    return lambda topic: _records(topic, batch)
+
+
+def _records(topic: str, batch: Batch) -> DataFrame:
+    partitions = batch.offsets[topic]
+    reader = (
+        batch.context.spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", batch.context.bootstrap_servers)
+        .option("assign", json.dumps({topic: sorted(partitions)}))
+        .option("startingOffsets", _json(topic, {p: first for p, (first, _) in partitions.items()}))
+        .option("endingOffsets", _json(topic, {p: end for p, (_, end) in partitions.items()}))
+        .option("includeHeaders", "true")
+        .option("failOnDataLoss", "false")
+    )
+    for name, value in batch.context.consumer_settings.items():
+        reader = reader.option(f"kafka.{name}", value)
+    return reader.load()
+
+
+def _json(topic: str, offsets: Mapping[int, int]) -> str:
+    return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})
+
+
+# -- operators -----------------------------------------------------------------------------------
+
+
+def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
+    """The operator's rows; of a table the latest of each key unless its `history` is wanted."""
+    inputs = tuple(
+        _lower(child, scope, history=history or _keeps_history(node, child))
+        for child in node.inputs
+    )
+    if isinstance(node, Filter) and node.kind is Kind.TABLE:
+        return _filtered(node, inputs[0], scope)
+    if not history:
+        if isinstance(node, Aggregate) and node.input.kind is Kind.TABLE:
+            return aggregate.lower_stream(node, inputs[0], scope)
+        if isinstance(node, Distinct) and node.kind is Kind.TABLE:
+            present = inputs[0].where(~quoted(NULL_COLUMN))
+            return present.dropDuplicates([column.name for column in node.schema])
+    if isinstance(node, Union):
+        inputs = tuple(
+            rows.where(~quoted(NULL_COLUMN)) if child.kind is Kind.TABLE else rows
+            for child, rows in zip(node.inputs, inputs, strict=True)
+        )
+    rows = lower_operator(node, inputs, scope)
+    if history or not _makes_changes(node):
+        return rows
+    return _latest(rows, node, scope)
+
+
+def _keeps_history(node: LogicalPlan, child: LogicalPlan) -> bool:
+    return (
+        isinstance(node, Join) and node.join_kind is JoinKind.STREAM_TABLE and child is node.right
+    )
+
+
+def _makes_changes(node: LogicalPlan) -> bool:
+    """Whether the operator's rows are the changes of a table, of which a key can have several."""
+    if isinstance(node, Scan | Join | TopN):
+        return node.kind is Kind.TABLE
+    return (
+        isinstance(node, Aggregate)
+        and node.window is not None
+        and node.window.type is WindowType.SESSION
+    )
+
+
+def _filtered(node: Filter, rows: DataFrame, scope: Scope) -> DataFrame:
+    """A row that fails is one that is deleted: of a table that does not change, it is left out
+    like any other."""
+    return rows.withColumn(NULL_COLUMN, ~filter.passes(node, scope))
+
+
+def _latest(rows: DataFrame, node: LogicalPlan, scope: Scope) -> DataFrame:
+    """The last row of each key."""
+    key = [*(column.name for column in node.schema.key), START_COLUMN, END_COLUMN]
+    rest = [name for name in rows.columns if name not in key and _is_needed(name, node, scope)]
+    place = F.struct(quoted(OFFSET_COLUMN), quoted(PARTITION_COLUMN))
+    last = F.max_by(F.struct(*map(quoted, rest)), place).alias("$last")
+    found = rows.groupBy(*map(quoted, key)).agg(last)
+    columns: Sequence[str] = [name for name in rows.columns if name in key or name in rest]
+    return found.select(
+        *(
+            quoted(name) if name in key else quoted("$last").getField(name).alias(name)
+            for name in columns
+        )
+    )
+
+
+def _is_needed(name: str, node: LogicalPlan, scope: Scope) -> bool:
+    """Whether an operator above reads the column, be it under the name that Qualify gives it."""
+    needed = scope.needed_above(node)
+    if needed is None or name.startswith("$"):
+        return True
+    return any(other == name or other.endswith(f".{name}") for other in needed)

@@ -1,0 +1,147 @@
+"""A logical plan becomes a Spark streaming frame: one function an operator, tabled below.
+
+Says what is computed; how it is started and in which mode is start.py's business.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from pyspark.sql import DataFrame
+
+from streamsql.errors import InternalError, UnsupportedError
+from streamsql.executor.frames.context import LoweringContext, Scope, StreamingQuerySpec
+from streamsql.executor.operators import (
+    distinct,
+    filter,
+    flat_map,
+    project,
+    qualify,
+    repartition,
+    scan,
+    sink,
+    top,
+    union,
+)
+from streamsql.executor.operators import pseudo_columns as derived
+from streamsql.executor.operators.aggregation import aggregate
+from streamsql.executor.operators.joins import joins as join
+from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
+from streamsql.planner.plans.invariants import expressions_of
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Derived,
+    Distinct,
+    Filter,
+    FlatMap,
+    Join,
+    Limit,
+    LogicalPlan,
+    Mode,
+    Project,
+    Qualify,
+    QueryPlan,
+    Repartition,
+    Scan,
+    Sink,
+    TopN,
+    Union,
+)
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.windows import window_bounds
+from streamsql.planner.types.binding import columns_in
+
+
+@singledispatch
+def lower_operator(node: LogicalPlan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The operator over its lowered inputs. UnsupportedError for one that has no lowering."""
+    raise UnsupportedError(f"{type(node).__name__} is not run yet")
+
+
+def _lower_limit(node: Limit, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """Counting rows is left to the push query's reader: Spark's limit has no update mode."""
+    return inputs[0]
+
+
+lower_operator.register(Scan, scan.lower)
+lower_operator.register(Derived, derived.lower)
+lower_operator.register(Union, union.lower)
+lower_operator.register(Distinct, distinct.lower)
+lower_operator.register(Filter, filter.lower)
+lower_operator.register(Project, project.lower)
+lower_operator.register(FlatMap, flat_map.lower)
+lower_operator.register(Repartition, repartition.lower)
+lower_operator.register(Qualify, qualify.lower)
+lower_operator.register(Join, join.lower)
+lower_operator.register(Aggregate, aggregate.lower)
+lower_operator.register(TopN, top.lower)
+lower_operator.register(Limit, _lower_limit)
+lower_operator.register(Sink, sink.lower)
+
+
+def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
+    """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
+    if plan.query_id is None or not isinstance(plan.root, Sink):
+        raise InternalError("a persistent query needs an id and a sink")
+    scope = Scope(context, plan.query_id, plan.emit, plan.root, needed_columns(plan.root))
+    return _spec(plan, scope, lower_rows(plan.root, scope))
+
+
+def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
+    """A push query: its rows go to `topic` (one partition, made by the caller) in the form that
+    push_rows.py reads."""
+    scope = Scope(context, plan.query_id or topic, plan.emit, plan.root, needed_columns(plan.root))
+    rows = lower_rows(plan.root, scope)
+    bounds = window_bounds(plan.root)
+    return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope, bounds))
+
+
+def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
+    """The rows of a plan. InternalError where Spark does not accept what was made of it,
+    ExternalError where Spark has gone."""
+    try:
+        return _lower(root, scope)
+    except SPARK_FAILURES as error:
+        raise rejected(error) from error
+
+
+def _lower(node: LogicalPlan, scope: Scope) -> DataFrame:
+    inputs = tuple(_lower(child, scope) for child in node.inputs)
+    before = len(scope.shuffles)
+    frame = lower_operator(node, inputs, scope)
+    if isinstance(node, Aggregate) and len(scope.shuffles) == before:
+        scope.shuffles.append("GROUP BY")  # Spark's own, which says so nowhere
+    return frame
+
+
+def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:
+    context = scope.context
+    nodes = list(operators(plan.root))
+    limits = [node.count for node in nodes if isinstance(node, Limit)]
+    return StreamingQuerySpec(
+        query_id=scope.query_id,
+        frame=frame,
+        output_mode=aggregate.output_mode(nodes, plan.emit),
+        real_time_allowed=plan.mode.mode is Mode.REAL_TIME,
+        shuffles=len(scope.shuffles),
+        source_topics=tuple(n.source.topic.name for n in nodes if isinstance(n, Scan)),
+        checkpoint=context.checkpoints / scope.query_id,
+        shuffle_partitions=context.shuffle_partitions,
+        bootstrap_servers=context.bootstrap_servers,
+        producer_settings=context.producer_settings,
+        log=scope.log,
+        jvm=scope.jvm,
+        limit=min(limits, default=None),
+    )
+
+
+def needed_columns(
+    root: LogicalPlan, above: frozenset[str] = frozenset()
+) -> dict[int, frozenset[str]]:
+    """Of each operator, by its `id`, the names of the columns that those above it read.
+
+    Spark can not see which of a packed row's columns are used, so what is not is not packed.
+    """
+    read = above | {c.name for e in expressions_of(root) for c in columns_in(e)}
+    below = [needed_columns(child, read) for child in root.inputs]
+    return {id(root): above, **{k: v for found in below for k, v in found.items()}}

@@ -1,0 +1,1 @@
+"""A file for each operator: from its plan to a Spark frame."""

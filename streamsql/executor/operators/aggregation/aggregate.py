@@ -1,0 +1,112 @@
+"""Aggregate: GROUP BY, in windows or not, by Spark's own grouping and state where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import functions as F
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.executor.operators.aggregation import session_windows, table_groups
+from streamsql.executor.operators.aggregation.grouping import (
+    Grouping,
+    arrival,
+    grouping,
+    has_group,
+    result,
+)
+from streamsql.nodes import Emit, Window
+from streamsql.planner.plans.logical import Aggregate, LogicalPlan
+from streamsql.schema import Kind, WindowType
+
+_EVENT = "$event"
+_WINDOW = "$window"
+_STREAM_TIME = "$stream_time"
+
+
+def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    (rows,) = inputs
+    if node.input.kind is Kind.TABLE:
+        return result(table_groups.lower(rows, grouping(node, scope), scope), node)
+    return lower_stream(node, rows, scope)
+
+
+def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
+    """The aggregation of rows that stay what they are, as those of a stream do."""
+    grouped = grouping(node, scope)
+    prepared = _prepare(rows, grouped, scope)
+    if node.window is not None and node.window.type is WindowType.SESSION:
+        return result(session_windows.lower(prepared, node.window, grouped, scope), node)
+    time = F.max(quoted(TIME_COLUMN)).alias(TIME_COLUMN)
+    totals = _group(prepared, grouped, scope).agg(time, *grouped.results(scope))
+    return result(totals.withColumns(_system_columns(node.window)), node)
+
+
+def _prepare(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
+    """The keys, arguments and system columns of the rows that have a group."""
+    system = [quoted(name) for name in (TIME_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)]
+    rows = rows.where(~quoted(NULL_COLUMN)).select(*grouped.columns, *system, arrival())
+    return rows.where(has_group(grouped.key_names, scope)) if grouped.keys else rows
+
+
+def _group(rows: DataFrame, grouped: Grouping, scope: Scope) -> GroupedData:
+    node = grouped.node
+    keys = [
+        quoted(name).alias(item.name)
+        for name, item in zip(grouped.key_names, node.keys, strict=True)
+    ]
+    if node.window is None:
+        return rows.groupBy(*keys)
+    return _in_windows(rows, node.window, scope).groupBy(*keys, quoted(_WINDOW))
+
+
+def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
+    """The rows in each of their windows that was still open when they came."""
+    assert window.grace is not None, "the planner fills in the default"
+    grace = window.grace.ms
+    timed = rows.withColumns(
+        {
+            _EVENT: F.timestamp_millis(quoted(TIME_COLUMN)),
+            _STREAM_TIME: scope.jvm.stream_time(quoted(TIME_COLUMN)),
+        }
+    ).withWatermark(f"`{_EVENT}`", f"{grace} milliseconds")
+    size = f"{window.size.ms} milliseconds"
+    advance = f"{window.advance.ms} milliseconds" if window.advance else size
+    windowed = timed.withColumn(_WINDOW, F.window(quoted(_EVENT), size, advance))
+    start, end = (F.unix_millis(F.col(f"`{_WINDOW}`.{bound}")) for bound in ("start", "end"))
+    # The watermark stands still within a batch, stream time does not. And hopping windows reach
+    # back before the epoch; Kafka Streams has none that begin there.
+    return windowed.where((end + F.lit(grace) > quoted(_STREAM_TIME)) & (start >= 0))
+
+
+def _system_columns(window: Window | None) -> dict[str, Column]:
+    none = F.lit(None).cast("bigint")
+    windowed = window is not None
+    return {
+        NULL_COLUMN: F.lit(False),
+        START_COLUMN: F.unix_millis(F.col(f"`{_WINDOW}`.start")) if windowed else none,
+        END_COLUMN: F.unix_millis(F.col(f"`{_WINDOW}`.end")) if windowed else none,
+        # A batch makes one row of a group: there is no order to keep.
+        PARTITION_COLUMN: F.lit(0),
+        OFFSET_COLUMN: F.lit(0).cast("bigint"),
+    }
+
+
+def output_mode(operators: Iterable[LogicalPlan], emit: Emit) -> str:
+    """Spark's own windows append their final results; everything else updates what was written,
+    and final results of our operators are updates of nothing."""
+    final = emit is Emit.FINAL
+    windows = (o.window for o in operators if isinstance(o, Aggregate) and o.window is not None)
+    return (
+        "append" if final and any(w.type is not WindowType.SESSION for w in windows) else "update"
+    )

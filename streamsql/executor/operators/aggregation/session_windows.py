@@ -1,0 +1,39 @@
+"""GROUP BY in session windows, by a state operator of ours: Spark has none that takes back the
+window that a session had before it was extended."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from streamsql.executor.frames.context import TIME_COLUMN, Scope, quoted
+from streamsql.executor.frames.keyed import input_rows
+from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, operated
+from streamsql.nodes import Emit, Window
+
+_STREAM_TIME = "$stream_time"
+
+
+def lower(rows: DataFrame, window: Window, grouped: Grouping, scope: Scope) -> DataFrame:
+    """The sessions of rows that have the grouping's columns."""
+    assert window.grace is not None, "the planner fills in the default"
+    # SessionWindows finds the row's stream time in the first column.
+    names = [_STREAM_TIME, *grouped.needed, ORDER]
+    timed = rows.withColumn(_STREAM_TIME, scope.jvm.stream_time(quoted(TIME_COLUMN)))
+    values = timed.select(*(quoted(name) for name in names))
+    totals = values.groupBy().agg(*grouped.results(scope))
+    key = scope.jvm.pack(grouped.key(), grouped.key_type)
+    row = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
+    keyed = input_rows(timed, key, row)
+    return operated(
+        keyed,
+        "SessionWindows",
+        scope.jvm.aggregate_buffers(totals),
+        len(names),
+        window.size.ms,
+        window.grace.ms,
+        grouped.node.emit is not Emit.FINAL,
+        grouped=grouped,
+        totals=totals,
+        scope=scope,
+    )

@@ -1,0 +1,73 @@
+"""GROUP BY over a table, by two state operators of ours: the first knows what a row was before, the
+second takes that back from its group and adds what the row has become."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamsql.executor.frames.context import (
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.executor.frames.keyed import packed_key, primary_key
+from streamsql.executor.frames.table_changes import pair, table_changes
+from streamsql.executor.operators.aggregation.grouping import (
+    ORDER,
+    Grouping,
+    arrival,
+    has_group,
+    operated,
+)
+
+_SIGN = "$sign"
+_PRIMARY_KEY = "$primary_key"
+
+
+def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
+    """The groups of a table's rows."""
+    prepared = _prepare(rows, grouped)
+    # TableGroups finds the sign in the first column.
+    names = [_SIGN, *grouped.needed, ORDER]
+    values = prepared.select(*map(quoted, names))
+    totals = values.groupBy().agg(*grouped.results(scope, quoted(_SIGN)))
+    group = scope.jvm.pack(grouped.key(), grouped.key_type)
+    arguments = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
+    member = F.when(_is_member(grouped, scope), pair(group, arguments, scope))
+    key = packed_key(prepared, quoted(_PRIMARY_KEY), scope)
+    return operated(
+        table_changes(prepared, key, member, scope),
+        "TableGroups",
+        scope.jvm.aggregate_buffers(totals),
+        len(names),
+        grouped=grouped,
+        totals=totals,
+        scope=scope,
+    )
+
+
+def _prepare(rows: DataFrame, grouped: Grouping) -> DataFrame:
+    """Keys and arguments, which nobody computes for a deleted row, and the primary key."""
+    present = ~quoted(NULL_COLUMN)
+    names = [*grouped.key_names, *grouped.needed]
+    values = [*grouped.keys, *grouped.needed.values()]
+    computed = [
+        F.when(present, value).alias(name) for name, value in zip(names, values, strict=True)
+    ]
+    system = (TIME_COLUMN, NULL_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)
+    return rows.select(
+        F.lit(1).alias(_SIGN),
+        *computed,
+        arrival(),
+        primary_key(grouped.node.input.schema.key).alias(_PRIMARY_KEY),
+        *map(quoted, system),
+    )
+
+
+def _is_member(grouped: Grouping, scope: Scope) -> Column:
+    """Whether a row is in a group; one that is excluded is no row."""
+    return F.when(quoted(NULL_COLUMN), F.lit(False)).otherwise(has_group(grouped.key_names, scope))

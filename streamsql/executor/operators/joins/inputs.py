@@ -1,0 +1,104 @@
+"""The sides of a join: what each row's key is, and which of its columns go through the operator.
+
+Keys are packed structs, compared by their bytes, so equal values must be written alike: -0.0 as
+0.0, every NaN as one, as Spark's own grouping does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from streamsql.executor.expressions.expression import column
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    NULL_COLUMN,
+    START_COLUMN,
+    SYSTEM_COLUMNS,
+    Scope,
+    quoted,
+)
+from streamsql.executor.frames.guard import expression_context, reads_only
+from streamsql.executor.frames.keyed import (
+    keyed_rows,
+    normalized,
+    packed_columns,
+    struct_type,
+)
+from streamsql.executor.spark.types import spark_type
+from streamsql.nodes import Expression
+from streamsql.planner.plans.logical import Derived, Join, JoinKind, LogicalPlan, Scan
+from streamsql.schema import ROWTIME, Kind, WindowType
+from streamsql.types import type_of
+
+ON_COLUMN = "$on"
+"""What the side is joined on."""
+
+_STEP = "Join"
+
+
+@dataclass(frozen=True)
+class Side:
+    """An input of a join: its frame, with ON_COLUMN, and the columns that are needed of it."""
+
+    rows: DataFrame
+    key: Column
+    columns: list[str]
+
+    @property
+    def key_type(self) -> StructType:
+        return struct_type(self.rows, self.key)
+
+    @property
+    def type(self) -> StructType:
+        """That of a packed row."""
+        return self.rows.select(*map(quoted, packed_columns(self.rows, self.columns))).schema
+
+    def keyed(self, number: int, scope: Scope) -> DataFrame:
+        """The operator's input of that number."""
+        return keyed_rows(self.rows, self.key, number, scope, self.columns)
+
+
+def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side, Side]:
+    left, right = inputs
+    return (
+        _side(left, node.left, node.left_on, node, scope),
+        _side(right, node.right, node.right_on, node, scope),
+    )
+
+
+def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope: Scope) -> Side:
+    value = column(on, expression_context(plan.schema, scope, _STEP)).cast(spark_type(type_of(on)))
+    if plan.kind is Kind.STREAM:
+        rows = rows.where(~quoted(NULL_COLUMN))
+    elif not reads_only(on, {column.name for column in plan.schema.key}):
+        value = F.when(~quoted(NULL_COLUMN), value)
+    rows = rows.withColumn(ON_COLUMN, value)
+    rows = rows.withColumn(ON_COLUMN, normalized(quoted(ON_COLUMN), spark_type(type_of(on))))
+    bounds = window_bounds(node)
+    key = F.struct(quoted(ON_COLUMN).alias("key"), *(quoted(name) for name in bounds))
+    needed = scope.needed_above(node)
+    own = {*SYSTEM_COLUMNS, ON_COLUMN, ROWTIME.name}
+    if node.join_kind is JoinKind.FOREIGN_KEY:
+        own |= {c.name for c in node.schema.key}  # these are the result's key
+    columns = [n for n in rows.columns if n not in own and (needed is None or n in needed)]
+    if node.windowed:
+        columns += [START_COLUMN, END_COLUMN]
+    return Side(rows, key, columns)
+
+
+def window_bounds(node: Join) -> tuple[str, ...]:
+    """The bounds that rows must agree on: windows by size begin alike, sessions end as well."""
+    if not node.windowed:
+        return ()
+    return (START_COLUMN, END_COLUMN) if _has_sessions(node.left) else (START_COLUMN,)
+
+
+def _has_sessions(plan: LogicalPlan) -> bool:
+    if isinstance(plan, (Derived, Scan)):
+        window = plan.source.topic.window
+        return window is not None and window.type is WindowType.SESSION
+    return any(_has_sessions(child) for child in plan.inputs)

@@ -1,0 +1,130 @@
+"""Join: rows of two inputs by the state operator for their kinds, unpacked into one row."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    HEADERS_COLUMN,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.executor.frames.keyed import operate, unpacked, unpacked_headers
+from streamsql.executor.operators.joins.foreign_key import join_by_foreign_key
+from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, sides
+from streamsql.nodes import JoinType
+from streamsql.planner.plans.logical import Join, JoinKind
+
+_KEY, _LEFT, _RIGHT = "$key", "$left", "$right"
+
+_DAY_MS = 86_400_000
+"""How long rows are kept, window included, where no GRACE PERIOD is written."""
+
+
+def lower(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    left, right = sides(node, inputs, scope)
+    match node.join_kind:
+        case JoinKind.STREAM_TABLE:
+            joined = _stream_table(node, left, right, scope)
+        case JoinKind.TABLE_TABLE:
+            inputs_of = [left.keyed(0, scope), right.keyed(1, scope)]
+            joined = operate(inputs_of, "TableTableJoin", *_alone(node), scope=scope)
+        case JoinKind.STREAM_STREAM:
+            joined = _stream_stream(node, left, right, scope)
+        case JoinKind.FOREIGN_KEY:
+            joined, key_type = join_by_foreign_key(node, left, right, scope)
+            names = [c.name for c in node.left.schema.key]
+            return _result(joined, left, right, key_type, names, scope)
+    return _result(joined, left, right, left.key_type, [node.key], scope)
+
+
+def _alone(node: Join) -> tuple[bool, bool]:
+    """Whether a left row without a right one is a result, and a right one without a left one."""
+    return (
+        node.type in (JoinType.LEFT, JoinType.FULL),
+        node.type in (JoinType.RIGHT, JoinType.FULL),
+    )
+
+
+def _stream_table(node: Join, left: Side, right: Side, scope: Scope) -> DataFrame:
+    outer, _ = _alone(node)
+    stream = left if outer else _with_key(left)
+    return operate(
+        [right.keyed(0, scope), stream.keyed(1, scope)], "StreamTableJoin", outer, scope=scope
+    )
+
+
+def _stream_stream(node: Join, left: Side, right: Side, scope: Scope) -> DataFrame:
+    window = node.window
+    assert window is not None
+    grace, held = window.grace_ms, window.grace_ms is not None
+    if grace is None:
+        grace = max(_DAY_MS - window.before_ms - window.after_ms, 0)
+    times = (window.before_ms, window.after_ms, grace)
+    inputs = [_with_key(left).keyed(0, scope), _with_key(right).keyed(1, scope)]
+    return operate(inputs, "StreamStreamJoin", *times, *_alone(node), held, scope=scope)
+
+
+def _with_key(side: Side) -> Side:
+    """A null key meets none."""
+    return Side(side.rows.where(quoted(ON_COLUMN).isNotNull()), side.key, side.columns)
+
+
+def _result(
+    joined: DataFrame,
+    left: Side,
+    right: Side,
+    key_type: StructType,
+    keys: list[str],
+    scope: Scope,
+) -> DataFrame:
+    rows = joined.select(
+        unpacked("key", key_type, scope).alias(_KEY),
+        unpacked("left", left.type, scope).alias(_LEFT),
+        unpacked("right", right.type, scope).alias(_RIGHT),
+        F.col("time").alias(TIME_COLUMN),
+        (F.col("left").isNull() & F.col("right").isNull()).alias(NULL_COLUMN),
+        unpacked_headers(scope).alias(HEADERS_COLUMN),
+        F.col("partition").alias(PARTITION_COLUMN),
+        F.col("offset").alias(OFFSET_COLUMN),
+    )
+    fields = [f"key{i}" for i in range(len(keys))] if len(keys) > 1 else ["key"]
+    bounds = (START_COLUMN, END_COLUMN)
+    return rows.select(
+        *(
+            quoted(_KEY).getField(field).alias(name)
+            for field, name in zip(fields, keys, strict=True)
+        ),
+        *_columns(_LEFT, left),
+        *_columns(_RIGHT, right),
+        quoted(TIME_COLUMN).alias("ROWTIME"),
+        TIME_COLUMN,
+        NULL_COLUMN,
+        HEADERS_COLUMN,
+        *(_bound(name, left, right, key_type).alias(name) for name in bounds),
+        PARTITION_COLUMN,
+        OFFSET_COLUMN,
+    )
+
+
+def _columns(packed: str, side: Side) -> list[Column]:
+    names = [name for name in side.columns if name not in (START_COLUMN, END_COLUMN)]
+    return [quoted(packed).getField(name).alias(name) for name in names]
+
+
+def _bound(name: str, left: Side, right: Side, key_type: StructType) -> Column:
+    """The left row's window; where there is no row, what the key says of it."""
+    if name not in left.columns:
+        return F.lit(None).cast("bigint")
+    found = [quoted(_LEFT).getField(name), quoted(_RIGHT).getField(name)]
+    if name in key_type.names:
+        found.append(quoted(_KEY).getField(name))
+    return F.coalesce(*found)

@@ -1,0 +1,37 @@
+"""Derived: a query's result has the pseudo columns that a source has."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+    system_columns,
+)
+from streamsql.planner.plans.logical import Derived
+
+_PSEUDO = {
+    "ROWTIME": TIME_COLUMN,
+    "ROWPARTITION": PARTITION_COLUMN,
+    "ROWOFFSET": OFFSET_COLUMN,
+    "WINDOWSTART": START_COLUMN,
+    "WINDOWEND": END_COLUMN,
+}
+
+
+def lower(node: Derived, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    del scope
+    (rows,) = inputs
+    own = [quoted(column.name) for column in node.source.schema]
+    pseudo = [
+        quoted(column).alias(name)
+        for name, column in _PSEUDO.items()
+        if node.schema.find(name) is not None
+    ]
+    return rows.select(*own, *pseudo, *system_columns())

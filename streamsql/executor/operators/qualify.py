@@ -1,0 +1,16 @@
+"""Qualify: a side of a join under its source's alias; the system columns stay as they are."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from streamsql.executor.frames.context import SYSTEM_COLUMNS, Scope, quoted, system_columns
+from streamsql.planner.plans.logical import Qualify
+
+
+def lower(node: Qualify, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    del scope
+    (rows,) = inputs
+    names = [name for name in rows.columns if name not in SYSTEM_COLUMNS]
+    columns = [quoted(name).alias(f"{node.alias}.{name}") for name in names]
+    return rows.select(*columns, *system_columns())

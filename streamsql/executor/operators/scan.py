@@ -1,0 +1,146 @@
+"""Scan: a topic's records as rows; what cannot be read is reported and left out."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    HEADERS_COLUMN,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.executor.frames.event_time import event_time
+from streamsql.executor.frames.records import key_side, value_side
+from streamsql.executor.spark.jvm import NULL_VALUE
+from streamsql.planner.plans.logical import Scan
+from streamsql.schema import Column as SchemaColumn
+from streamsql.schema import Kind
+
+_STEP = "Source"
+
+
+def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    source = node.source
+    raw = _records(source.topic.name, scope)
+    if node.kind is Kind.TABLE:
+        raw = raw.where(F.col("key").isNotNull())
+    decoded = scope.jvm.decode(
+        key_side(source.topic, source.schema, scope.context.schemas.reading),
+        value_side(source.topic, source.schema, scope.context.schemas.reading),
+        scope.log,
+        _STEP,
+    )
+    record_time = F.unix_millis(F.col("timestamp"))
+    rows = raw.select(
+        decoded.alias("$row"),
+        record_time.alias(TIME_COLUMN),
+        F.col("partition").alias("ROWPARTITION"),
+        F.col("offset").alias("ROWOFFSET"),
+        F.col("headers").alias(HEADERS_COLUMN),
+    ).where(F.col("`$row`").isNotNull())
+    rows = rows.select(
+        *_columns(node),
+        quoted(TIME_COLUMN),
+        F.col(f"`$row`.`{NULL_VALUE}`").alias(NULL_COLUMN),
+        quoted(HEADERS_COLUMN),
+        *_bounds(node),
+        "ROWPARTITION",
+        "ROWOFFSET",
+    )
+    if source.timestamp is not None:
+        rows = _with_event_time(rows, node, scope)
+    return rows.withColumns(
+        {
+            "ROWTIME": quoted(TIME_COLUMN),
+            PARTITION_COLUMN: F.col("ROWPARTITION"),
+            OFFSET_COLUMN: F.col("ROWOFFSET"),
+        }
+    )
+
+
+def _records(topic: str, scope: Scope) -> DataFrame:
+    context = scope.context
+    if context.records is not None:
+        return context.records(topic)
+    reader = (
+        context.spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", context.bootstrap_servers)
+        .option("subscribe", topic)
+        .option("startingOffsets", _starting_offsets(topic, context.starting_offsets))
+        .option("includeHeaders", "true")
+        .option("failOnDataLoss", "false")
+        .option("fetchOffset.numRetries", "10")
+        .option("fetchOffset.retryIntervalMs", "200")
+    )
+    if context.max_records_per_batch is not None:
+        reader = reader.option("maxOffsetsPerTrigger", str(context.max_records_per_batch))
+    for name, value in context.consumer_settings.items():
+        reader = reader.option(f"kafka.{name}", value)
+    return reader.load()
+
+
+def _starting_offsets(topic: str, given: str) -> str:
+    """What is said of the topic: Spark takes no offsets of others."""
+    if not given.startswith("{"):
+        return given
+    offsets = json.loads(given)
+    return json.dumps({topic: offsets[topic]}) if topic in offsets else "earliest"
+
+
+def _columns(node: Scan) -> list[Column]:
+    """The source's columns out of the decoded record, header columns out of its headers."""
+    schema = node.source.schema
+    bounds = ("WINDOWSTART", "WINDOWEND") if node.source.is_windowed else ()
+    fields = [c.name for c in (*schema.key, *schema.value)]
+    found = [F.col("`$row`").getField(name).alias(name) for name in (*fields, *bounds)]
+    return [*found, *(_header(c).alias(c.name) for c in schema.headers)]
+
+
+def _bounds(node: Scan) -> list[Column]:
+    names = {"WINDOWSTART": START_COLUMN, "WINDOWEND": END_COLUMN}
+    none = F.lit(None).cast("bigint")
+    return [
+        (F.col("`$row`").getField(name) if node.source.is_windowed else none).alias(column)
+        for name, column in names.items()
+    ]
+
+
+def _header(column: SchemaColumn) -> Column:
+    """HEADERS: all of them; HEADER('x'): the last one of that name."""
+    headers = quoted(HEADERS_COLUMN)
+    if column.header is None:
+        pairs = F.transform(
+            headers, lambda h: F.struct(h["key"].alias("KEY"), h["value"].alias("VALUE"))
+        )
+        return F.coalesce(pairs, F.array().cast("array<struct<KEY:string,VALUE:binary>>"))
+    matching = F.filter(headers, lambda h: h["key"] == F.lit(column.header))
+    return F.try_element_at(matching, F.lit(-1))["value"]
+
+
+def _with_event_time(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
+    """A row whose event time cannot be had is reported and left out; one without a value keeps
+    its record's timestamp."""
+    timestamp = node.source.timestamp
+    assert timestamp is not None
+    found = event_time(timestamp, node.source.schema)
+    message = F.concat(
+        F.lit(f"Failed to extract timestamp from column {timestamp.name}: "),
+        F.coalesce(quoted(timestamp.name).cast("string"), F.lit("null")),
+    )
+    report = scope.jvm.report_null(message, LongType(), scope.log, _STEP)
+    is_key = any(c.name == timestamp.name for c in node.source.schema.key)
+    checked = F.when(found >= 0, found).otherwise(report)
+    time = (
+        checked if is_key else F.when(quoted(NULL_COLUMN), quoted(TIME_COLUMN)).otherwise(checked)
+    )
+    return rows.withColumn(TIME_COLUMN, time).where(quoted(TIME_COLUMN).isNotNull())

@@ -1,0 +1,104 @@
+"""Sink: rows become Kafka records, for a topic of the user's or for a push query's reader."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    HEADERS_COLUMN,
+    HEADERS_TYPE,
+    NULL_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+    record_type,
+)
+from streamsql.executor.frames.event_time import event_time
+from streamsql.executor.frames.push_rows import BOUNDS, of_key, push_columns
+from streamsql.executor.frames.records import key_side, value_side
+from streamsql.executor.spark.jvm import SideFormat
+from streamsql.executor.spark.types import spark_type
+from streamsql.planner.plans.logical import LogicalPlan, Repartition, Sink
+from streamsql.schema import Column as SchemaColumn
+from streamsql.schema import Schema
+from streamsql.types import BOOLEAN
+
+
+def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    (rows,) = inputs
+    schema, topic = node.target.schema, node.target.topic
+    time = quoted(TIME_COLUMN)
+    if node.timestamp is not None:
+        # A null or negative time is the sink's to refuse; a deleted row keeps its own.
+        found = event_time(node.timestamp, schema)
+        time = F.when(quoted(NULL_COLUMN), time).otherwise(F.coalesce(found, F.lit(-1)))
+    value = F.when(~quoted(NULL_COLUMN), _struct(schema.value))
+    side = value_side(topic, schema, scope.context.schemas.writing)
+    return rows.select(
+        F.lit(topic.name).alias("topic"),
+        _key(node, schema, scope).alias("key"),
+        scope.jvm.encode(value, side, scope.log, "value").alias("value"),
+        time.alias("timestamp"),
+        quoted(HEADERS_COLUMN).alias("headers"),
+    )
+
+
+def lower_push(
+    rows: DataFrame, schema: Schema, topic: str, scope: Scope, bounds: Collection[str] = BOUNDS
+) -> DataFrame:
+    """Rows as JSON with all columns and whether they are tombstones, as push_rows.py reads them.
+    `bounds` are the columns that hold the bounds of a row's window."""
+    *names, tombstone = push_columns(schema)
+    present = ~quoted(NULL_COLUMN)
+    cells = []
+    for name, column in zip(names, schema, strict=True):
+        value = _cast(column)
+        if not of_key(column, bounds):
+            value = F.when(present, value)
+        cells.append(value.alias(name))
+    struct = F.struct(*cells, quoted(NULL_COLUMN).alias(tombstone))
+    fields = [SchemaColumn(name, c.type) for name, c in zip(names, schema, strict=True)]
+    side = SideFormat("JSON", record_type([*fields, SchemaColumn(tombstone, BOOLEAN)]))
+    return rows.select(
+        F.lit(topic).alias("topic"),
+        F.lit(None).cast("binary").alias("key"),
+        scope.jvm.encode(struct, side).alias("value"),
+        F.lit(None).cast("bigint").alias("timestamp"),
+        F.lit(None).cast(HEADERS_TYPE).alias("headers"),
+    )
+
+
+def _key(node: Sink, schema: Schema, scope: Scope) -> Column:
+    if not schema.key:
+        return F.lit(None).cast("binary")
+    columns = [quoted(c.name) for c in schema.key]
+    side = key_side(node.target.topic, schema, scope.context.schemas.writing)
+    fields = [_cast(c) for c in schema.key]
+    if node.target.is_windowed:
+        fields += [quoted(START_COLUMN), quoted(END_COLUMN)]
+    struct = F.struct(*fields)
+    if len(columns) == 1 or not _has_repartition(node):
+        # A record without a key has null in every key column; PARTITION BY several expressions
+        # keeps a key of nulls.
+        struct = F.when(~reduce(and_, (c.isNull() for c in columns)), struct)
+    return scope.jvm.encode(struct, side, scope.log, "key")
+
+
+def _struct(columns: Sequence[SchemaColumn]) -> Column:
+    return F.struct(*(_cast(column) for column in columns))
+
+
+def _cast(column: SchemaColumn) -> Column:
+    """The column in the very type that the encoder reads; a no-op where it has that already."""
+    return quoted(column.name).cast(spark_type(column.type)).alias(column.name)
+
+
+def _has_repartition(plan: LogicalPlan) -> bool:
+    return isinstance(plan, Repartition) or any(_has_repartition(i) for i in plan.inputs)

@@ -1,0 +1,1 @@
+"""Running queries: how they start, are kept running, and stop."""

@@ -1,0 +1,41 @@
+"""What a batch reads and what it dies of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from streamsql.errors import ExternalError
+from streamsql.executor.queries.run import classify
+from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.start_offsets import offsets_of
+from streamsql.nodes import StartPosition
+from streamsql.results import Row
+
+Extents = dict[str, dict[int, tuple[int, int]]]
+"""Of topics and partitions, the first offset and the one behind the last record."""
+
+
+def extents(
+    topics: Iterable[str], starts: Mapping[str, StartPosition], client: KafkaClient
+) -> Extents:
+    """All there is in the topics now, from where the query says that reading begins."""
+    found = {}
+    for topic in topics:
+        start = starts.get(topic)
+        ends = client.end_offsets(topic)
+        begin = offsets_of(start, topic, client) if start else client.begin_offsets(topic)
+        found[topic] = {p: (min(begin[p], end), end) for p, end in ends.items()}
+    return found
+
+
+def guarded(rows: Iterator[Row]) -> Iterator[Row]:
+    """The rows; ExternalError where Spark fails on the way."""
+    from streamsql.executor.spark.failures import SPARK_FAILURES
+
+    try:
+        yield from rows
+    except SPARK_FAILURES as error:
+        failure = classify(error)
+        raise ExternalError(
+            f"the query failed: {failure.text}", retryable=failure.retryable
+        ) from error

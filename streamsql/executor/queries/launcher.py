@@ -1,0 +1,267 @@
+"""Starts queries in Spark for the query manager and for push queries.
+
+Knows offsets, settings and task slots; what a plan means is the lowering's business. Spark is
+imported where it is first needed: an engine answers before Spark is up.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from streamsql.config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
+from streamsql.data_folder import DataDir
+from streamsql.errors import StreamSQLError
+from streamsql.executor.queries import checkpoint
+from streamsql.executor.queries.batches import extents, guarded
+from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.counters import QueryCounters
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.run import Run, SparkRun
+from streamsql.executor.services.services import Services
+from streamsql.executor.spark.cluster import is_local, task_slots
+from streamsql.kafka.start_offsets import offsets_of
+from streamsql.log.entries import Offsets
+from streamsql.nodes import Start, StartPosition
+from streamsql.planner.plans.logical import Mode, QueryPlan, Scan
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.statements import PullPlan
+from streamsql.properties import (
+    AUTO_OFFSET_RESET,
+    CATCH_UP_LAG,
+    LOG_ROWS,
+    get_bool,
+    get_int,
+    get_text,
+)
+from streamsql.registry.serdes import Schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
+    from streamsql.executor.queries.start import SlotBudget
+    from streamsql.results import Row
+
+DYING_SECONDS = 0.5
+RECORDS_PER_BATCH = 2_000_000
+"""Bounds the memory of a catch-up batch."""
+
+
+class SparkLauncher:
+    """Starts runs; may be used from any thread."""
+
+    def __init__(self, services: Services, data: DataDir, master: str | None = None) -> None:
+        self._services = services
+        self._data = data
+        self._master = master or DEFAULT_MASTER
+        self._lock = threading.Lock()
+        self._budget: SlotBudget | None = None
+        self.counters = QueryCounters(services.current_spark)
+
+    # -- offsets ---------------------------------------------------------------------------------
+
+    def prepare(self, query: Definition) -> Positions:
+        """Where a query goes on: at its checkpoint, else where it is to begin."""
+        folder = self._data.checkpoints / query.id
+        checkpoint.claim(folder, query.generation)
+        found = checkpoint.committed(folder)
+        if found:
+            return found
+        self.counters.forget(query.id)
+        client = self._services.kafka.get()
+        positions: Positions = {}
+        for topic in query.topics:
+            begin = client.begin_offsets(topic)
+            chosen = (query.starting_offsets or {}).get(topic, {})
+            positions[topic] = {p: chosen.get(str(p), offset) for p, offset in begin.items()}
+        return positions
+
+    def lag(self, query: Definition, positions: Positions) -> int:
+        """How many records lie between the positions and the ends of the query's topics, now."""
+        client = self._services.kafka.get()
+        total = 0
+        for topic in query.topics:
+            known = positions.get(topic, {})
+            ends = client.end_offsets(topic)
+            total += sum(max(0, end - known.get(p, 0)) for p, end in ends.items())
+        return total
+
+    def behind(self, query: Definition) -> int:
+        """The lag at which a real-time query is to catch up again."""
+        if not is_local(self._master):
+            # How far a query is within its batch is known in the JVMs of its tasks only.
+            return sys.maxsize
+        return get_int(query.properties, CATCH_UP_LAG)
+
+    def live_positions(self, query: Definition) -> Positions:
+        """How far a query has read in its present batch, of the partitions it has read from."""
+        spark = self._services.current_spark()
+        if spark is None:
+            return {}
+        try:
+            text = str(cast(Any, spark)._jvm.io.streamsql.Positions.of(query.id))
+        except Exception:
+            return {}
+        positions: Positions = {}
+        for line in text.splitlines():
+            topic, partition, offset = line.split(" ")
+            positions.setdefault(topic, {})[int(partition)] = int(offset)
+        return positions
+
+    def starting_offsets(
+        self,
+        topics: tuple[str, ...],
+        starts: Mapping[str, StartPosition],
+        properties: Mapping[str, str],
+    ) -> Offsets | None:
+        """Where a new query is to begin, made explicit where that is not the topics' beginning.
+
+        `starts` are what the query itself says; ConfigError for an offset that is not there.
+        """
+        latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
+        default = StartPosition(Start.LATEST if latest else Start.BEGINNING)
+        found = {}
+        for topic in topics:
+            start = starts.get(topic, default)
+            if start.start is not Start.BEGINNING:
+                offsets = offsets_of(start, topic, self._services.kafka.get())
+                found[topic] = {str(p): offset for p, offset in offsets.items()}
+        return found or None
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def catch_up(self, query: Definition) -> Run:
+        """A run that processes all there is and ends."""
+        from streamsql.executor.queries.start import Trigger, start
+
+        self.stopped(query.id)
+        spec = self._spec(query, Mode.MICRO_BATCH)
+        checkpoint.remove_uncommitted_state(spec.checkpoint)
+        return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
+
+    def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
+        """A run that goes on for ever; its mode, and why that is not the one asked for."""
+        from streamsql.executor.queries.start import Trigger, start
+
+        spec = self._spec(query, mode)
+        reason = None
+        if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
+            mode = Mode.MICRO_BATCH
+            reason = "all task slots are held by other real-time queries"
+            spec = self._spec(query, mode)
+        trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
+        checkpoint.remove_uncommitted_state(spec.checkpoint)
+        return SparkRun(start(spec, trigger)), mode, reason
+
+    def push(
+        self,
+        plan: QueryPlan,
+        topic: str,
+        properties: Mapping[str, str],
+        offsets: Offsets | None,
+        *,
+        catch_up: bool = False,
+    ) -> Run:
+        """A push query whose rows go to `topic`: live, or a run over what is there now."""
+        mode = Mode.MICRO_BATCH if catch_up else plan.mode.mode
+        try:
+            return self._push(plan, topic, mode, self._context(properties, offsets, mode), catch_up)
+        except StreamSQLError:
+            if not self._spark_has_died():
+                raise
+            # The next try starts Spark again.
+            return self._push(plan, topic, mode, self._context(properties, offsets, mode), catch_up)
+
+    def _push(
+        self, plan: QueryPlan, topic: str, mode: Mode, context: LoweringContext, catch_up: bool
+    ) -> Run:
+        from streamsql.executor.lowering.streaming import lower_push
+        from streamsql.executor.queries.start import Trigger, start
+
+        spec = lower_push(plan, context, topic)
+        trigger = Trigger.AVAILABLE_NOW if catch_up else Trigger.CONTINUOUS_MICRO_BATCH
+        if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
+            trigger = Trigger.REAL_TIME
+        return SparkRun(start(spec, trigger))
+
+    def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
+        """The answer of Spark's batch engine over what is in the topics now."""
+        from streamsql.executor.lowering.batch import Batch, batch_rows
+
+        found = (o for o in operators(plan.query.root) if isinstance(o, Scan))
+        topics = dict.fromkeys(scan.source.topic.name for scan in found)
+        offsets = extents(topics, plan.query.starts, self._services.kafka.get())
+        context = self._context(properties, None, Mode.MICRO_BATCH)
+        return guarded(batch_rows(plan, Batch(context, offsets, query_id)))
+
+    def _spark_has_died(self) -> bool:
+        """Whether the JVM is gone; a connection breaks a moment before the process has ended."""
+        runtime = self._services.spark.get()
+        deadline = time.monotonic() + DYING_SECONDS
+        while runtime.is_running and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return not runtime.is_running
+
+    def stopped(self, query_id: str) -> None:
+        """A query has stopped: its task slots are free again, what it had read counts no more."""
+        if self._budget is not None:
+            self._budget.release(query_id)
+        if query_id.startswith(PUSH_TOPIC_PREFIX):
+            self.counters.forget(query_id)
+        spark = self._services.current_spark()
+        if spark is None:
+            return
+        from streamsql.executor.spark.failures import JVM_FAILURES
+
+        # A JVM that has died or been stopped just now has forgotten the query already.
+        with suppress(*JVM_FAILURES):
+            cast(Any, spark)._jvm.io.streamsql.Positions.forget(query_id)
+
+    def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
+        from streamsql.executor.lowering.streaming import lower
+
+        context = self._context(query.properties, query.starting_offsets, mode)
+        return lower(query.plan, replace(context, checkpoint_folder=self._data.checkpoints))
+
+    def _context(
+        self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode
+    ) -> LoweringContext:
+        from streamsql.executor.frames.context import LoweringContext
+
+        client = self._services.kafka.get()
+        return LoweringContext(
+            spark=self._services.spark.get().start(),
+            bootstrap_servers=client.bootstrap,
+            consumer_settings=client.security,
+            producer_settings=client.security,
+            data_dir=self._data.root,
+            processing_log_topic=PROCESSING_LOG_TOPIC,
+            # Real-Time Mode has no batches to limit, and rejects the setting.
+            max_records_per_batch=RECORDS_PER_BATCH if mode is Mode.MICRO_BATCH else None,
+            starting_offsets=json.dumps(offsets) if offsets else "earliest",
+            include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
+            schemas=Schemas(lambda: self._services.registry(properties)),
+        )
+
+    def _slots(self) -> SlotBudget:
+        from streamsql.executor.queries.start import SlotBudget
+
+        with self._lock:
+            if self._budget is None:
+                spark = self._services.spark.get().start()
+                slots = task_slots(self._master) or spark.sparkContext.defaultParallelism
+                self._budget = SlotBudget(slots)
+            return self._budget
+
+    def _take_slots(self, query_id: str, spec: StreamingQuerySpec) -> bool:
+        from streamsql.executor.queries.start import slots_needed
+
+        client = self._services.kafka.get()
+        partitions = sum(client.partitions(topic) or 1 for topic in spec.source_topics)
+        return self._slots().acquire(query_id, slots_needed(spec, partitions))

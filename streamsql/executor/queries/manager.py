@@ -1,0 +1,391 @@
+"""The query manager: runs the persistent queries, each in the mode that fits how far it is.
+
+One thread supervises them all; starting and stopping, which takes Spark a second, is done by a few
+workers. How a query is run in Spark is left to the launcher, what it computes to its plan.
+
+A query that is far behind catches up in large micro-batches; one that is near the end runs live.
+One that merges topics begins with a catch-up in any case, after the queries that feed it. A query
+that fails is started again from its checkpoint, ever later; one that waits for Kafka as soon as
+that is back.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Container, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from streamsql.errors import BindError, ExternalError
+from streamsql.executor.queries import checkpoint
+from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.launching import Launcher, Watch
+from streamsql.executor.queries.persistent_query import (
+    Activity,
+    Definition,
+    KnownQuery,
+    PersistentQuery,
+    on_standby,
+)
+from streamsql.executor.queries.run import classify
+from streamsql.status import QueryInfo, QueryState
+
+LOOK_SECONDS = 0.1
+LIVE_LOOK_SECONDS = 1.0
+"""Each look costs Spark's JVM a little of the time that live queries need."""
+WORKERS = 4
+NEAR = 1_000
+"""Records: a query with less lag than this goes live without catching up first."""
+STEADY_SECONDS = 30.0
+"""A query that has run for so long is no longer held to have failed before."""
+BEHIND_SECONDS = 5.0
+"""How long a live query must be far behind before it goes back to catching up."""
+MAX_ROUNDS = 5
+"""A query that never gets near the end, since records come as fast, goes live all the same."""
+STOP_SECONDS = 90.0
+_FILLING = (QueryState.STARTING, QueryState.CATCHING_UP)
+
+
+class QueryManager:
+    """All persistent queries of an engine; every method may be called from any thread."""
+
+    def __init__(
+        self, launcher: Launcher, watch: Watch, checkpoints: Path, *, by_itself: bool = True
+    ) -> None:
+        """`by_itself` False: queries run only when `drain` tells them to."""
+        self._launcher = launcher
+        self._watch = watch
+        self._checkpoints = checkpoints
+        self._by_itself = by_itself
+        self._standby = False
+        self._queries: dict[str, PersistentQuery] = {}
+        self._changed = threading.Condition()
+        self._closing = False
+        self._pool = ThreadPoolExecutor(WORKERS, "query")
+        self._thread = threading.Thread(target=self._supervise, name="queries", daemon=True)
+
+    # -- from outside ----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to run queries; before that, they can be added already."""
+        self._thread.start()
+
+    def lead(self, leads: bool) -> None:
+        """Run the queries, or know them only: another engine runs them, on their checkpoints."""
+        with self._changed:
+            self._standby = not leads
+            for query in self._queries.values():
+                query.recovered()
+            self._changed.notify_all()
+
+    def known(self) -> dict[str, KnownQuery]:
+        """What the queries are, as the statement log would have it."""
+        with self._changed:
+            return {q.id: KnownQuery(q.definition, q.paused) for q in self._queries.values()}
+
+    def remove_leftovers(self, spare: Container[str] = ()) -> None:
+        """Delete checkpoints that are not those of the queries that are known, nor of these names
+        (push queries may be running)."""
+        generations = {q: known.definition.generation for q, known in self.known().items()}
+        checkpoint.remove_others(self._checkpoints, generations, spare)
+
+    def add(self, definition: Definition) -> None:
+        """Take over a new query; it is started in the background."""
+        with self._changed:
+            self._queries[definition.id] = PersistentQuery(definition)
+            self._changed.notify_all()
+
+    def replace(self, definition: Definition) -> None:
+        """Go on with another plan on the same checkpoint."""
+        query = self._find(definition.id)
+        with self._suspended(query):
+            query.definition = definition
+            query.mode = query.mode_reason = None
+            query.recovered()
+
+    def terminate(self, query_id: str) -> None:
+        """End a query and delete its checkpoint; returns when both is done."""
+        self._remove(query_id, keep_checkpoint=False)
+
+    def forget(self, query_id: str) -> None:
+        """End a query and leave its checkpoint alone."""
+        self._remove(query_id, keep_checkpoint=True)
+
+    def _remove(self, query_id: str, *, keep_checkpoint: bool) -> None:
+        query = self._find(query_id)
+        with self._changed:
+            query.settled.clear()
+            query.removed, query.keep_checkpoint = True, keep_checkpoint
+            self._changed.notify_all()
+        self._await(query)
+
+    def pause(self, query_id: str) -> None:
+        """Stop a query and keep its checkpoint; returns when it has stopped."""
+        query = self._find(query_id)
+        with self._changed:
+            query.settled.clear()
+            query.paused = True
+            self._changed.notify_all()
+        self._await(query)
+
+    def resume(self, query_id: str) -> None:
+        """Let a paused query, or one that waits after a failure, go on at once."""
+        query = self._find(query_id)
+        with self._changed:
+            query.paused = False
+            query.recovered()
+            self._changed.notify_all()
+
+    def infos(self) -> list[QueryInfo]:
+        """The queries as they stand, in the order of their making."""
+        with self._changed:
+            queries = list(self._queries.values())
+        infos = [q.info(self._watch.outage, NEAR) for q in queries]
+        return [on_standby(info) for info in infos] if self._standby else infos
+
+    def definition(self, query_id: str) -> Definition:
+        """What a query is; BindError for an unknown id."""
+        return self._find(query_id).definition
+
+    def topics(self) -> list[str]:
+        """The topics that the queries read."""
+        with self._changed:
+            return [t for q in self._queries.values() for t in q.definition.topics]
+
+    def drain(self, query_ids: list[str], tick: Callable[[], None] | None = None) -> None:
+        """Have queries process all that their topics hold now; returns when they have.
+
+        Raises ExternalError with the error of a query that failed for good.
+        """
+        queries = [self._find(query_id) for query_id in query_ids]
+        with self._changed:
+            for query in queries:
+                if not query.paused:
+                    query.settled.clear()
+                    query.recovered()
+                    query.drain_since, query.drain = time.monotonic(), True
+            self._changed.notify_all()
+        for query in queries:
+            while query.drain and not query.settled.wait(0.1):
+                if tick:
+                    tick()
+            if query.drain:
+                query.drain = False
+                raise ExternalError(f"query {query.id} failed: {query.error}")
+
+    def position(self, query_id: str) -> Positions | None:
+        """How far a query has come, as far as that is known."""
+        return self._find(query_id).positions
+
+    def close(self) -> None:
+        """Stop all queries; their checkpoints stay."""
+        with self._changed:
+            if self._closing:
+                return
+            self._closing = True
+            self._changed.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join(STOP_SECONDS)
+        self._pool.shutdown(wait=True)
+
+    # -- supervising -----------------------------------------------------------------------------
+
+    def _find(self, query_id: str) -> PersistentQuery:
+        with self._changed:
+            query = self._queries.get(query_id)
+        if query is None:
+            raise BindError(f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries.")
+        return query
+
+    def _await(self, query: PersistentQuery) -> None:
+        if self._thread.ident is None:
+            # Nothing runs yet: there is nothing to stop.
+            with self._changed:
+                self._settle_stopped(query)
+            return
+        if not query.settled.wait(STOP_SECONDS):
+            raise ExternalError(f"query {query.id} does not stop", retryable=True)
+
+    @contextmanager
+    def _suspended(self, query: PersistentQuery) -> Iterator[None]:
+        was_paused = query.paused
+        self.pause(query.id)
+        with self._changed:
+            try:
+                yield
+            finally:
+                query.paused = was_paused
+                self._changed.notify_all()
+
+    def _supervise(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait(LOOK_SECONDS)
+                queries = list(self._queries.values())
+            # Without the lock: a Spark that hangs must not keep SHOW QUERIES from answering.
+            for query in queries:
+                if not query.busy:
+                    self._guarded(query, self._step)
+            if self._closing and not any(q.run or q.busy for q in queries):
+                return
+
+    def _step(self, query: PersistentQuery) -> None:
+        """Bring one query closer to what it is to do. Of what it reads, others change only what is
+        asked for (paused, removed, drain), which the next step sees if this one does not."""
+        now = time.monotonic()
+        if self._closing or self._standby or query.paused or query.removed:
+            if query.run is not None:
+                self._submit(query, self._stop)
+            else:
+                self._settle_stopped(query)
+            return
+        if query.run is None:
+            self._consider_start(query, now)
+            return
+        if query.drain and query.activity is Activity.LIVE:
+            self._submit(query, self._stop)
+            return
+        if now < query.look_at:
+            return
+        if query.run.active():
+            self._observe(query, now)
+        else:
+            self._ended(query, now)
+
+    def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
+        query.work = self._pool.submit(self._work, query, action)
+
+    def _work(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
+        self._guarded(query, action)
+        with self._changed:
+            self._changed.notify_all()
+
+    def _guarded(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
+        """Whatever goes wrong with one query must not end the supervision of all."""
+        try:
+            action(query)
+        except Exception as error:
+            failure = classify(error)
+            query.failed(failure.text, failure.retryable, time.monotonic())
+            self._give_up_drain(query)
+
+    def _settle_stopped(self, query: PersistentQuery) -> None:
+        if query.removed and query.id in self._queries and not self._closing:
+            try:
+                if not (self._standby or query.keep_checkpoint):
+                    checkpoint.remove(self._checkpoints / query.id)
+            except ExternalError:
+                # The next start tries again: there is no query of that id any more.
+                pass
+            with self._changed:
+                self._queries.pop(query.id, None)
+        query.settled.set()
+
+    def _consider_start(self, query: PersistentQuery, now: float) -> None:
+        if not (self._by_itself or query.drain):
+            return
+        if self._watch.outage is None and query.retryable and query.failures <= 1:
+            # The first failure after an outage: no reason to wait any longer.
+            query.retry_at = min(query.retry_at, now)
+        if now >= query.retry_at and self._watch.outage is None and not self._is_fed(query):
+            self._submit(query, self._start)
+
+    def _is_fed(self, query: PersistentQuery) -> bool:
+        """Whether a query that merges topics is to wait, as others are still filling them."""
+        if not query.definition.merges or query.drain:
+            return False
+        with self._changed:
+            others = [q for q in self._queries.values() if q is not query]
+        return any(
+            other.definition.writes in query.definition.topics
+            and other.state(self._watch.outage, NEAR) in _FILLING
+            and query.definition.writes not in other.definition.topics
+            for other in others
+        )
+
+    def _start(self, query: PersistentQuery) -> None:
+        definition = query.definition
+        positions = self._launcher.prepare(definition)
+        lag = self._launcher.lag(definition, positions)
+        with self._changed:
+            query.positions, query.lag = positions, lag
+            merging = definition.merges and query.rounds == 0
+            near = lag <= (0 if merging else NEAR) or query.rounds >= MAX_ROUNDS
+            catching_up = query.drain or (query.real_time and not near)
+        if catching_up:
+            started_at = time.monotonic()
+            run = self._launcher.catch_up(definition)
+            with self._changed:
+                query.begun(run, Activity.CATCHING_UP)
+                query.started_at = started_at
+            return
+        plan = definition.plan.mode
+        run, mode, reason = self._launcher.live(definition, plan.mode)
+        with self._changed:
+            query.mode = mode if mode is not plan.mode else None
+            query.begun(run, Activity.LIVE)
+            query.mode_reason = reason
+            query.live_since, query.behind_since, query.rounds = time.monotonic(), None, 0
+
+    def _stop(self, query: PersistentQuery) -> None:
+        run = query.run
+        if run is not None:
+            run.stop()
+        self._launcher.stopped(query.id)
+        with self._changed:
+            query.run = None
+
+    def _ended(self, query: PersistentQuery, now: float) -> None:
+        """A run is over: it failed, or it has caught up."""
+        run, query.run = query.run, None
+        assert run is not None
+        failure = run.failure()
+        self._launcher.stopped(query.id)
+        if failure is not None:
+            query.failed(failure.text, failure.retryable or self._watch.outage is not None, now)
+            self._give_up_drain(query)
+            return
+        query.positions = run.positions() or query.positions
+        query.rounds += 1
+        query.recovered()
+        if query.drain and query.started_at >= query.drain_since:
+            query.drain = False
+            query.settled.set()
+
+    def _give_up_drain(self, query: PersistentQuery) -> None:
+        """A drain goes on over outages, but not over errors that come again and again."""
+        if query.drain and not query.retryable and query.failures >= 3:
+            query.settled.set()
+
+    def _observe(self, query: PersistentQuery, now: float) -> None:
+        """Look at a run that is well: how far it is, and whether it still is in the right mode."""
+        run = query.run
+        assert run is not None
+        live = query.activity is Activity.LIVE
+        query.look_at = now + (LIVE_LOOK_SECONDS if live else LOOK_SECONDS)
+        if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
+            query.recovered()
+        if live and query.real_time:
+            # Its batches are a minute long: what it has read by now is nearer to the truth.
+            read = self._launcher.live_positions(query.definition)
+            known = query.positions or {}
+            query.positions = {
+                topic: {**known.get(topic, {}), **read.get(topic, {})} for topic in known | read
+            }
+        else:
+            query.positions = run.positions() or query.positions
+        if query.positions is not None:
+            query.lag = self._watch.lag(query.positions)
+        self._fall_back(query, now, live)
+
+    def _fall_back(self, query: PersistentQuery, now: float, live: bool) -> None:
+        limit = self._launcher.behind(query.definition)
+        far = live and query.real_time and query.lag is not None and query.lag > limit
+        if not far:
+            query.behind_since = None
+        elif query.behind_since is None:
+            query.behind_since = now
+        elif now - query.behind_since > BEHIND_SECONDS:
+            self._submit(query, self._stop)

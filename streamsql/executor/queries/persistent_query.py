@@ -1,0 +1,181 @@
+"""A persistent query as the query manager keeps it: what it is to do, and where it stands."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.run import Run
+from streamsql.log.entries import Offsets
+from streamsql.planner.plans.logical import Mode, QueryPlan, Sink
+from streamsql.status import QueryInfo, QueryState
+
+_log = logging.getLogger("streamsql.queries")
+# Who has set up no log, as the shell has not, sees what happens in SHOW QUERIES.
+_log.addHandler(logging.NullHandler())
+
+FIRST_RETRY_SECONDS = 1.0
+LONGEST_RETRY_SECONDS = 60.0
+
+
+class Activity(Enum):
+    """What a run does: everything up to now in large batches, or record by record as they come."""
+
+    CATCHING_UP = "catching up"
+    LIVE = "live"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What makes a query what it is; fixed from its statement on."""
+
+    id: str
+    sql: str
+    plan: QueryPlan
+    sink: str
+    topics: tuple[str, ...]
+    """The topics it reads."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    starting_offsets: Offsets | None = None
+    """None: from the beginning."""
+    generation: int = 0
+    """The number of the statement that made it: ids may come again, and a checkpoint belongs to one
+    query only. CREATE OR REPLACE goes on with the same."""
+
+    @property
+    def writes(self) -> str | None:
+        """The topic it writes to."""
+        root = self.plan.root
+        return root.target.topic.name if isinstance(root, Sink) else None
+
+    @property
+    def merges(self) -> bool:
+        """Whether the order of records across topics matters: only a micro-batch, which sees all
+        that is there, can take them by time."""
+        return len(self.topics) > 1
+
+
+@dataclass(frozen=True)
+class KnownQuery:
+    """A query as the statement log has it."""
+
+    definition: Definition
+    paused: bool = False
+
+
+@dataclass(eq=False)
+class PersistentQuery:
+    """One query; the manager's thread and workers change it, never two at a time."""
+
+    definition: Definition
+    paused: bool = False
+    removed: bool = False
+    keep_checkpoint: bool = False
+    """What is to become of its checkpoint when it is removed."""
+    run: Run | None = None
+    activity: Activity = Activity.CATCHING_UP
+    mode: Mode | None = None
+    """Of the live run; None while the plan's own is meant."""
+    mode_reason: str | None = None
+    work: Future[None] | None = None
+    """What is being done to it just now: it is started or stopped."""
+    positions: Positions | None = None
+    lag: int | None = None
+    error: str | None = None
+    retryable: bool = False
+    failures: int = 0
+    retry_at: float = 0.0
+    live_since: float | None = None
+    behind_since: float | None = None
+    rounds: int = 0
+    """How often it has caught up in a row without being near the end afterwards."""
+    started_at: float = 0.0
+    """When its present run was started."""
+    look_at: float = 0.0
+    """When its run is to be looked at again."""
+    drain: bool = False
+    """Asked to process, once, all that is there."""
+    drain_since: float = 0.0
+    settled: threading.Event = field(default_factory=threading.Event)
+    """Set when what was asked (pause, removal, drain) is done, or the attempt has failed."""
+
+    @property
+    def id(self) -> str:
+        return self.definition.id
+
+    @property
+    def busy(self) -> bool:
+        return self.work is not None and not self.work.done()
+
+    @property
+    def real_time(self) -> bool:
+        """Whether it runs in real time once it has caught up."""
+        return (self.mode or self.definition.plan.mode.mode) is Mode.REAL_TIME
+
+    def begun(self, run: Run, activity: Activity) -> None:
+        """Note that it runs now."""
+        self.run, self.activity = run, activity
+        mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
+        more = {"query_id": self.id, "mode": mode}
+        _log.info("query is %s", activity.value, extra=more)
+
+    def failed(self, text: str, retryable: bool, now: float) -> None:
+        """Note a failure and when to try again: later after each."""
+        _log.warning("query failed: %s", text, extra={"query_id": self.id})
+        self.error, self.retryable = text, retryable
+        self.failures += 1
+        delay = FIRST_RETRY_SECONDS * 2.0 ** min(self.failures - 1, 10)
+        self.retry_at = now + min(delay, LONGEST_RETRY_SECONDS)
+
+    def recovered(self) -> None:
+        """Forget past failures: it works again."""
+        self.error, self.retryable, self.failures, self.retry_at = None, False, 0, 0.0
+
+    def state(self, outage: str | None, near: int) -> QueryState:
+        """Where it stands; `outage` tells what is lost for now, `near` what lag is little."""
+        if self.paused:
+            return QueryState.PAUSED
+        if outage is not None:
+            return QueryState.WAITING
+        if self.run is None:
+            if self.error is None:
+                return QueryState.STARTING
+            return QueryState.WAITING if self.retryable else QueryState.ERROR
+        if self.activity is Activity.CATCHING_UP:
+            return QueryState.CATCHING_UP
+        if not self.real_time and (self.lag or 0) > near:
+            return QueryState.CATCHING_UP
+        return QueryState.RUNNING
+
+    def info(self, outage: str | None, near: int) -> QueryInfo:
+        """What SHOW QUERIES tells of it."""
+        state = self.state(outage, near)
+        plan = self.definition.plan
+        mode = self.mode or plan.mode.mode
+        reason = self.mode_reason or plan.mode.reason
+        if state is QueryState.WAITING:
+            reason = outage or self.error or reason
+        return QueryInfo(
+            self.id,
+            "PERSISTENT",
+            state,
+            mode.value,
+            reason,
+            self.lag,
+            self.definition.sql,
+            self.definition.sink,
+            self.error,
+        )
+
+
+def on_standby(info: QueryInfo) -> QueryInfo:
+    """The same query, as a server has it that leaves its running to another."""
+    if info.state is QueryState.PAUSED:
+        return info
+    reason = "another server of the service runs it"
+    return replace(info, state=QueryState.STANDBY, reason=reason, lag=None, error=None)

@@ -1,0 +1,298 @@
+"""Push queries: SELECT .. EMIT CHANGES whose rows reach whoever asked.
+
+A push query runs in Spark like a persistent one, into a topic of its own that is read here and
+deleted at the end. It has no place in the catalog or in the statement log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from streamsql.config import PUSH_TOPIC_PREFIX
+from streamsql.data_folder import DataDir
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.queries import checkpoint
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.run import Run
+from streamsql.executor.services.services import Services
+from streamsql.kafka.client import KafkaClient
+from streamsql.log.entries import Offsets
+from streamsql.nodes import Emit
+from streamsql.planner.plans.logical import Filter, Limit, LogicalPlan, Project, QueryPlan, Scan
+from streamsql.planner.plans.windows import window_bounds
+from streamsql.properties import AUTO_OFFSET_RESET, get_text
+from streamsql.results import Field, Row, RowStream
+from streamsql.schema import Kind
+from streamsql.status import QueryInfo, QueryState
+
+_ONE_DAY_MS = 24 * 60 * 60 * 1000
+
+TRANSIENT, SCALABLE = "transient", "SCALABLE_PUSH_QUERY"
+"""What the ids of push queries begin with."""
+LIMIT_REACHED = "Limit Reached"
+LOOK_SECONDS = 0.25
+RETRY_SECONDS = 2.0
+LATE_SECONDS = 2.0
+"""How long the reader of a query's rows has to notice that it was cancelled."""
+TIDY_SECONDS = 30.0
+"""How long a push query waits for leftovers of a crash to be removed."""
+
+
+class PushQueries:
+    """The running push queries of an engine; may be used from any thread."""
+
+    def __init__(self, services: Services, launcher: SparkLauncher, data: DataDir) -> None:
+        self._services = services
+        self._launcher = launcher
+        self._data = data
+        self._prefix = f"{PUSH_TOPIC_PREFIX}{_instance(data)}_"
+        self._numbers = itertools.count(1)
+        self._running: dict[str, PushQuery] = {}
+        # Reentrant: rows that nobody reads on are closed by the garbage collector, in any thread
+        # and at any moment, also in one that holds the lock.
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._tidied = threading.Event()
+
+    def start(
+        self,
+        plan: QueryPlan,
+        sql: str,
+        columns: Sequence[str],
+        properties: Mapping[str, str],
+        offsets: Offsets | None,
+    ) -> RowStream:
+        """Start one; its rows have the given columns of the plan's schema, in their order."""
+        number = next(self._numbers)
+        query_id = f"{_prefix(plan, properties)}_{plan.reads[0]}_{number}"
+        topic = f"{self._prefix}{number}"
+        client = self._services.kafka.get()
+        self._services.spark.get()
+        # A topic of the same name may be left from a crash: it must be gone before ours is made.
+        self._tidied.wait(TIDY_SECONDS)
+        client.create_topic(topic, 1, -1, {"retention.ms": str(_ONE_DAY_MS)}, exists_ok=True)
+        query = PushQuery(query_id, sql, plan, topic, client, self._ended)
+        with self._lock:
+            self._running[query_id] = query
+        try:
+            start = partial(self._launcher.push, plan, topic, properties, offsets)
+            if len(plan.reads) > 1:
+                # What is there is merged by time first; see Definition.merges.
+                query.run, query.then = start(catch_up=True), start
+            else:
+                query.run = start()
+        except BaseException:
+            query.finish()
+            raise
+        positions = [plan.schema.names.index(name) for name in columns]
+        fields = tuple(
+            Field(column.name, column.type)
+            for column in (plan.schema.columns[i] for i in positions)
+        )
+        stream = RowStream(query_id, fields, iter(()), query)
+        stream.rows = query.rows(stream, positions)
+        return stream
+
+    def _ended(self, query: PushQuery) -> None:
+        """Stop the query in Spark and remove what it leaves; may take some seconds."""
+        with self._lock:
+            self._running.pop(query.id, None)
+        threading.Thread(target=self._clean, args=(query,), name="push end", daemon=True).start()
+
+    def _clean(self, query: PushQuery) -> None:
+        if query.run is not None:
+            query.run.stop()
+        self._launcher.stopped(query.topic)
+        while True:
+            try:
+                query.client.delete_topic(query.topic, missing_ok=True)
+                checkpoint.remove(self._data.own_checkpoints / query.topic)
+                break
+            except StreamSQLError:
+                # Kafka is lost for now. What is left at the engine's end the next one removes.
+                if self._closing.wait(RETRY_SECONDS):
+                    break
+        query.cleaned.set()
+
+    def infos(self) -> list[QueryInfo]:
+        """The push queries that run just now."""
+        with self._lock:
+            running = list(self._running.values())
+        return [query.info() for query in running]
+
+    def topics(self) -> dict[str, str]:
+        """By the topics of those that run just now, their ids."""
+        with self._lock:
+            return {query.topic: query.id for query in self._running.values()}
+
+    def plan(self, query_id: str) -> QueryPlan | None:
+        """The plan of a push query that runs just now."""
+        with self._lock:
+            query = self._running.get(query_id)
+        return query.plan if query else None
+
+    def cancel(self, query_id: str) -> str | None:
+        """End a push query by its id, in whatever case it is written, and tell the id as it is;
+        None where there is no such query."""
+        with self._lock:
+            running = list(self._running.values())
+        for query in running:
+            if query.id.upper() == query_id.upper():
+                query.cancel()
+                return query.id
+        return None
+
+    def remove_leftovers(self) -> None:
+        """Delete what this engine left behind when it crashed."""
+        client = self._services.kafka.get()
+        try:
+            for topic in client.topics():
+                if topic.startswith(self._prefix):
+                    client.delete_topic(topic, missing_ok=True)
+        finally:
+            self._tidied.set()
+
+    def close(self, timeout: float = 10.0) -> None:
+        """End all push queries."""
+        self._closing.set()
+        with self._lock:
+            running = list(self._running.values())
+        for query in running:
+            query.cancel()
+            query.finish()
+        deadline = time.monotonic() + timeout
+        for query in running:
+            query.cleaned.wait(max(0.0, deadline - time.monotonic()))
+
+
+class PushQuery:
+    """One push query: what `RowStream` cancels."""
+
+    def __init__(
+        self,
+        query_id: str,
+        sql: str,
+        plan: QueryPlan,
+        topic: str,
+        client: KafkaClient,
+        ended: Callable[[PushQuery], None],
+    ) -> None:
+        self.id = query_id
+        self.sql = sql
+        self.plan = plan
+        self.topic = topic
+        self.client = client
+        self.run: Run | None = None
+        self.then: Callable[[], Run] | None = None
+        """Starts the run that follows the present one."""
+        self.cleaned = threading.Event()
+        self._ended = ended
+        self._cancelled = threading.Event()
+        self._finished = False
+        self._begun = False
+        self._lock = threading.RLock()
+        self._look_at = 0.0
+        self._failed: str | None = None
+
+    def cancel(self) -> None:
+        """End it from any thread: its rows end within a moment."""
+        self._cancelled.set()
+        # Where nobody reads the rows (any more), nobody would see to the end of them.
+        late = threading.Timer(LATE_SECONDS if self._begun else 0.0, self.finish)
+        late.daemon = True
+        late.start()
+
+    def finish(self) -> None:
+        """Free what it holds; may be called again."""
+        with self._lock:
+            if self._finished:
+                return
+            self._finished = True
+        self._ended(self)
+
+    def rows(self, stream: RowStream, positions: Sequence[int]) -> Iterator[Row]:
+        """The rows as they come, until cancelled or the LIMIT is reached."""
+        from streamsql.executor.frames.push_rows import ShownKeys, decode_push_row
+
+        self._begun = True
+        bounds = window_bounds(self.plan.root)
+        shown = ShownKeys(self.plan.schema, bounds) if _filters_table(self.plan.root) else None
+        limit = self.plan.root.count if isinstance(self.plan.root, Limit) else None
+        count = 0
+        try:
+            if limit == 0:
+                stream.final_message = LIMIT_REACHED
+                return
+            for record in self.client.consume(self.topic, stop=self._stopped):
+                if record.value is None:
+                    continue
+                row = decode_push_row(record.value, self.plan.schema)
+                if shown is not None and not shown.is_news(row):
+                    continue
+                yield Row(tuple(row.values[i] for i in positions), row.tombstone)
+                count += 1
+                if count == limit:
+                    break
+            if self._failed is not None and not self._cancelled.is_set():
+                raise ExternalError(f"the query {self.id} failed: {self._failed}")
+            if limit is not None and count >= limit:
+                stream.final_message = LIMIT_REACHED
+        finally:
+            self.finish()
+
+    def _stopped(self) -> bool:
+        if self._cancelled.is_set():
+            return True
+        now = time.monotonic()
+        if now < self._look_at or self.run is None:
+            return False
+        self._look_at = now + LOOK_SECONDS
+        if self.run.active():
+            return False
+        failure = self.run.failure()
+        if failure is None and self.then is not None:
+            self.run, self.then = self.then(), None
+            return False
+        self._failed = failure.text if failure else "it was stopped"
+        return True
+
+    def info(self) -> QueryInfo:
+        mode = self.plan.mode
+        final = " (EMIT FINAL)" if self.plan.emit is Emit.FINAL else ""
+        return QueryInfo(
+            self.id,
+            "PUSH",
+            QueryState.RUNNING,
+            mode.mode.value,
+            mode.reason + final,
+            None,
+            self.sql,
+            None,
+        )
+
+
+def _filters_table(node: LogicalPlan) -> bool:
+    filters = isinstance(node, Filter) and node.kind is Kind.TABLE
+    return filters or any(_filters_table(child) for child in node.inputs)
+
+
+def _prefix(plan: QueryPlan, properties: Mapping[str, str]) -> str:
+    """What an id begins with: it tells the query that does no more than follow what a persistent
+    one writes from now on."""
+    node = plan.root
+    while isinstance(node, Limit | Project | Filter):
+        node = node.input
+    follows = isinstance(node, Scan) and node.source.created_by_query is not None
+    latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
+    return SCALABLE if follows and latest else TRANSIENT
+
+
+def _instance(data: DataDir) -> str:
+    """Names an engine among all that share a Kafka: by its data folder, which it alone owns."""
+    return hashlib.sha1(f"{socket.gethostname()}:{data.root}".encode()).hexdigest()[:8]

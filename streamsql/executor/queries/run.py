@@ -1,0 +1,117 @@
+"""One run of a query in Spark, from its start to its end, and what its end means."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.queries.checkpoint import Positions, merge
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a query stopped; `retryable` if waiting for Kafka or Spark may help."""
+
+    text: str
+    retryable: bool
+
+
+class Run(Protocol):
+    """A started query; all may be called from any thread."""
+
+    def active(self) -> bool: ...
+
+    def failure(self) -> Failure | None: ...
+
+    def positions(self) -> Positions | None: ...
+
+    def stop(self) -> None: ...
+
+
+class SparkRun:
+    """A run that is a Spark streaming query."""
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+
+    def active(self) -> bool:
+        """Whether it still runs; false also if the JVM is gone."""
+        try:
+            return bool(self._query.isActive)
+        except Exception:
+            return False
+
+    def failure(self) -> Failure | None:
+        """Why it stopped, None if it came to its end or was stopped."""
+        try:
+            error = self._query.exception()
+        except Exception as lost:
+            return Failure(f"Spark does not answer: {_first_line(str(lost))}", True)
+        return None if error is None else classify(error)
+
+    def positions(self) -> Positions | None:
+        """How far the last finished batch has come, None before the first."""
+        try:
+            progress = self._query.lastProgress
+        except Exception:
+            return None
+        if progress is None:
+            return None
+        positions: Positions = {}
+        for source in progress.sources:
+            try:
+                content: Any = json.loads(source.endOffset)
+            except (TypeError, ValueError):
+                return None
+            if isinstance(content, dict):
+                merge(positions, content)
+        return positions
+
+    def stop(self) -> None:
+        """End it; what its current batch has not committed will be processed again."""
+        try:
+            self._query.stop()
+        except Exception:
+            return
+
+
+_RETRYABLE = re.compile(
+    r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|NotLeader|LeaderNotAvailable"
+    r"|BrokerNotAvailable|Coordinator\w+|RetriableException|UnknownTopicOrPartition"
+    r"|NotEnoughReplicas|UnknownServer|KafkaStorage|FencedLeaderEpoch|UnknownLeaderEpoch)"
+    r"|java\.net\.(ConnectException|SocketTimeoutException)"
+    r"|java\.util\.concurrent\.TimeoutException"
+)
+_CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error)?: (.+)$")
+
+
+def classify(error: BaseException) -> Failure:
+    """What an exception of Spark, or of starting a query, means to the user, in one line."""
+    if isinstance(error, ExternalError):
+        detail = f": {_root_message(error.detail)}" if error.detail else ""
+        retryable = error.retryable or bool(_RETRYABLE.search(error.detail or ""))
+        return Failure(error.message + detail, retryable)
+    if isinstance(error, StreamSQLError):
+        return Failure(error.message, False)
+    trace = str(getattr(error, "_stackTrace", "") or "")
+    text = f"{error}\n{trace}"
+    return Failure(_root_message(text), bool(_RETRYABLE.search(text)))
+
+
+def _root_message(text: str) -> str:
+    """The message of the innermost cause."""
+    causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
+    line = causes[-1] if causes else _first_line(text)
+    match = _CAUSE.match(line)
+    return match.group(1) if match else line.removeprefix("Caused by: ")
+
+
+def _first_line(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[0].strip() if lines else "unknown error"

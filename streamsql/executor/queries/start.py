@@ -1,0 +1,136 @@
+"""Starts a lowered query in one of its modes, always on the same checkpoint.
+
+A query catches up in micro-batches and goes on in real time; when to move is the caller's decision.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streamsql.errors import ExternalError
+from streamsql.executor.frames.context import StreamingQuerySpec
+from streamsql.executor.queries.checkpoint import remove_torn_commits
+from streamsql.executor.spark.failures import SPARK_FAILURES
+from streamsql.executor.spark.jvm import producer_settings
+
+REAL_TIME_EPOCH = "60 seconds"
+"""How often a real-time query commits: each commit makes a few records slow (engine facts)."""
+
+
+class Trigger(Enum):
+    """How a query runs: over what is there now, or continuously."""
+
+    AVAILABLE_NOW = "available now"
+    REAL_TIME = "real-time"
+    CONTINUOUS_MICRO_BATCH = "micro-batch"
+
+
+_TRIGGERS: dict[Trigger, dict[str, Any]] = {
+    Trigger.AVAILABLE_NOW: {"availableNow": True},
+    Trigger.REAL_TIME: {"realTime": REAL_TIME_EPOCH},
+    Trigger.CONTINUOUS_MICRO_BATCH: {"processingTime": "0 seconds"},
+}
+
+_starting = threading.Lock()
+
+
+def start(spec: StreamingQuerySpec, trigger: Trigger) -> StreamingQuery:
+    """The running query; ExternalError where Spark does not start it."""
+    settings = {
+        **producer_settings(
+            spec.bootstrap_servers, "realtime" if trigger is Trigger.REAL_TIME else "catchup"
+        ),
+        **spec.producer_settings,
+    }
+    writer = (
+        spec.jvm.kafka_writer(spec.frame, settings, spec.log)
+        .queryName(spec.query_id)
+        .outputMode(spec.output_mode)
+        .option("checkpointLocation", str(spec.checkpoint))
+        .trigger(**_TRIGGERS[trigger])
+    )
+    conf = {"spark.sql.shuffle.partitions": str(pinned_shuffle_partitions(spec))}
+    remove_torn_commits(spec.checkpoint)
+    try:
+        # A query keeps the settings that its session has when it starts.
+        with _starting, _settings(spec.frame.sparkSession, conf):
+            return writer.start()
+    except SPARK_FAILURES as error:
+        raise ExternalError(
+            f"Spark did not start the query {spec.query_id}", detail=str(error)
+        ) from error
+
+
+def pinned_shuffle_partitions(spec: StreamingQuerySpec) -> int:
+    """The number its state is partitioned by: that of its checkpoint, once there is one."""
+    return checkpointed_shuffle_partitions(spec.checkpoint) or spec.shuffle_partitions
+
+
+def checkpointed_shuffle_partitions(checkpoint: Path) -> int | None:
+    """What the newest offset file of a checkpoint says; None before the first batch."""
+    folder = checkpoint / "offsets"
+    batches = sorted((int(p.name) for p in folder.glob("*") if p.name.isdigit()), reverse=True)
+    for batch in batches:
+        lines = (folder / str(batch)).read_text("utf-8").splitlines()
+        for line in lines[1:2]:
+            found = json.loads(line).get("conf", {}).get("spark.sql.shuffle.partitions")
+            if found is not None:
+                return int(found)
+    return None
+
+
+@contextmanager
+def _settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.set(name, old if old is not None else values[name])
+
+
+class SlotBudget:
+    """Counts the task slots that real-time queries hold.
+
+    A real-time query holds a slot per source partition and one per shuffle partition of each
+    shuffle for as long as it runs; micro-batches need slots left over to make progress.
+    """
+
+    def __init__(self, slots: int, reserved: int = 4) -> None:
+        self._free = slots - reserved
+        self._held: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def acquire(self, query_id: str, slots: int) -> bool:
+        """Whether there is room; then the slots are held until `release`."""
+        with self._lock:
+            free = self._free - sum(n for q, n in self._held.items() if q != query_id)
+            if slots > free:
+                return False
+            self._held[query_id] = slots
+            return True
+
+    def release(self, query_id: str) -> None:
+        with self._lock:
+            self._held.pop(query_id, None)
+
+    @property
+    def free(self) -> int:
+        with self._lock:
+            return self._free - sum(self._held.values())
+
+
+def slots_needed(spec: StreamingQuerySpec, source_partitions: int) -> int:
+    """The task slots that the query holds in Real-Time Mode."""
+    return source_partitions + spec.shuffles * pinned_shuffle_partitions(spec)

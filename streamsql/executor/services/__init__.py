@@ -1,0 +1,1 @@
+"""Kafka, Spark and the registry, coming up in the background."""

@@ -1,0 +1,70 @@
+"""Whether an engine is one of a service of several, and what of its data folder is the service's.
+
+The statements of an engine by itself are in a file of its data folder. Once a server has worked
+with the folder's own broker they are in a topic of that broker, for whoever uses the folder next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamsql.config import EngineConfig
+from streamsql.data_folder import DataDir
+from streamsql.errors import ConfigError, ExternalError
+from streamsql.log.entries import Entry, read_file
+
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def joined(config: EngineConfig) -> EngineConfig:
+    """The same, with the service that its data folder belongs to.
+
+    ConfigError for a name that cannot be part of a topic's, or another than the folder's.
+    """
+    known = _known(config)
+    given = config.service_id
+    if given is not None and (not given or set(given) - _NAME_CHARACTERS or len(given) > 200):
+        raise ConfigError(f"{given!r} is no service id: use letters, digits, '.', '_' and '-'")
+    if known is None or known == given:
+        return config
+    if given is not None:
+        raise ConfigError(
+            f"the data folder belongs to the service {known}",
+            hint="Leave the service id out, or use another folder with --data.",
+        )
+    return replace(config, service_id=known)
+
+
+def data_of(config: EngineConfig) -> DataDir:
+    """The paths of an engine. Services that share a folder of checkpoints do not mix them, nor do
+    a service of another cluster and the data folder's own engine."""
+    own = DataDir.at(config.data_dir)
+    shared = config.checkpoints
+    if shared is None and config.service_id is not None and config.bootstrap_servers is not None:
+        shared = own.root / "services"
+    if shared is None:
+        return own
+    return DataDir.at(config.data_dir, shared / (config.service_id or ""))
+
+
+def claim(config: EngineConfig, data: DataDir) -> None:
+    """Have the data folder belong to the service, where the broker is the folder's own."""
+    if config.bootstrap_servers is None and config.service_id is not None:
+        try:
+            data.service.write_text(config.service_id, "utf-8")
+        except OSError as error:
+            raise ExternalError(f"cannot write {data.service}: {error.strerror}") from error
+
+
+def entries_before(config: EngineConfig, data: DataDir) -> list[Entry]:
+    """What an engine by itself has left in the folder that a service now begins with."""
+    return read_file(data.statements) if config.bootstrap_servers is None else []
+
+
+def _known(config: EngineConfig) -> str | None:
+    if config.bootstrap_servers is not None:
+        return None
+    try:
+        return DataDir.at(config.data_dir).service.read_text("utf-8").strip() or None
+    except OSError:
+        return None

@@ -1,0 +1,176 @@
+"""Kafka and Spark as an engine has them: both come up in the background, side by side."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from streamsql.config import DEFAULT_MASTER, EngineConfig
+from streamsql.data_folder import DataDir
+from streamsql.errors import ConfigError, ExternalError
+from streamsql.executor.services.background import Report, Service, StartupStep
+from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER, get_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamsql.executor.spark.session import SparkRuntime
+    from streamsql.jvm.jars import Progress
+    from streamsql.kafka.broker import EmbeddedBroker
+    from streamsql.kafka.client import KafkaClient
+    from streamsql.registry.client import RegistryClient
+    from streamsql.registry.embedded.server import EmbeddedRegistry
+
+REACHABLE_SECONDS = 30.0
+"""How long a broker that is not ours may take to answer at the start."""
+CLOSE_SECONDS = 60.0
+
+
+class Services:
+    """The services of one engine. `kafka` and `spark` wait for what they need of `jars`."""
+
+    def __init__(self, config: EngineConfig, data: DataDir) -> None:
+        self._config = config
+        self._data = data
+        self._broker: EmbeddedBroker | None = None
+        self._runtime: SparkRuntime | None = None
+        self._registry: EmbeddedRegistry | None = None
+        self._registry_lock = threading.Lock()
+        self._closing = threading.Event()
+        self.jars: Service[bool] = Service("jars", self._fetch_jars)
+        self.kafka: Service[KafkaClient] = Service("kafka", self._start_kafka)
+        self.spark: Service[SparkRuntime] = Service("spark", self._start_spark)
+
+    def start(self) -> None:
+        for service in (self.jars, self.kafka, self.spark):
+            service.start()
+
+    def current_spark(self) -> SparkSession | None:
+        """The session that runs now: waits for none and starts none."""
+        runtime = self.spark.peek()
+        return None if runtime is None else runtime.current
+
+    @property
+    def steps(self) -> tuple[StartupStep, ...]:
+        return self.jars.step, self.kafka.step, self.spark.step
+
+    @property
+    def broker(self) -> EmbeddedBroker | None:
+        """The embedded broker, where there is one."""
+        return self._broker
+
+    def registry(self, properties: Mapping[str, str]) -> RegistryClient:
+        """The schema registry of these session properties, else the embedded one, which starts
+        when it is first asked for. ConfigError beside a broker that is not embedded."""
+        from streamsql.registry.client import RegistryClient, check_url
+
+        url = get_text(properties, SCHEMA_REGISTRY_URL)
+        if url:
+            user = get_text(properties, SCHEMA_REGISTRY_USER)
+            own = self._config.properties
+            if user is None and url == get_text(own, SCHEMA_REGISTRY_URL):
+                # The statement log of a service does not repeat what each server is told.
+                user = get_text(own, SCHEMA_REGISTRY_USER)
+            return RegistryClient(check_url(url), user)
+        client = self.kafka.get()
+        if self._broker is None:
+            raise ConfigError(
+                "no schema registry is configured",
+                hint=f"SET '{SCHEMA_REGISTRY_URL}' = 'http://host:8081';",
+            )
+        with self._registry_lock:
+            self._open()
+            if self._registry is None:
+                from streamsql.registry.embedded.server import EmbeddedRegistry
+
+                registry = EmbeddedRegistry(client)
+                registry.start()
+                self._registry = registry
+            return RegistryClient(self._registry.url)
+
+    def _fetch_jars(self, report: Report) -> bool:
+        from streamsql.jvm.build import ensure_runtime_jar
+        from streamsql.jvm.jars import ensure_jars
+
+        progress = _progress(report, "fetching Spark's Kafka connector")
+        ensure_jars("spark", progress)
+        if self._config.bootstrap_servers is None:
+            ensure_jars("kafka", _progress(report, "fetching Kafka"))
+        report("building the JVM part", None)
+        ensure_runtime_jar(progress)
+        report("", None)
+        return True
+
+    def _start_kafka(self, report: Report) -> KafkaClient:
+        from streamsql.kafka.broker import EmbeddedBroker
+        from streamsql.kafka.client import KafkaClient
+        from streamsql.kafka.security import checked
+
+        servers = self._config.bootstrap_servers
+        if servers is not None:
+            report(f"connecting to {servers}", None)
+            client = KafkaClient(servers, security=checked(self._config.kafka))
+            if not client.reachable(REACHABLE_SECONDS):
+                raise ExternalError(
+                    f"no answer from Kafka at {servers}", retryable=True, detail=client.trouble
+                )
+            report(servers, None)
+            return client
+        report("waiting for the jars", None)
+        self.jars.get()
+        self._open()
+        report("starting the embedded broker", None)
+        self._broker = EmbeddedBroker(self._data)
+        servers = self._broker.start()
+        report(f"embedded, {servers}", None)
+        return KafkaClient(servers)
+
+    def _start_spark(self, report: Report) -> SparkRuntime:
+        report("waiting for the jars", None)
+        self.jars.get()
+        self._open()
+        report("starting Spark", None)
+        from streamsql.executor.spark.session import SparkRuntime
+
+        self._runtime = SparkRuntime(self._data.root, master=self._config.master or DEFAULT_MASTER)
+        self._runtime.start()
+        report("", None)
+        return self._runtime
+
+    def _open(self) -> None:
+        """Nothing more is started once the engine is closing."""
+        if self._closing.is_set():
+            raise ExternalError("the engine was closed")
+
+    def closing(self) -> None:
+        """Start nothing more."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Stop Spark, then the embedded broker, also those that are only just coming up."""
+        self._closing.set()
+        if self._runtime is not None and not self.spark.ready:
+            self._runtime.abort()
+        if self._broker is not None and not self.kafka.ready:
+            self._broker.abort()
+        self.spark.settle(CLOSE_SECONDS)
+        if self._runtime is not None:
+            self._runtime.close()
+        with self._registry_lock:
+            if self._registry is not None:
+                self._registry.stop()
+        client = self.kafka.settle(CLOSE_SECONDS)
+        try:
+            if client is not None:
+                client.close()
+        finally:
+            if self._broker is not None:
+                self._broker.stop()
+
+
+def _progress(report: Report, what: str) -> Progress:
+    def show(done: int, total: int, name: str) -> None:
+        report(f"{what} ({done} of {total})", done / total if total else None)
+
+    return show

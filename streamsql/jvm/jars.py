@@ -1,0 +1,165 @@
+"""The jars that PySpark lacks: which ones (jars.lock), where they lie, that they are genuine.
+
+They are fetched once into the cache folder and only looked at afterwards. How they are fetched
+is left to ivy.py, how progress is shown to the caller.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from streamsql.errors import ExternalError, InternalError
+from streamsql.jvm import ivy
+from streamsql.jvm.cache import cache_dir, exclusive
+
+Group = Literal["spark", "kafka"]
+"""`spark`: the connector, always needed; `kafka`: the embedded broker."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many jars are there, how many there will be, and the last one's name."""
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One line of the lock file; `size` in bytes."""
+
+    group: str
+    organisation: str
+    artifact: str
+    version: str
+    size: int
+    sha256: str
+
+    @property
+    def coordinates(self) -> str:
+        return f"{self.organisation}:{self.artifact}:{self.version}"
+
+    @property
+    def path(self) -> Path:
+        """Relative to the cache. The folder keeps apart equal file names of two organisations."""
+        return Path(self.organisation) / f"{self.artifact}-{self.version}.jar"
+
+
+_LINE = re.compile(r"(spark|kafka) ([^:\s]+):([^:\s]+):([^:\s]+) (\d+) ([0-9a-f]{64})")
+
+
+def parse_lock(text: str) -> list[Jar]:
+    """The jars of a lock file; InternalError names the line that is none."""
+    jars = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            raise InternalError(f"jars.lock, line {number}: not a jar: {line}")
+        group, organisation, artifact, version, size, sha256 = match.groups()
+        jars.append(Jar(group, organisation, artifact, version, int(size), sha256))
+    return jars
+
+
+@functools.cache
+def locked_jars(group: Group) -> tuple[Jar, ...]:
+    """The jars of one group, in the order of the lock file."""
+    text = resources.files("streamsql.executor").joinpath("jars.lock").read_text("utf-8")
+    return tuple(jar for jar in parse_lock(text) if jar.group == group)
+
+
+def ensure_jars(group: Group, progress: Progress | None = None) -> list[Path]:
+    """The group's jars as local files, fetched where they are missing.
+
+    `progress` is called only while something is fetched. Raises ExternalError for a jar that
+    cannot be had or whose checksum is wrong.
+    """
+    return ensure(group, locked_jars(group), cache_dir() / "jars", progress)
+
+
+def ensure(
+    name: str, jars: Sequence[Jar], folder: Path, progress: Progress | None = None
+) -> list[Path]:
+    """As `ensure_jars`, for any jars and folder; `name` names the marker of what was verified."""
+    paths = [folder / jar.path for jar in jars]
+    marker = folder / f"{name}.verified"
+    if not _is_verified(marker, jars, folder):
+        with exclusive(folder / ".lock"):
+            if not _is_verified(marker, jars, folder):
+                _verify_or_fetch(jars, folder, progress)
+                _write_marker(marker, jars, folder)
+    return paths
+
+
+def _verify_or_fetch(jars: Sequence[Jar], folder: Path, progress: Progress | None) -> None:
+    missing = []
+    for jar in jars:
+        if (folder / jar.path).is_file():
+            check(jar, folder / jar.path)
+        else:
+            missing.append(jar)
+    if not missing:
+        return
+    for leftover in folder.glob(".fetch-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    done = len(jars) - len(missing)
+
+    def downloaded(name: str) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(min(done, len(jars)), len(jars), name)
+
+    if progress is not None:
+        progress(done, len(jars), "")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as temporary:
+        ivy.fetch(missing, Path(temporary), downloaded)
+        for jar in missing:
+            check(jar, Path(temporary) / jar.path)
+        for jar in missing:
+            (folder / jar.path).parent.mkdir(exist_ok=True)
+            os.replace(Path(temporary) / jar.path, folder / jar.path)
+
+
+def check(jar: Jar, path: Path) -> None:
+    """Remove the file and raise ExternalError unless it has the lock file's checksum."""
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found == jar.sha256:
+        return
+    path.unlink()
+    raise ExternalError(
+        f"wrong checksum of {jar.coordinates}",
+        detail=f"Expected SHA-256 {jar.sha256},\nfound {found}.\nThe file was removed.",
+        hint="Run the command again to fetch it anew. If that does not help, the repository "
+        "or mirror serves another file than the one streamsql was released with.",
+    )
+
+
+def _stamp(jars: Sequence[Jar], folder: Path) -> list[list[str | int]]:
+    """What a verified file looks like from outside: enough to notice a change, cheap to read."""
+    stamp: list[list[str | int]] = []
+    for jar in jars:
+        stat = (folder / jar.path).stat()
+        stamp.append([jar.sha256, stat.st_size, stat.st_mtime_ns])
+    return stamp
+
+
+def _is_verified(marker: Path, jars: Sequence[Jar], folder: Path) -> bool:
+    try:
+        return bool(json.loads(marker.read_text("utf-8")) == _stamp(jars, folder))
+    except (OSError, ValueError):
+        return False
+
+
+def _write_marker(marker: Path, jars: Sequence[Jar], folder: Path) -> None:
+    temporary = marker.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps(_stamp(jars, folder)), encoding="utf-8")
+    os.replace(temporary, marker)

@@ -1,0 +1,1 @@
+"""Kafka: the client, records as bytes, security, and the embedded broker."""

@@ -1,0 +1,176 @@
+"""What the embedded broker is told: ports, properties, logging and its JVM's options."""
+
+from __future__ import annotations
+
+import base64
+import os
+import socket
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamsql.data_folder import DataDir
+from streamsql.jvm.java import find_java
+
+HOST = "127.0.0.1"
+MAIN_CLASS = "io.streamsql.BrokerMain"
+
+# One node, few partitions, little memory, and answers without waiting for others.
+# Records live by their event time, which may lie years back or ahead: no limit on timestamps, and
+# no age at which a topic's records vanish unless the topic itself says so.
+# After a crash the node waits until its former self, which it cannot reach, has not been heard of
+# for a session: by default 9 s of every start.
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@{host}:{controller_port}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller_port}
+advertised.listeners=PLAINTEXT://{host}:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={storage}
+
+auto.create.topics.enable=false
+default.replication.factor=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+
+log.retention.ms=-1
+log.retention.bytes=-1
+log.roll.hours=876000
+log.message.timestamp.type=CreateTime
+log.message.timestamp.before.max.ms=9223372036854775807
+log.message.timestamp.after.max.ms=9223372036854775807
+log.segment.bytes=268435456
+log.index.size.max.bytes=1048576
+message.max.bytes=16777216
+
+group.initial.rebalance.delay.ms=0
+num.network.threads=2
+num.io.threads=4
+num.replica.fetchers=1
+background.threads=2
+num.recovery.threads.per.data.dir=2
+log.cleaner.dedupe.buffer.size=16777216
+log.cleaner.backoff.ms=15000
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=300
+metric.reporters=
+"""
+
+_LOGGING = """\
+<Configuration status="OFF" shutdownHook="disable">
+  <Appenders>
+    <RollingFile name="file" fileName="{log}" filePattern="{log}.%i">
+      <PatternLayout pattern="%d{{ISO8601}} %-5p %c{{1}} %m%n"/>
+      <Policies><SizeBasedTriggeringPolicy size="10 MB"/></Policies>
+      <DefaultRolloverStrategy max="3"/>
+    </RollingFile>
+  </Appenders>
+  <Loggers>
+    <Root level="INFO"><AppenderRef ref="file"/></Root>
+    <Logger name="org.apache.kafka.common.config.AbstractConfig" level="WARN"/>
+  </Loggers>
+</Configuration>
+"""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the broker listens: for clients, and for its own controller."""
+
+    client: int
+    controller: int
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{HOST}:{self.client}"
+
+
+def choose_ports(remembered: Ports | None) -> Ports:
+    """The ports of last time where they are still free, else others."""
+    if remembered and _is_free(remembered.client) and _is_free(remembered.controller):
+        return remembered
+    # Both are held open together, so that they differ.
+    with socket.socket() as first, socket.socket() as second:
+        first.bind((HOST, 0))
+        second.bind((HOST, 0))
+        return Ports(first.getsockname()[1], second.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As Kafka binds: connections of last time that linger are no hindrance.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def marker(data: DataDir) -> str:
+    """The JVM option by which a process is known as the broker of this data folder."""
+    return f"-Dstreamsql.broker={data.root}"
+
+
+def write_config(data: DataDir, ports: Ports) -> Path:
+    """The broker's properties file, written anew for each start."""
+    path = data.kafka / "server.properties"
+    text = _PROPERTIES.format(
+        host=HOST,
+        port=ports.client,
+        controller_port=ports.controller,
+        storage=_escaped(data.kafka / "storage"),
+    )
+    path.write_text(text, encoding="latin-1")
+    logging = _LOGGING.format(log=_xml(data.logs / "kafka.log"))
+    (data.kafka / "log4j2.xml").write_text(logging, encoding="utf-8")
+    return path
+
+
+def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool) -> list[str]:
+    """What to run; `attached` makes the process end with its standard input."""
+    return [
+        str(find_java().program),
+        marker(data),
+        "-Xms64m",
+        "-Xmx512m",
+        "-XX:+UseSerialGC",
+        # The second compiler takes more from a short-lived broker than it gives: without it a
+        # start costs 7 s of CPU instead of 12, and 300,000 records are written at the same speed.
+        "-XX:TieredStopAtLevel=1",
+        "-Xshare:auto",
+        "-XX:-UsePerfData",
+        "-Djava.awt.headless=true",
+        f"-Dlog4j2.configurationFile={data.kafka / 'log4j2.xml'}",
+        "-Dlog4j2.disableJmx=true",
+        "-cp",
+        os.pathsep.join(str(jar) for jar in jars),
+        MAIN_CLASS,
+        str(config),
+        _cluster_id(),
+        "attached" if attached else "detached",
+    ]
+
+
+def _cluster_id() -> str:
+    """A random one; never with a leading '-', which the format tool reads as an option."""
+    return "s" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:21]
+
+
+def _escaped(path: Path) -> str:
+    r"""For a properties file: ASCII, with \ as the escape."""
+    text = str(path).replace("\\", "\\\\")
+    return "".join(c if c.isascii() else f"\\u{ord(c):04x}" for c in text)
+
+
+def _xml(path: Path) -> str:
+    return str(path).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -1,0 +1,377 @@
+"""Everything the engine itself asks of Kafka: topics, offsets, producing and reading raw records.
+
+Works on bytes; what they mean is the formats' business. The data path of queries is Spark's.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from streamsql.errors import CatalogError, ConfigError, ExternalError
+from streamsql.kafka.groups import Readers, readers
+from streamsql.kafka.records import (
+    NewRecord,
+    Reader,
+    Record,
+    Writer,
+    error_text,
+    failure,
+)
+from streamsql.kafka.security import BOOTSTRAP_SERVERS, to_librdkafka
+
+__all__ = ["KafkaClient", "NewRecord", "Reader", "Record", "TopicInfo", "Writer"]
+
+_RETRY_SECONDS = 0.02
+
+_LEADERLESS = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
+
+_REFUSED = {
+    KafkaError._AUTHENTICATION,
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError._SSL,
+}
+
+_REJECTED = {
+    KafkaError.TOPIC_EXCEPTION,
+    KafkaError.INVALID_PARTITIONS,
+    KafkaError.INVALID_REPLICATION_FACTOR,
+    KafkaError.INVALID_CONFIG,
+    KafkaError.INVALID_REQUEST,
+    KafkaError.POLICY_VIOLATION,
+}
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    """A topic and the settings that were made for it (not the broker's defaults)."""
+
+    name: str
+    partitions: int
+    replicas: int
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+class KafkaClient:
+    """One cluster, reached by `bootstrap` and further librdkafka `settings`. Thread-safe.
+
+    `security` says how to log in, in the words of Kafka's Java client (kafka_security.py); who
+    connects to the same cluster takes `settings`, or in the JVM `java_settings`, from here.
+
+    Every method raises ExternalError where the cluster fails; its `retryable` says whether the
+    broker is only lost for now.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        settings: Mapping[str, str] | None = None,
+        timeout: float = 15.0,
+        security: Mapping[str, str] | None = None,
+    ) -> None:
+        """`timeout` in seconds holds for each request. ConfigError for an unknown setting."""
+        self.bootstrap = bootstrap
+        self.security: Mapping[str, str] = dict(security or {})
+        self.trouble: str | None = None
+        """Why brokers cannot be used though they are there: they refuse the login, for one."""
+        self.timeout = timeout
+        self._settings: dict[str, str | int | float | bool] = {
+            # librdkafka writes its own log lines to the terminal: errors come by calls instead.
+            "log_level": 0,
+            "log.connection.close": False,
+            "reconnect.backoff.ms": 50,
+            "reconnect.backoff.max.ms": 1000,
+            **to_librdkafka(self.security),
+            **(settings or {}),
+            "bootstrap.servers": bootstrap,
+        }
+        self._lock = threading.Lock()
+        self._produce_lock = threading.Lock()
+        self._writer: Writer | None = None
+        self._cluster_id: str | None = None
+        self._insert_lock = threading.Lock()
+        self._inserter: Writer | None = None
+        try:
+            admin: dict[str, Any] = {**self._settings, "error_cb": self._on_error}
+            self._admin = AdminClient(admin)
+        except KafkaException as error:
+            raise ConfigError(f"Kafka settings: {error_text(error)}") from error
+
+    @property
+    def settings(self) -> Mapping[str, str | int | float | bool]:
+        """The connection in librdkafka's words, with bootstrap.servers."""
+        return self._settings
+
+    @property
+    def java_settings(self) -> dict[str, str]:
+        """The connection in the words of Kafka's Java client, with bootstrap.servers."""
+        return {**self.security, BOOTSTRAP_SERVERS: self.bootstrap}
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() in _REFUSED:
+            self.trouble = error.str()
+
+    def reachable(self, timeout: float = 5.0) -> bool:
+        """Whether a broker answers within `timeout` seconds."""
+        try:
+            found = bool(self._admin.list_topics(timeout=max(timeout, 0.01)).brokers)
+        except KafkaException:
+            self._admin.poll(0)
+            return False
+        self.trouble = None
+        return found
+
+    def cluster_id(self) -> str | None:
+        """None while no broker answers."""
+        if self._cluster_id is None:
+            try:
+                self._cluster_id = self._admin.list_topics(timeout=2.0).cluster_id
+            except KafkaException:
+                return None
+        return self._cluster_id
+
+    def topics(self) -> list[str]:
+        """All names but those of Kafka's own topics, sorted."""
+        try:
+            found = self._admin.list_topics(timeout=self.timeout).topics
+        except KafkaException as error:
+            raise self._failure("list the topics", error) from error
+        return sorted(name for name in found if not name.startswith("__"))
+
+    def partitions(self, topic: str) -> int | None:
+        """How many partitions a topic has; None where there is no such topic."""
+        found = self._layout(topic)
+        return found[0] if found else None
+
+    def describe(self, topic: str) -> TopicInfo | None:
+        """A topic's layout and own settings; None where there is no such topic."""
+        layout = self._layout(topic)
+        if layout is None:
+            return None
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        futures = self._admin.describe_configs([resource], request_timeout=self.timeout)
+        try:
+            entries: Iterable[ConfigEntry] = futures[resource].result().values()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise self._failure(f"describe the topic {topic}", error) from error
+        own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+        config = {
+            entry.name: entry.value
+            for entry in entries
+            if entry.value is not None and entry.source in (own, ConfigSource.DYNAMIC_TOPIC_CONFIG)
+        }
+        return TopicInfo(topic, *layout, config=dict(sorted(config.items())))
+
+    def _layout(self, topic: str) -> tuple[int, int] | None:
+        try:
+            found = self._admin.list_topics(topic=topic, timeout=self.timeout).topics[topic]
+        except KafkaException as error:
+            raise self._failure(f"look up the topic {topic}", error) from error
+        if found.error is not None:
+            if found.error.code() in (
+                KafkaError.UNKNOWN_TOPIC_OR_PART,
+                KafkaError._UNKNOWN_TOPIC,
+                KafkaError.TOPIC_EXCEPTION,
+            ):
+                return None
+            raise self._failure(f"look up the topic {topic}", KafkaException(found.error))
+        if not found.partitions:
+            return None
+        return len(found.partitions), len(found.partitions[0].replicas)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replicas: int = 1,
+        config: Mapping[str, str] | None = None,
+        *,
+        exists_ok: bool = False,
+    ) -> bool:
+        """Make a topic, whether it was made: False if it was there already and `exists_ok`.
+
+        Returns when the topic can be used. Raises CatalogError if it exists, ConfigError where
+        the broker rejects the name or a setting.
+        """
+        new = NewTopic(name, partitions, replicas, config=dict(config or {}))
+        try:
+            self._admin.create_topics([new], request_timeout=self.timeout)[name].result()
+        except KafkaException as error:
+            code = error.args[0].code()
+            if code == KafkaError.TOPIC_ALREADY_EXISTS:
+                if exists_ok:
+                    return False
+                raise CatalogError(f"the topic {name} exists already") from error
+            if code in _REJECTED:
+                raise ConfigError(f"cannot create the topic {name}: {error_text(error)}") from error
+            raise self._failure(f"create the topic {name}", error) from error
+        self._await_topic(name)
+        # Known is not yet served: the broker becomes its leader a moment later.
+        self.begin_offsets(name)
+        return True
+
+    def create_topics(self, names: Sequence[str]) -> None:
+        """Make topics of one partition that keep their records for ever, in one request."""
+        config = {"retention.ms": "-1"}
+        topics = [NewTopic(name, 1, 1, config=config) for name in names]
+        try:
+            for future in self._admin.create_topics(topics, request_timeout=self.timeout).values():
+                future.result()
+        except KafkaException as error:
+            raise self._failure(f"create the topics {', '.join(names)}", error) from error
+        for name in names:
+            self._await_topic(name)
+        self._partition_offsets([TopicPartition(name, 0) for name in names], OffsetSpec.earliest())
+
+    def _await_topic(self, name: str) -> None:
+        self._await(lambda: self._layout(name) is not None, f"the topic {name} to appear")
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        """Ask for topics to be deleted and do not wait for it; those that are not are no error."""
+        if names:
+            self._admin.delete_topics(list(names), request_timeout=self.timeout)
+
+    def delete_topic(self, name: str, *, missing_ok: bool = False) -> bool:
+        """Delete a topic, whether there was one; returns when its name is free again."""
+        try:
+            self._admin.delete_topics([name], request_timeout=self.timeout)[name].result()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                if missing_ok:
+                    return False
+                raise CatalogError(f"the topic {name} does not exist") from error
+            raise self._failure(f"delete the topic {name}", error) from error
+        self._await(lambda: self._layout(name) is None, f"the topic {name} to disappear")
+        return True
+
+    def _await(self, done: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + self.timeout
+        while not done():
+            if time.monotonic() > deadline:
+                raise ExternalError(f"waited in vain for {what}", retryable=True)
+            time.sleep(_RETRY_SECONDS)
+
+    def begin_offsets(self, topic: str) -> dict[int, int]:
+        """The first offset of each partition."""
+        return self._offsets(topic, OffsetSpec.earliest())
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """The offset that each partition's next record will get."""
+        return self._offsets(topic, OffsetSpec.latest())
+
+    def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
+        """The first offset whose record is not older than `timestamp` (ms), else the end."""
+        found = self._offsets(topic, OffsetSpec.for_timestamp(timestamp))
+        end = self.end_offsets(topic)
+        return {p: offset if offset >= 0 else end[p] for p, offset in found.items()}
+
+    def _offsets(self, topic: str, spec: OffsetSpec) -> dict[int, int]:
+        count = self.partitions(topic)
+        if count is None:
+            raise CatalogError(f"the topic {topic} does not exist")
+        found = self._partition_offsets([TopicPartition(topic, p) for p in range(count)], spec)
+        return {tp.partition: offset for tp, offset in found.items()}
+
+    def _partition_offsets(
+        self, partitions: Sequence[TopicPartition], spec: OffsetSpec
+    ) -> dict[TopicPartition, int]:
+        deadline = time.monotonic() + self.timeout
+        while True:
+            wanted = dict.fromkeys(partitions, spec)
+            futures = self._admin.list_offsets(wanted, request_timeout=self.timeout)
+            try:
+                return {tp: future.result().offset for tp, future in futures.items()}
+            except KafkaException as error:
+                # A leader that changes or has just been made answers in a moment.
+                if error.args[0].code() in _LEADERLESS and time.monotonic() < deadline:
+                    time.sleep(_RETRY_SECONDS)
+                    continue
+                names = ", ".join(dict.fromkeys(tp.topic for tp in partitions))
+                raise self._failure(f"read the offsets of {names}", error) from error
+
+    def readers(self) -> dict[str, Readers]:
+        """Who reads each topic, as far as they are members of consumer groups."""
+        try:
+            return readers(self._admin, self.timeout)
+        except KafkaException as error:
+            raise self._failure("list the consumer groups", error) from error
+
+    def writer(self, settings: Mapping[str, str | int] | None = None) -> Writer:
+        """A producer of its own, for one thread; `settings` tune it for bulk or for latency."""
+        return Writer(self.bootstrap, {**self._settings, **(settings or {})}, self.timeout)
+
+    def produce(self, topic: str, records: Iterable[NewRecord]) -> int:
+        """Write records and wait until all are acknowledged; how many there were."""
+        with self._produce_lock:
+            if self._writer is None:
+                self._writer = self.writer()
+            count = 0
+            for record in records:
+                self._writer.send(topic, record)
+                count += 1
+            self._writer.flush()
+        return count
+
+    def insert(self, topic: str, record: NewRecord) -> dict[int, int]:
+        """Write a record and wait until it is acknowledged; the offset after it, by partition."""
+        with self._insert_lock:
+            if self._inserter is None:
+                self._inserter = self.writer({"delivery.report.only.error": False})
+            self._inserter.written.clear()
+            self._inserter.send(topic, record)
+            self._inserter.flush()
+            return dict(self._inserter.written)
+
+    def consume(
+        self,
+        topic: str,
+        *,
+        start: Mapping[int, int] | None = None,
+        until: Mapping[int, int] | None = None,
+        from_beginning: bool = True,
+        limit: int | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Record]:
+        """The topic's records as they come, partitions interleaved, for ever unless ended.
+
+        Begins at the offsets `start` (per partition), else at the topic's beginning or, not
+        `from_beginning`, at its end as it is when this is called. Ends within 0.2 s of `stop`
+        turning true, after `limit` records, or when each partition has reached its offset of
+        `until`.
+        """
+        begin = self.begin_offsets(topic) if from_beginning else self.end_offsets(topic)
+        positions = {**begin, **(start or {})}
+        reader = Reader(self.bootstrap, self._settings, topic, positions, until, limit, stop)
+        return reader.records()
+
+    def close(self) -> None:
+        """Write out what is still buffered."""
+        with self._produce_lock:
+            if self._writer is not None:
+                self._writer.flush()
+                self._writer = None
+
+    def _failure(self, action: str, error: KafkaException) -> ExternalError:
+        return failure(self.bootstrap, action, error)

@@ -1,0 +1,39 @@
+"""From a start position that a query names to offsets of its topic."""
+
+from __future__ import annotations
+
+from streamsql.errors import ConfigError
+from streamsql.kafka.client import KafkaClient
+from streamsql.nodes import Start, StartPosition
+from streamsql.planner.plans.starts import timestamp_of
+
+
+def offsets_of(start: StartPosition, topic: str, client: KafkaClient) -> dict[int, int]:
+    """The first offset to read of each partition; ConfigError for one that the topic has not."""
+    match start.start:
+        case Start.BEGINNING:
+            return client.begin_offsets(topic)
+        case Start.LATEST:
+            return client.end_offsets(topic)
+        case Start.TIMESTAMP:
+            moment = timestamp_of(start)
+            assert moment is not None, "the planner has looked at it"
+            return client.offsets_at(topic, moment)
+        case Start.OFFSETS:
+            return _given(start, topic, client)
+
+
+def _given(start: StartPosition, topic: str, client: KafkaClient) -> dict[int, int]:
+    """Partitions that are not named are read from their beginning."""
+    offsets, ends = client.begin_offsets(topic), client.end_offsets(topic)
+    for partition, offset in start.offsets:
+        if partition not in ends:
+            raise ConfigError(f"topic {topic} has no partition {partition}", span=start.span)
+        if not offsets[partition] <= offset <= ends[partition]:
+            raise ConfigError(
+                f"partition {partition} of topic {topic} has no offset {offset}",
+                detail=f"It has {offsets[partition]} to {ends[partition]}.",
+                span=start.span,
+            )
+        offsets[partition] = offset
+    return offsets

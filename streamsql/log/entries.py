@@ -1,0 +1,232 @@
+"""The durable log of statements: what the engine replays at its start.
+
+An engine by itself keeps it in a file: one JSON object a line, appended and synced before a
+statement takes effect, never rewritten; servers keep it in Kafka (command_log.py). What an entry
+means is the replay's business (restore.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from streamsql.errors import ConfigError, ExternalError, StreamSQLError
+from streamsql.version import VERSION
+
+Offsets = Mapping[str, Mapping[str, int]]
+"""Per topic and partition (as text, as in JSON) the first offset to read."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One statement that took effect, with all that is needed to have it take effect again."""
+
+    sequence: int
+    sql: str
+    """Canonical text with variables resolved."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """The session's properties at the time."""
+    query_id: str | None = None
+    topics: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
+    """Partitions and replicas of the topics that planning asked for, None for missing ones."""
+    offsets: Offsets | None = None
+    """Where a new query begins to read, where that is not the beginning."""
+    version: str = ""
+    """Of the engine that wrote it."""
+    schemas: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    """The registered schemas that planning asked for, by subject or id, None for missing ones."""
+
+
+class StatementLog(Protocol):
+    """A log of statements. Not thread-safe: the engine serialises its changes."""
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All that have taken effect."""
+
+    @property
+    def next_sequence(self) -> int:
+        """The number that the next entry gets."""
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
+
+    def close(self) -> None: ...
+
+
+class FileLog:
+    """The log in one file."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads what is there; a last line that a crash has torn is cut off.
+
+        Raises ExternalError where the file cannot be read, or is damaged elsewhere, ConfigError
+        where a later version has written it; the file then stays as it is.
+        """
+        self.path = path
+        try:
+            existed = path.exists()
+            self._file = path.open("a+b", buffering=0)
+        except OSError as error:
+            raise _failed("read", path, error) from error
+        try:
+            if not existed:
+                _sync_folder(path.parent)
+            self.entries, self._size = self._load()
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, OSError):
+                raise _failed("read", path, error) from error
+            raise
+
+    def _load(self) -> tuple[list[Entry], int]:
+        self._file.seek(0)
+        content = self._file.read()
+        entries, size = _whole_entries(content, self.path)
+        if size < len(content):
+            self._file.truncate(size)
+            os.fsync(self._file.fileno())
+        return entries, size
+
+    @property
+    def next_sequence(self) -> int:
+        """The number that the next entry gets."""
+        return self.entries[-1].sequence + 1 if self.entries else 1
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
+        line = encode(entry) + b"\n"
+        try:
+            written = self._file.write(line)
+            if written != len(line):
+                raise OSError("the disk is full")
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._undo(error) from error
+        self._size += len(line)
+        self.entries.append(entry)
+
+    def _undo(self, error: OSError) -> StreamSQLError:
+        try:
+            self._file.truncate(self._size)
+        except OSError:
+            # The torn line is cut off at the next start.
+            pass
+        return _failed("write", self.path, error)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def encode(entry: Entry) -> bytes:
+    """An entry as JSON, on one line."""
+    return json.dumps(asdict(entry), ensure_ascii=False).encode()
+
+
+def decode(text: bytes, place: str) -> Entry:
+    """The entry of a JSON text; `place` is where it stands, for errors.
+
+    ValueError for a text that is not JSON, as a torn one is not; ConfigError for one that is, but
+    that this version does not understand.
+    """
+    content = json.loads(text)
+    if not isinstance(content, dict) or not _understood(content):
+        raise foreign(content, place)
+    topics = content.pop("topics", {})
+    return Entry(topics={n: (f[0], f[1]) if f else None for n, f in topics.items()}, **content)
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "sequence": (int,),
+    "sql": (str,),
+    "properties": (dict,),
+    "query_id": (str, type(None)),
+    "topics": (dict,),
+    "offsets": (dict, type(None)),
+    "version": (str,),
+    "schemas": (dict,),
+}
+"""The fields of an entry, and what JSON they hold."""
+
+
+def _understood(content: Mapping[str, object]) -> bool:
+    """Whether an entry holds what it must, and nothing whose meaning would be lost here."""
+    if not {"sequence", "sql"} <= content.keys():
+        return False
+    if not all(isinstance(value, _KINDS.get(name, ())) for name, value in content.items()):
+        return False
+    topics = cast(dict[str, object], content.get("topics", {})).values()
+    return all(f is None or isinstance(f, list) and len(f) == 2 for f in topics)
+
+
+def foreign(content: object, place: str) -> ConfigError:
+    """The error for something in a log that is no entry, or not one that this version reads."""
+    found = content if isinstance(content, dict) else {}
+    writer, what = found.get("version"), f"cannot read {place}"
+    if not isinstance(writer, str) or not writer:
+        return ConfigError(
+            f"{what}: it is no statement of streamsql",
+            hint="Nothing has been changed. Restore it from a backup, or start afresh elsewhere.",
+        )
+    unknown = sorted(found.keys() - _KINDS.keys())
+    return ConfigError(
+        f"{what}: it was written by streamsql {writer}, and this is {VERSION}",
+        detail=f"This version does not know: {', '.join(unknown)}." if unknown else None,
+        hint=f"Nothing has been changed. Start streamsql {writer} or a later version.",
+    )
+
+
+def read_file(path: Path) -> list[Entry]:
+    """The entries of a log that an engine may be writing just now; none where there is no log.
+
+    Raises ExternalError where the file cannot be read or is damaged, ConfigError where a later
+    version has written it.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _failed("read", path, error) from error
+    return _whole_entries(content, path)[0]
+
+
+def _whole_entries(content: bytes, path: Path) -> tuple[list[Entry], int]:
+    """The entries of a log's content, and the size of their lines: what follows is a torn line.
+
+    Only a crash in the midst of an append leaves one, and it is the last: the statement was never
+    acknowledged. One that is whole is never torn, whoever wrote it.
+    """
+    entries: list[Entry] = []
+    size = 0
+    for line in content.splitlines(keepends=True):
+        number = len(entries) + 1
+        try:
+            if not line.endswith(b"\n"):
+                break
+            entries.append(decode(line, f"entry {number} of the statement log {path}"))
+        except ValueError:
+            if size + len(line) < len(content):
+                raise ExternalError(
+                    f"the statement log {path} is damaged after entry {number - 1}",
+                    hint="Restore the file from a backup, or move it away to start afresh.",
+                ) from None
+            break
+        size += len(line)
+    return entries, size
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _failed(action: str, path: Path, error: OSError) -> StreamSQLError:
+    return ExternalError(f"cannot {action} the statement log {path}: {error.strerror or error}")

@@ -1,0 +1,81 @@
+"""Which of the servers of a service leads: the member of a consumer group that is given the one
+partition of the command topic. Kafka gives it to another when its owner is silent for some seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+if TYPE_CHECKING:
+    from streamsql.kafka.client import KafkaClient
+
+SESSION_SECONDS = 6.0
+"""The least that brokers allow by default: after so long a silence another server leads."""
+_HEARTBEAT_SECONDS = 1.5
+_POLL_SECONDS = 0.2
+
+
+class Leadership:
+    """This server's membership; what it says may be read from any thread."""
+
+    def __init__(self, client: KafkaClient, topic: str, group: str) -> None:
+        self._topic = topic
+        self._settings = {
+            **client.settings,
+            "group.id": group,
+            # The owner keeps it when others come and go.
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": int(SESSION_SECONDS * 1000),
+            "heartbeat.interval.ms": int(_HEARTBEAT_SECONDS * 1000),
+            "enable.auto.commit": False,
+            "auto.offset.reset": "latest",
+        }
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="leadership", daemon=True)
+        self.owner = False
+        """Whether this server is the one to lead."""
+        self.decided = threading.Event()
+        """Set once Kafka has told who is, for the first time."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave at once: another server may lead from now on."""
+        self._stopped.set()
+        if self._thread.ident is not None:
+            self._thread.join(SESSION_SECONDS)
+
+    def _run(self) -> None:
+        consumer = Consumer(self._settings)
+        try:
+            consumer.subscribe(
+                [self._topic],
+                on_assign=self._assigned,
+                on_revoke=self._revoked,
+                on_lost=self._revoked,
+            )
+            while not self._stopped.is_set():
+                # Records are read elsewhere, by servers that lead and those that do not.
+                consumer.poll(_POLL_SECONDS)
+        finally:
+            self.owner = False
+            consumer.close()
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if partitions:
+            consumer.incremental_assign(partitions)
+            try:
+                consumer.pause(partitions)
+            except KafkaException:
+                # Then its records come, and are dropped.
+                pass
+            self.owner = True
+        self.decided.set()
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if partitions:
+            self.owner = False

@@ -1,0 +1,253 @@
+"""The statement log of servers: a topic of one partition that is kept for ever.
+
+The server that leads appends, each entry a transaction: the next leader's first act ends what the
+last one has begun and keeps it from writing any more, so no two of them ever write. All servers
+read it. Who leads is leadership.py's business, what an entry does the replay's.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from streamsql.config import COMMAND_TOPIC_PREFIX
+from streamsql.errors import ExternalError, InternalError
+from streamsql.kafka.records import failure
+from streamsql.log.entries import Entry, decode, encode, foreign
+
+if TYPE_CHECKING:
+    from streamsql.kafka.client import KafkaClient
+
+_STATEMENT, _LEADER = b"statement", b"leader"
+_TRANSACTION_SECONDS = 10.0
+_RETRY_SECONDS = 0.1
+_OUTCOME_SECONDS = 20.0
+"""How long an append may take until its outcome is held to be unknown."""
+_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+
+
+@dataclass(frozen=True)
+class Leader:
+    """Written by whoever begins to lead; `url` is where the others send what changes things."""
+
+    url: str | None
+    version: str
+
+
+class CommandLog:
+    """The log of one service. Append and take_over are for its leader alone; `poll` is for one
+    thread. Every method raises ExternalError where Kafka fails, and `poll` ConfigError for
+    what it cannot read."""
+
+    def __init__(self, client: KafkaClient, service_id: str) -> None:
+        """Makes the topic if it is not there; reads nothing yet."""
+        self.topic = COMMAND_TOPIC_PREFIX + service_id
+        self.service_id = service_id
+        self._client = client
+        client.create_topic(self.topic, 1, -1, _SETTINGS, exists_ok=True)
+        self._consumer = Consumer(
+            {
+                "fetch.queue.backoff.ms": 5,
+                **client.settings,
+                # In no group: only assign is used.
+                "group.id": f"streamsql-{uuid.uuid4().hex}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "error",
+            }
+        )
+        begin = client.begin_offsets(self.topic)[0]
+        if begin > 0:
+            raise ExternalError(
+                f"the command topic {self.topic} has lost its first {begin} records",
+                hint="Its retention must be unlimited. Restore the catalog from an export.",
+            )
+        self._consumer.assign([TopicPartition(self.topic, 0, 0)])
+        self._producer: Producer | None = None
+        self.position = 0
+        """The offset of the record that `poll` gives next."""
+        self.entries: list[Entry] = []
+        """Those that have taken effect here."""
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def poll(self, seconds: float) -> Entry | Leader | None:
+        """The next record, waited for; None if none has come. Which of the entries are this
+        server's own, and have taken effect long ago, `is_new` tells."""
+        message = self._consumer.poll(seconds)
+        if message is None:
+            return None
+        error = message.error()
+        if error is not None:
+            self._no_record(message, error)
+            return None
+        self.position = cast(int, message.offset()) + 1
+        if message.key() == _LEADER:
+            return Leader(**json.loads(cast(bytes, message.value())))
+        return _decoded(message.value() or b"", cast(int, message.offset()), self.topic)
+
+    def is_new(self, entry: Entry) -> bool:
+        """Whether an entry is one that this server has neither written nor read before."""
+        new = entry.sequence >= self.next_sequence
+        if new:
+            self.entries.append(entry)
+        return new
+
+    @property
+    def next_sequence(self) -> int:
+        """The number that the next entry gets."""
+        return self.entries[-1].sequence + 1 if self.entries else 1
+
+    def _no_record(self, message: Message, error: KafkaError) -> None:
+        if error.code() == KafkaError._PARTITION_EOF:
+            # Reached also where the last offsets hold no records, but commit markers.
+            self.position = max(self.position, cast(int, message.offset()))
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            raise InternalError(f"the command topic {self.topic} has lost records")
+        elif not error.retriable() and error.code() != KafkaError._ALL_BROKERS_DOWN:
+            raise failure(self._client.bootstrap, f"read {self.topic}", KafkaException(error))
+
+    def end(self) -> int:
+        """Where the topic ends now, with all that is acknowledged, though its transaction may be a
+        moment from being over."""
+        return self._client.end_offsets(self.topic)[0]
+
+    def committed_end(self) -> int:
+        """Where that ends whose transactions are over: what a crash has left half written must not
+        be waited for."""
+        partition = TopicPartition(self.topic, 0)
+        deadline = time.monotonic() + self._client.timeout
+        while True:
+            try:
+                found = self._consumer.get_watermark_offsets(partition, self._client.timeout)
+                return found[1]
+            except KafkaException as error:
+                # A broker that has just come up knows in a moment.
+                if not error.args[0].retriable() or time.monotonic() > deadline:
+                    action = f"read the offsets of {self.topic}"
+                    raise failure(self._client.bootstrap, action, error) from error
+                time.sleep(_RETRY_SECONDS)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    @property
+    def writable(self) -> bool:
+        """Whether `take_over` was called, and nothing has gone wrong since."""
+        return self._producer is not None
+
+    def take_over(self) -> None:
+        """Become the one who writes: whoever was it before cannot do so any more.
+
+        What they have written is there to be read when this returns.
+        """
+        self.give_up()
+        producer = Producer(
+            {
+                "linger.ms": 0,
+                **self._client.settings,
+                "transactional.id": f"streamsql-{self.service_id}",
+                "transaction.timeout.ms": int(_TRANSACTION_SECONDS * 1000),
+            }
+        )
+        try:
+            producer.init_transactions(_OUTCOME_SECONDS)
+        except KafkaException as error:
+            raise failure(self._client.bootstrap, f"lead {self.topic}", error) from error
+        self._producer = producer
+
+    def give_up(self) -> None:
+        """Write no more; what was not committed never was."""
+        self._producer = None
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry; acknowledged by Kafka when this returns."""
+        self._write((_STATEMENT, encode(entry)))
+        self.entries.append(entry)
+
+    def adopt(self, entries: Sequence[Entry]) -> None:
+        """Begin a log that is empty with these; they are there to be read, all or none."""
+        if entries:
+            self._write(*((_STATEMENT, encode(entry)) for entry in entries))
+
+    def announce(self, leader: Leader) -> None:
+        """Tell all servers who leads."""
+        content = {"url": leader.url, "version": leader.version}
+        self._write((_LEADER, json.dumps(content).encode()))
+
+    def _write(self, *records: tuple[bytes, bytes]) -> None:
+        """Write records, all of them or none."""
+        producer = self._producer
+        if producer is None:
+            raise ExternalError("this server does not lead", retryable=True)
+        try:
+            producer.begin_transaction()
+            for key, value in records:
+                producer.produce(self.topic, value, key, partition=0)
+            _commit(producer)
+        except KafkaException as error:
+            cause = error.args[0]
+            aborted = cause.txn_requires_abort() and _abort(producer)
+            if not aborted:
+                # Whether it is there will be seen when the topic is read, before the next one.
+                self.give_up()
+            raise self._not_written(error, aborted) from error
+
+    def _not_written(self, error: KafkaException, aborted: bool) -> ExternalError:
+        if error.args[0].code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED):
+            return ExternalError("this server does not lead any more", retryable=True)
+        found = failure(self._client.bootstrap, f"write to {self.topic}", error)
+        if not aborted:
+            found.hint = "Whether the statement has been written is not known: look before again."
+        return found
+
+    def close(self) -> None:
+        self.give_up()
+        self._consumer.close()
+
+
+def _commit(producer: Producer) -> None:
+    deadline = time.monotonic() + _OUTCOME_SECONDS
+    while True:
+        try:
+            producer.commit_transaction(_TRANSACTION_SECONDS)
+            return
+        except KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > deadline:
+                raise
+
+
+def _abort(producer: Producer) -> bool:
+    with suppress(KafkaException):
+        producer.abort_transaction(_TRANSACTION_SECONDS)
+        return True
+    return False
+
+
+def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
+    """All that a service's log holds now; ExternalError where there is none, ConfigError where a
+    later version has written it."""
+    topic = COMMAND_TOPIC_PREFIX + service_id
+    if client.partitions(topic) is None:
+        raise ExternalError(f"there is no command topic {topic}")
+    return [
+        _decoded(record.value, record.offset, topic)
+        for record in client.consume(topic, until=client.end_offsets(topic))
+        if record.key == _STATEMENT and record.value is not None
+    ]
+
+
+def _decoded(value: bytes, offset: int, topic: str) -> Entry:
+    """ConfigError for a record that this version does not understand."""
+    place = f"record {offset} of the command topic {topic}"
+    try:
+        return decode(value, place)
+    except ValueError:
+        raise foreign(None, place) from None

@@ -1,0 +1,319 @@
+"""Builds expressions and types: one method for each rule of grammar/expressions.lark."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeVar
+
+from lark import Token
+from sqlglot import exp
+from sqlglot.expressions import DataType
+
+from streamsql import types
+from streamsql.errors import ParseError, Span
+from streamsql.nodes import Expression, Query
+from streamsql.parser.build.items import with_tokens
+from streamsql.types import SQLType
+
+MAX_BIGINT = 2**63 - 1
+
+E = TypeVar("E", bound=exp.Expr)
+
+
+def at(node: E, span: Span) -> E:
+    """The node, knowing its place."""
+    node.meta.update(line=span.line, column=span.column, start=span.start, end=span.end)
+    return node
+
+
+def identifier(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=True)
+
+
+class TypeBuilder:
+    def named_type(self, span: Span, name: str) -> SQLType:
+        known = types.PRIMITIVES.get(name)
+        return at(known.copy() if known else types.custom(name), span)
+
+    def parameterized_type(self, span: Span, name: str, *parameters: str) -> SQLType:
+        if types.PRIMITIVES.get(name) != types.STRING:
+            raise ParseError(f"type {name} takes no parameters", span=span)
+        return self.named_type(span, name)
+
+    def decimal_type(self, span: Span, precision: str, scale: str) -> SQLType:
+        p, s = int(precision), int(scale)
+        if p < 1:
+            raise ParseError(f"DECIMAL precision must be >= 1: DECIMAL({p}, {s})", span=span)
+        if s > p or s < 0:
+            raise ParseError(
+                f"DECIMAL scale must be between 0 and the precision: DECIMAL({p}, {s})", span=span
+            )
+        return at(types.decimal(p, s), span)
+
+    def array_type(self, span: Span, element: SQLType) -> SQLType:
+        return at(types.array(element), span)
+
+    def map_type(self, span: Span, key: SQLType, value: SQLType) -> SQLType:
+        return at(types.map_(key, value), span)
+
+    def struct_type(self, span: Span, *fields: tuple[str, SQLType] | None) -> SQLType:
+        return at(types.struct([field for field in fields if field]), span)
+
+    def type_field(self, span: Span, name: str, kind: SQLType) -> tuple[str, SQLType]:
+        return name, kind
+
+    @with_tokens
+    def type_parameter(self, span: Span, token: Token) -> str:
+        return str(token)
+
+
+class LiteralBuilder:
+    def text(self, span: Span, value: str) -> Expression:
+        return at(exp.Literal.string(value), span)
+
+    def decimal_text(self, span: Span, value: str) -> Expression:
+        sign, digits = ("-", value[1:]) if value.startswith("-") else ("", value)
+        if not digits.replace(".", "", 1).isdecimal() or not digits.isascii():
+            raise ParseError(f"invalid DECIMAL literal: '{value}'", span=span)
+        return _number(span, "DECIMAL_LITERAL", sign + (digits if "." in digits else digits + "."))
+
+    def true(self, span: Span) -> Expression:
+        return at(exp.Boolean(this=True), span)
+
+    def false(self, span: Span) -> Expression:
+        return at(exp.Boolean(this=False), span)
+
+    def null(self, span: Span) -> Expression:
+        return at(exp.Null(), span)
+
+    @with_tokens
+    def unsigned_number(self, span: Span, token: Token) -> Expression:
+        return _number(span, token.type, token.value)
+
+    @with_tokens
+    def signed_number(self, span: Span, minus: Token, token: Token) -> Expression:
+        if token.value.startswith("-"):  # a variable's value
+            return at(exp.Neg(this=_number(span, token.type, token.value)), span)
+        return _number(span, token.type, "-" + token.value)
+
+
+def _number(span: Span, kind: str, text: str) -> Expression:
+    """A literal with its sign; the text says its type: `1` integer, `1.` DECIMAL, `1e0` DOUBLE."""
+    if kind == "INTEGER_LITERAL":
+        sign, digits = ("-", text[1:]) if text[0] == "-" else ("", text)
+        digits = digits.lstrip("0") or "0"
+        if len(digits) > 19 or not -MAX_BIGINT - 1 <= int(sign + digits) <= MAX_BIGINT:
+            raise ParseError(f"Invalid numeric literal: {text}", span=span)
+        text = sign + digits
+    elif kind == "DOUBLE_LITERAL":
+        text = text.upper()
+        if math.isinf(float(text)):
+            raise ParseError(f"Number overflows DOUBLE: {text}", span=span)
+    return at(exp.Literal(this=text, is_string=False), span)
+
+
+def _binary(node: type[exp.Expr]) -> Any:
+    def build(self: object, span: Span, left: Expression, right: Expression) -> Expression:
+        return at(node(this=left, expression=right), span)
+
+    return build
+
+
+def _negated(method: Any) -> Any:
+    def build(self: object, span: Span, *values: Any) -> Expression:
+        return at(exp.Not(this=method(self, span, *values)), span)
+
+    return build
+
+
+class ExpressionBuilder(LiteralBuilder, TypeBuilder):
+    or_ = _binary(exp.Or)
+    and_ = _binary(exp.And)
+    equal = _binary(exp.EQ)
+    not_equal = _binary(exp.NEQ)
+    less = _binary(exp.LT)
+    less_equal = _binary(exp.LTE)
+    greater = _binary(exp.GT)
+    greater_equal = _binary(exp.GTE)
+    is_distinct = _binary(exp.NullSafeNEQ)
+    is_not_distinct = _binary(exp.NullSafeEQ)
+    like = _binary(exp.Like)
+    not_like = _negated(like)
+    concatenate = _binary(exp.DPipe)
+    add = _binary(exp.Add)
+    subtract = _binary(exp.Sub)
+    multiply = _binary(exp.Mul)
+    divide = _binary(exp.Div)
+    modulo = _binary(exp.Mod)
+
+    def not_(self, span: Span, operand: Expression) -> Expression:
+        return at(exp.Not(this=operand), span)
+
+    def negate(self, span: Span, operand: Expression) -> Expression:
+        return at(exp.Neg(this=operand), span)
+
+    def plus(self, span: Span, operand: Expression) -> Expression:
+        return operand
+
+    def parenthesized(self, span: Span, inner: Expression) -> Expression:
+        return inner
+
+    def is_null(self, span: Span, operand: Expression) -> Expression:
+        return at(exp.Is(this=operand, expression=exp.Null()), span)
+
+    is_not_null = _negated(is_null)
+
+    def between(
+        self, span: Span, operand: Expression, low: Expression, high: Expression
+    ) -> Expression:
+        return at(exp.Between(this=operand, low=low, high=high), span)
+
+    not_between = _negated(between)
+
+    def in_(self, span: Span, operand: Expression, values: list[Expression]) -> Expression:
+        return at(exp.In(this=operand, expressions=values), span)
+
+    not_in = _negated(in_)
+
+    def in_query(self, span: Span, operand: Expression, query: Query) -> Expression:
+        return at(exp.In(this=operand, query=query), span)
+
+    not_in_query = _negated(in_query)
+
+    def exists(self, span: Span, query: Query) -> Expression:
+        return at(exp.Exists(this=query), span)
+
+    def over(
+        self,
+        span: Span,
+        name: str,
+        arguments: list[Expression] | None,
+        partition_by: list[Expression] | None,
+        order: Expression | None,
+    ) -> Expression:
+        call = at(exp.Anonymous(this=name.upper(), expressions=arguments or []), span)
+        return at(exp.Window(this=call, partition_by=partition_by or [], order=order), span)
+
+    def over_star(
+        self,
+        span: Span,
+        name: str,
+        partition_by: list[Expression] | None,
+        order: Expression | None,
+    ) -> Expression:
+        return self.over(span, name, [exp.Star()], partition_by, order)
+
+    def window_order(self, span: Span, *orders: Expression) -> Expression:
+        return at(exp.Order(expressions=list(orders)), span)
+
+    def ascending(self, span: Span, value: Expression) -> Expression:
+        return at(exp.Ordered(this=value, desc=False), span)
+
+    def descending(self, span: Span, value: Expression) -> Expression:
+        return at(exp.Ordered(this=value, desc=True), span)
+
+    def like_escape(
+        self, span: Span, operand: Expression, pattern: Expression, character: str
+    ) -> Expression:
+        if len(character) != 1:
+            raise ParseError(f"ESCAPE must be one character: '{character}'", span=span)
+        matched = at(exp.Like(this=operand, expression=pattern), span)
+        return at(exp.Escape(this=matched, expression=exp.Literal.string(character)), span)
+
+    not_like_escape = _negated(like_escape)
+
+    def at_time_zone(self, span: Span, operand: Expression, zone: str) -> Expression:
+        return at(exp.AtTimeZone(this=operand, zone=exp.Literal.string(zone)), span)
+
+    def column(self, span: Span, name: str) -> Expression:
+        return at(exp.Column(this=identifier(name)), span)
+
+    def qualified_column(self, span: Span, source: str, name: str) -> Expression:
+        return at(exp.Column(this=identifier(name), table=identifier(source)), span)
+
+    def unknown_literal(self, span: Span, name: str, text: str) -> Expression:
+        raise ParseError(
+            f"Unknown type: {name}",
+            span=span,
+            hint=f"Only DECIMAL '1.23' is written so; use CAST('{text}' AS {name}).",
+        )
+
+    def call(self, span: Span, name: str, arguments: list[Expression] | None = None) -> Expression:
+        return at(exp.Anonymous(this=name.upper(), expressions=arguments or []), span)
+
+    def call_star(self, span: Span, name: str) -> Expression:
+        return self.call(span, name, [exp.Star()])
+
+    def field(self, span: Span, base: Expression, name: str) -> Expression:
+        return at(exp.Dot(this=base, expression=identifier(name)), span)
+
+    def subscript(self, span: Span, base: Expression, index: Expression) -> Expression:
+        return at(exp.Bracket(this=base, expressions=[index]), span)
+
+    def cast(self, span: Span, operand: Expression, target: DataType) -> Expression:
+        return at(exp.Cast(this=operand, to=target), span)
+
+    def searched_case(self, span: Span, *branches: Expression | None) -> Expression:
+        return self.simple_case(span, None, *branches)
+
+    def simple_case(
+        self, span: Span, operand: Expression | None, *branches: Expression | None
+    ) -> Expression:
+        *ifs, default = branches
+        case = exp.Case(ifs=ifs)
+        if operand is not None:
+            case.set("this", operand)
+        if default is not None:
+            case.set("default", default)
+        return at(case, span)
+
+    def when(self, span: Span, condition: Expression, result: Expression) -> Expression:
+        return at(exp.If(this=condition, true=result), span)
+
+    def otherwise(self, span: Span, result: Expression) -> Expression:
+        return result
+
+    def array(self, span: Span, elements: list[Expression] | None) -> Expression:
+        return at(exp.Array(expressions=elements or []), span)
+
+    def map(self, span: Span, entries: list[tuple[Expression, Expression]] | None) -> Expression:
+        keys = exp.Array(expressions=[key for key, _ in entries or []])
+        values = exp.Array(expressions=[value for _, value in entries or []])
+        return at(exp.Map(keys=keys, values=values), span)
+
+    def map_entries(self, span: Span, *entries: tuple[Expression, Expression]) -> list[Any]:
+        return list(entries)
+
+    def map_entry(
+        self, span: Span, key: Expression, value: Expression
+    ) -> tuple[Expression, Expression]:
+        return key, value
+
+    def struct(self, span: Span, entries: list[Expression] | None) -> Expression:
+        return at(exp.Struct(expressions=entries or []), span)
+
+    def struct_entries(self, span: Span, *entries: Expression) -> list[Expression]:
+        return list(entries)
+
+    def struct_entry(self, span: Span, name: str, value: Expression) -> Expression:
+        return at(exp.PropertyEQ(this=identifier(name), expression=value), span)
+
+    def expressions(self, span: Span, *items: Expression) -> list[Expression]:
+        return list(items)
+
+    arguments = window_partition = expressions
+
+    def lambda_(self, span: Span, *parts: Any) -> Expression:
+        *names, body = parts
+        return at(exp.Lambda(this=body, expressions=[identifier(n) for n in names]), span)
+
+    @with_tokens
+    def interval_unit(self, span: Span, unit: Token) -> Expression:
+        return at(exp.Var(this=unit.value), span)
+
+    def name(self, span: Span, word: Token) -> str:
+        return str(word.value)
+
+    @with_tokens
+    def word(self, span: Span, token: Token) -> Token:
+        return token

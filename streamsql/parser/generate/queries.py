@@ -1,0 +1,130 @@
+"""Queries to canonical SQL: SELECT with its clauses, FROM, joins and windows."""
+
+from __future__ import annotations
+
+from sqlglot.expressions import Expr
+
+from streamsql import nodes as n
+from streamsql.nodes import Duration
+from streamsql.parser.generate.expressions import PRIMARY, VALUE, expression_sql, name, string
+from streamsql.parser.generate.text import listed, to_sql, words
+from streamsql.schema import WindowType
+
+
+@to_sql.register
+def _expression(node: Expr) -> str:
+    return expression_sql(node)
+
+
+@to_sql.register
+def duration(node: Duration) -> str:
+    return f"{node.amount} {node.unit}{'' if node.amount == 1 else 'S'}"
+
+
+@to_sql.register
+def _query(node: n.Query) -> str:
+    return words(
+        node.common_tables and f"WITH {', '.join(map(_common_table, node.common_tables))}",
+        " UNION ALL ".join(map(_select, (node, *node.union))),
+        node.order_by and f"ORDER BY {', '.join(map(to_sql, node.order_by))}",
+        node.emit and f"EMIT {node.emit.value}",
+        f"LIMIT {node.limit}" if node.limit is not None else None,
+    )
+
+
+def _select(node: n.Query) -> str:
+    return words(
+        "SELECT",
+        node.distinct and "DISTINCT",
+        ", ".join(map(to_sql, node.items)),
+        "FROM",
+        to_sql(node.relation),
+        node.window and to_sql(node.window),
+        node.where and f"WHERE {to_sql(node.where)}",
+        node.group_by and f"GROUP BY {_grouping(node.group_by)}",
+        node.partition_by and f"PARTITION BY {_grouping(node.partition_by)}",
+        node.having and f"HAVING {to_sql(node.having)}",
+    )
+
+
+@to_sql.register
+def _common_table(node: n.CommonTable) -> str:
+    return f"{name(node.name)} AS {listed(to_sql(node.query))}"
+
+
+def _grouping(expressions: tuple[n.Expression, ...]) -> str:
+    return ", ".join(expression_sql(e, VALUE) for e in expressions)
+
+
+@to_sql.register
+def _select_expression(node: n.SelectExpression) -> str:
+    alias = f" AS {name(node.alias)}" if node.alias is not None else ""
+    return to_sql(node.expression) + alias
+
+
+@to_sql.register
+def _select_all(node: n.SelectAll) -> str:
+    return "*" if node.source is None else f"{name(node.source)}.*"
+
+
+@to_sql.register
+def _select_struct(node: n.SelectStruct) -> str:
+    return f"{expression_sql(node.expression, PRIMARY)}->*"
+
+
+@to_sql.register
+def _source_ref(node: n.SourceRef) -> str:
+    return words(name(node.name), _alias(node.alias), node.start and to_sql(node.start))
+
+
+@to_sql.register
+def _subquery(node: n.Subquery) -> str:
+    return words(listed(to_sql(node.query)), _alias(node.alias))
+
+
+def _alias(alias: str | None) -> str:
+    return "" if alias is None else f"AS {name(alias)}"
+
+
+@to_sql.register
+def _start_position(node: n.StartPosition) -> str:
+    rest = ""
+    if node.timestamp is not None:
+        rest = string(node.timestamp)
+    elif node.offsets:
+        rest = listed(*(string(f"{partition}:{offset}") for partition, offset in node.offsets))
+    return words(f"FROM {node.start.value}", rest)
+
+
+@to_sql.register
+def _join(node: n.Join) -> str:
+    return words(
+        to_sql(node.left),
+        "" if node.type is n.JoinType.INNER else node.type.value,
+        "JOIN",
+        to_sql(node.right),
+        node.within and to_sql(node.within),
+        "ON",
+        to_sql(node.on),
+    )
+
+
+@to_sql.register
+def _within(node: n.Within) -> str:
+    size = duration(node.before)
+    if node.before != node.after:
+        size = listed(size, duration(node.after))
+    return words("WITHIN", size, node.grace and f"GRACE PERIOD {duration(node.grace)}")
+
+
+@to_sql.register
+def _window(node: n.Window) -> str:
+    size = "" if node.type is WindowType.SESSION else "SIZE "
+    parts = [size + duration(node.size)]
+    if node.advance is not None:
+        parts.append(f"ADVANCE BY {duration(node.advance)}")
+    if node.retention is not None:
+        parts.append(f"RETENTION {duration(node.retention)}")
+    if node.grace is not None:
+        parts.append(f"GRACE PERIOD {duration(node.grace)}")
+    return f"WINDOW {node.type.value} {listed(*parts)}"

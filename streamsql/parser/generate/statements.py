@@ -1,0 +1,327 @@
+"""Syntax tree to canonical SQL: `to_sql` of a statement, a query or an expression is text that
+parses to an equal node (with variables switched off: the text holds their values)."""
+
+from __future__ import annotations
+
+import re
+
+from streamsql import nodes as n
+from streamsql.nodes import ColumnRole
+from streamsql.parser.generate.expressions import expression_sql, name, string, type_sql
+from streamsql.parser.generate.queries import duration
+from streamsql.parser.generate.text import listed, to_sql, words
+from streamsql.parser.tokens.keywords import BARE_NAMES, KEYWORDS
+
+__all__ = ["to_sql"]
+
+_AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_@]*")
+
+
+def _resource(text: str) -> str:
+    """A topic or subject: its case counts also without quotes."""
+    bare = _AS_WRITTEN.fullmatch(text) and text.upper() not in KEYWORDS
+    return text if bare else string(text)
+
+
+def _option_name(text: str) -> str:
+    return text if text in BARE_NAMES else _resource(text)
+
+
+def _property_value(value: str | int | float | bool) -> str:
+    return string(value) if isinstance(value, str) else str(value).upper()
+
+
+def _properties(properties: n.Properties) -> str:
+    if not properties:
+        return ""
+    return "WITH " + listed(
+        *(f"{_option_name(p.name)} = {_property_value(p.value)}" for p in properties)
+    )
+
+
+_ROLES = {
+    ColumnRole.VALUE: "",
+    ColumnRole.KEY: " KEY",
+    ColumnRole.PRIMARY_KEY: " PRIMARY KEY",
+    ColumnRole.HEADERS: " HEADERS",
+}
+
+
+@to_sql.register
+def _column_definition(node: n.ColumnDefinition) -> str:
+    role = _ROLES.get(node.role)
+    if role is None:
+        role = f" HEADER({string(node.header or '')})"
+    return f"{name(node.name)} {type_sql(node.type)}{role}"
+
+
+def _columns(columns: tuple[n.ColumnDefinition, ...]) -> str:
+    return listed(*map(_column_definition, columns)) if columns else ""
+
+
+# -- definitions ---------------------------------------------------------------------------------
+
+
+@to_sql.register
+def _create_source(node: n.CreateSource) -> str:
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        node.is_source and "SOURCE",
+        node.kind.value,
+        node.if_not_exists and "IF NOT EXISTS",
+        name(node.name),
+        _columns(node.columns),
+        _properties(node.properties),
+    )
+
+
+@to_sql.register
+def _create_as_select(node: n.CreateAsSelect) -> str:
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        node.kind.value,
+        node.if_not_exists and "IF NOT EXISTS",
+        name(node.name),
+        _properties(node.properties),
+        "AS",
+        to_sql(node.query),
+    )
+
+
+@to_sql.register
+def _insert_into(node: n.InsertInto) -> str:
+    properties = _properties(node.properties)
+    return words("INSERT INTO", name(node.target), properties, to_sql(node.query))
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return listed(*map(name, names)) if names else ""
+
+
+def _values(values: tuple[n.Expression, ...]) -> str:
+    return listed(*map(expression_sql, values))
+
+
+@to_sql.register
+def _insert_values(node: n.InsertValues) -> str:
+    return words(
+        "INSERT INTO", name(node.target), _names(node.columns), "VALUES", _values(node.values)
+    )
+
+
+@to_sql.register
+def _drop_source(node: n.DropSource) -> str:
+    return words(
+        f"DROP {node.kind.value}",
+        node.if_exists and "IF EXISTS",
+        name(node.name),
+        node.delete_topic and "DELETE TOPIC",
+        node.cascade and "CASCADE",
+    )
+
+
+@to_sql.register
+def _create_view(node: n.CreateView) -> str:
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        "VIEW",
+        node.if_not_exists and "IF NOT EXISTS",
+        name(node.name),
+        "AS",
+        to_sql(node.query),
+    )
+
+
+@to_sql.register
+def _drop_view(node: n.DropView) -> str:
+    exists = node.if_exists and "IF EXISTS"
+    return words("DROP VIEW", exists, name(node.name), node.cascade and "CASCADE")
+
+
+@to_sql.register
+def _create_function(node: n.CreateFunction) -> str:
+    parameters = (f"{name(p.name)} {type_sql(p.type)}" for p in node.parameters)
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        node.aggregate and "AGGREGATE",
+        "FUNCTION",
+        node.if_not_exists and "IF NOT EXISTS",
+        f"{name(node.name)}{listed(*parameters)}",
+        f"RETURNS {type_sql(node.returns)}",
+        f"LANGUAGE PYTHON AS {string(node.code)}",
+    )
+
+
+@to_sql.register
+def _drop_function(node: n.DropFunction) -> str:
+    return words("DROP FUNCTION", node.if_exists and "IF EXISTS", name(node.name))
+
+
+@to_sql.register
+def _alter_source(node: n.AlterSource) -> str:
+    added = ", ".join(f"ADD COLUMN {to_sql(column)}" for column in node.columns)
+    return f"ALTER {node.kind.value} {name(node.name)} {added}"
+
+
+@to_sql.register
+def _create_type(node: n.CreateType) -> str:
+    exists = node.if_not_exists and "IF NOT EXISTS"
+    return words("CREATE TYPE", exists, name(node.name), "AS", type_sql(node.type))
+
+
+@to_sql.register
+def _drop_type(node: n.DropType) -> str:
+    return words("DROP TYPE", node.if_exists and "IF EXISTS", name(node.name))
+
+
+@to_sql.register
+def _create_connector(node: n.CreateConnector) -> str:
+    return words(
+        f"CREATE {node.type.value} CONNECTOR",
+        node.if_not_exists and "IF NOT EXISTS",
+        name(node.name),
+        _properties(node.properties) or "WITH ()",
+    )
+
+
+@to_sql.register
+def _drop_connector(node: n.DropConnector) -> str:
+    return words("DROP CONNECTOR", node.if_exists and "IF EXISTS", name(node.name))
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+
+@to_sql.register
+def _select_query(node: n.SelectQuery) -> str:
+    return to_sql(node.query)
+
+
+@to_sql.register
+def _show(node: n.Show) -> str:
+    return words("SHOW", node.what.value, node.extended and "EXTENDED")
+
+
+@to_sql.register
+def _describe(node: n.Describe) -> str:
+    return words("DESCRIBE", name(node.name), node.extended and "EXTENDED")
+
+
+@to_sql.register
+def _describe_all(node: n.DescribeAll) -> str:
+    return words(f"DESCRIBE {node.kind.value}S", node.extended and "EXTENDED")
+
+
+@to_sql.register
+def _describe_function(node: n.DescribeFunction) -> str:
+    return f"DESCRIBE FUNCTION {name(node.name)}"
+
+
+@to_sql.register
+def _describe_connector(node: n.DescribeConnector) -> str:
+    return f"DESCRIBE CONNECTOR {name(node.name)}"
+
+
+@to_sql.register
+def _explain(node: n.Explain) -> str:
+    what = to_sql(node.statement) if node.statement is not None else name(node.query_id or "")
+    return words("EXPLAIN", node.verbose and "VERBOSE", what)
+
+
+@to_sql.register
+def _print(node: n.Print) -> str:
+    return words(
+        "PRINT",
+        _resource(node.topic),
+        node.from_beginning and "FROM BEGINNING",
+        f"INTERVAL {node.interval}" if node.interval is not None else None,
+        f"LIMIT {node.limit}" if node.limit is not None else None,
+    )
+
+
+@to_sql.register
+def _control_query(node: n.ControlQuery) -> str:
+    return f"{node.action.value} {'ALL' if node.query_id is None else name(node.query_id)}"
+
+
+@to_sql.register
+def _set_property(node: n.SetProperty) -> str:
+    return f"SET {string(node.name)} = {string(node.value)}"
+
+
+@to_sql.register
+def _unset_property(node: n.UnsetProperty) -> str:
+    return f"UNSET {string(node.name)}"
+
+
+@to_sql.register
+def _alter_system(node: n.AlterSystem) -> str:
+    return f"ALTER SYSTEM {string(node.name)} = {string(node.value)}"
+
+
+@to_sql.register
+def _define_variable(node: n.DefineVariable) -> str:
+    return f"DEFINE {name(node.name)} = {string(node.value)}"
+
+
+@to_sql.register
+def _undefine_variable(node: n.UndefineVariable) -> str:
+    return f"UNDEFINE {name(node.name)}"
+
+
+@to_sql.register
+def _run_script(node: n.RunScript) -> str:
+    return f"RUN SCRIPT {string(node.path)}"
+
+
+# -- assertions ----------------------------------------------------------------------------------
+
+
+def _assert(exists: bool, what: str) -> str:
+    return f"ASSERT {'' if exists else 'NOT EXISTS '}{what}"
+
+
+@to_sql.register
+def _assert_topic(node: n.AssertTopic) -> str:
+    return words(
+        _assert(node.exists, "TOPIC"),
+        _resource(node.topic),
+        _properties(node.properties),
+        node.timeout and f"TIMEOUT {duration(node.timeout)}",
+    )
+
+
+@to_sql.register
+def _assert_schema(node: n.AssertSchema) -> str:
+    return words(
+        _assert(node.exists, "SCHEMA"),
+        f"SUBJECT {_resource(node.subject)}" if node.subject is not None else None,
+        f"ID {node.id}" if node.id is not None else None,
+        node.timeout and f"TIMEOUT {duration(node.timeout)}",
+    )
+
+
+@to_sql.register
+def _assert_values(node: n.AssertValues) -> str:
+    names = _names(node.columns)
+    return words("ASSERT VALUES", name(node.source), names, "VALUES", _values(node.values))
+
+
+@to_sql.register
+def _assert_null_values(node: n.AssertNullValues) -> str:
+    names = _names(node.columns)
+    return words("ASSERT NULL VALUES", name(node.source), names, "KEY", _values(node.key))
+
+
+@to_sql.register
+def _assert_source(node: n.AssertSource) -> str:
+    return words(
+        f"ASSERT {node.kind.value}",
+        name(node.name),
+        _columns(node.columns),
+        _properties(node.properties),
+    )

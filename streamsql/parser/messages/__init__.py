@@ -1,0 +1,1 @@
+"""What a syntax error says, and what would have been right."""

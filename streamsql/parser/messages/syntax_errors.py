@@ -1,0 +1,166 @@
+"""A token that does not fit, to the error a user sees: what was found, what could stand there, in
+words, and what may have been meant."""
+
+from __future__ import annotations
+
+from lark import Lark, Token
+
+from streamsql.errors import ParseError, Span
+from streamsql.parser.messages.hints import hint_for, misspelt_keyword
+from streamsql.parser.messages.lookahead import END, Position, read
+from streamsql.parser.messages.trouble import Trouble
+from streamsql.parser.tokens.keywords import KEYWORDS
+from streamsql.parser.tokens.lexer import SYMBOL_TEXT, Lines
+
+MAX_ALTERNATIVES = 6
+
+_LEXICAL = {
+    "UNCLOSED_TEXT": (
+        "the string is not closed",
+        "A string ends with a single quote; a quote inside is doubled: 'it''s'.",
+    ),
+    "UNCLOSED_NAME": ("the quoted name is not closed", "A name ends with the quote it began with."),
+    "UNCLOSED_COMMENT": (
+        "the comment is not closed",
+        "A comment that begins with /* ends with */.",
+    ),
+    "VARIABLE": ("variables are not replaced here", None),
+    "ESCAPED_VARIABLE": ("an escaped variable can only stand inside a string", None),
+}
+_CHARACTER_HINTS = {
+    **dict.fromkeys("\u2018\u2019\u201a", "Strings are written between plain single quotes, '."),
+    **dict.fromkeys("\u201c\u201d\u201e", "Strings are written between plain single quotes, '."),
+    "!": "Inequality is written <>, negation NOT.",
+    "#": "Comments begin with -- or stand between /* and */.",
+    "&": "Both conditions are joined by AND.",
+    "|": "Strings are joined by ||, conditions by OR.",
+    ":": "Entries are written name := value; a cast is CAST(value AS type).",
+    "$": "A variable is written ${name}.",
+    "{": "A MAP is written MAP(key := value), a STRUCT STRUCT(name := value).",
+    "\\": "Strings have no escapes but the doubled quote.",
+}
+_OPERATORS = frozenset(
+    """
+    EQUAL NOT_EQUAL BANG_EQUAL LESSTHAN LESS_EQUAL MORETHAN GREATER_EQUAL PLUS MINUS STAR SLASH
+    PERCENT CONCAT AND OR IS IN LIKE BETWEEN NOT AT ARROW LSQB DOT LPAR
+    """.split()
+)
+_ARITHMETIC = frozenset({"PLUS", "SLASH", "PERCENT"})
+_EXPRESSION_STARTS = frozenset(
+    """
+    IDENTIFIER TEXT_LITERAL INTEGER_LITERAL DECIMAL_LITERAL DOUBLE_LITERAL CASE CAST NOT NULL TRUE
+    EXISTS FALSE DECIMAL MINUS PLUS LPAR ARRAY MAP STRUCT LAMBDA_PAREN MILLISECOND MILLISECONDS
+    SECONDS MINUTES HOURS DAYS MONTHS YEARS
+    """.split()
+)
+_TIME_UNITS = frozenset({"DAYS", "HOURS", "MINUTES", "SECONDS", "MILLISECONDS"})
+_SINGULAR_UNITS = frozenset({"DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"})
+_TYPE_STARTS = frozenset({"IDENTIFIER", "ARRAY", "MAP", "STRUCT", "DECIMAL"})
+# The words to name first where there are too many.
+_COMMON = (
+    *("SELECT", "CREATE", "INSERT", "SHOW", "DESCRIBE"),
+    *("FROM", "JOIN", "WHERE", "GROUP", "WINDOW", "HAVING", "PARTITION", "EMIT", "AS"),
+)
+_PHRASES = {"GROUP": "GROUP BY", "PARTITION": "PARTITION BY"}
+_PLAIN = {
+    "IDENTIFIER": "a name",
+    "TEXT_LITERAL": "a string",
+    "INTEGER_LITERAL": "an integer",
+    "DECIMAL_LITERAL": "a number",
+    "DOUBLE_LITERAL": "a number",
+    END: "the end of the statement",
+}
+
+
+def syntax_error(lark: Lark, start: str, tokens: list[Token], lines: Lines, end: int) -> ParseError:
+    """The error of a statement that the automaton does not accept; `end` is its end in the text."""
+    position, index = read(lark, start, tokens)
+    if index < len(tokens) and (error := _lexical_error(tokens[index], lines)):
+        return error
+    trouble = Trouble(lark, start, tokens, index, position)
+    if index and tokens[index - 1].type == "LIMIT":
+        token = tokens[min(index, len(tokens) - 1)]
+        return ParseError("Value must be integer for command: LIMIT", span=_span(token, lines))
+    misspelt = misspelt_keyword(trouble)
+    if misspelt is not None:
+        suggestion, wrong = misspelt
+        hint: str | None = f"Did you mean {suggestion}?"
+        position = trouble.before(wrong)
+    else:
+        wrong, hint = index, hint_for(trouble)
+    detail = _expectation(position, brief=hint is not None)
+    if wrong < len(tokens):
+        message, span = f"unexpected {_describe(tokens[wrong])}", _span(tokens[wrong], lines)
+        if wrong == 0 and start == "statement":
+            message = f"unknown statement {_describe(tokens[0])}"
+    else:
+        message, span = "the statement is not complete", lines.span(end, end)
+    return ParseError(message, detail=detail, hint=hint, span=span)
+
+
+def _span(token: Token, lines: Lines) -> Span:
+    return lines.span(token.start_pos or 0, token.end_pos or 0)
+
+
+def _lexical_error(token: Token, lines: Lines) -> ParseError | None:
+    """The error of a piece of text that is no token at all."""
+    if token.type == "ILLEGAL":
+        hint = _CHARACTER_HINTS.get(str(token))
+        if hint is None and str(token).isalpha():
+            hint = "Names with other letters than A to Z go between backticks."
+        return ParseError(f"unexpected character {token}", hint=hint, span=_span(token, lines))
+    if token.type not in _LEXICAL:
+        return None
+    message, hint = _LEXICAL[token.type]
+    width = len(token) if token.type.endswith("VARIABLE") else 1
+    start = token.start_pos or 0
+    return ParseError(message, hint=hint, span=lines.span(start, start + width))
+
+
+def _describe(token: Token) -> str:
+    text = str(token)
+    shown = text if len(text) <= 40 and "\n" not in text else text.split("\n")[0][:40] + ".."
+    if token.type in KEYWORDS:
+        return shown.upper()
+    if token.type == "TEXT_LITERAL":
+        return f"string {shown}"
+    if token.type.endswith("_LITERAL"):
+        return f"number {shown}"
+    return shown
+
+
+def _expectation(position: Position, brief: bool) -> str | None:
+    """`Expected FROM, AS, `,` or an operator.`; None rather than a long list if `brief`."""
+    alternatives = _alternatives(position)
+    if not alternatives or (brief and len(alternatives) > MAX_ALTERNATIVES):
+        return None
+    if len(alternatives) > MAX_ALTERNATIVES:
+        alternatives = [*alternatives[: MAX_ALTERNATIVES - 1], "something else"]
+    if len(alternatives) == 1:
+        return f"Expected {alternatives[0]}."
+    return f"Expected {', '.join(alternatives[:-1])} or {alternatives[-1]}."
+
+
+def _alternatives(position: Position) -> list[str]:
+    """What may come next: the usual words, symbols, other words, then kinds of things."""
+    rest = set(position.accepted - KEYWORDS | position.keywords)
+    kinds: list[str] = []
+    if position.wants_expression:
+        rest -= _EXPRESSION_STARTS
+        kinds.append("an expression")
+    elif position.wants_type:
+        rest -= _TYPE_STARTS
+        kinds.append("a type")
+    if {"TEXT_LITERAL", "DECIMAL_LITERAL"} <= rest:
+        rest -= {"INTEGER_LITERAL", "MINUS"}
+    if _ARITHMETIC <= rest:
+        rest -= _OPERATORS | {"TEXT_LITERAL"}
+        kinds.append("an operator")
+    if _TIME_UNITS <= rest:
+        rest -= _TIME_UNITS | _SINGULAR_UNITS
+        kinds.append("a unit of time (SECONDS, MINUTES, HOURS, DAYS)")
+    kinds += dict.fromkeys(_PLAIN[t] for t in _PLAIN if t in rest)
+    usual = [_PHRASES.get(word, word) for word in _COMMON if word in rest]
+    others = sorted((rest & KEYWORDS).difference(_COMMON))
+    symbols = sorted(f"`{SYMBOL_TEXT[t]}`" for t in rest if t in SYMBOL_TEXT)
+    return usual + symbols + others + kinds

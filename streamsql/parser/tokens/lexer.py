@@ -1,0 +1,145 @@
+"""Text to tokens: words, literals, comments, and where each stands.
+
+It knows characters, not statements: it never fails, a piece that is no token becomes ILLEGAL or
+UNCLOSED and the parser complains (the shell colours half-written text with the same tokens).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
+from lark import Token
+
+from streamsql.errors import Span
+from streamsql.parser.tokens.keywords import KEYWORDS
+
+SYMBOLS: dict[str, str] = {
+    "(": "LPAR",
+    ")": "RPAR",
+    "[": "LSQB",
+    "]": "RSQB",
+    ",": "COMMA",
+    ".": "DOT",
+    "=": "EQUAL",
+    "<": "LESSTHAN",
+    ">": "MORETHAN",
+    "+": "PLUS",
+    "-": "MINUS",
+    "*": "STAR",
+    "/": "SLASH",
+    "%": "PERCENT",
+    ";": "SEMICOLON",
+    "->": "ARROW",
+    ":=": "ASSIGN",
+    "=>": "LAMBDA_ARROW",
+    "||": "CONCAT",
+    "<>": "NOT_EQUAL",
+    "!=": "BANG_EQUAL",
+    "<=": "LESS_EQUAL",
+    ">=": "GREATER_EQUAL",
+}
+"""Symbol -> terminal of the grammar."""
+
+SYMBOL_TEXT: dict[str, str] = {terminal: text for text, terminal in SYMBOLS.items()}
+SYMBOL_TEXT["LAMBDA_PAREN"] = "("
+
+_WORD = "[A-Za-z0-9_@]"
+_TOKEN = re.compile(
+    rf"""
+      (?P<SPACE> [\s\u00a0\ufeff]+ )
+    | (?P<COMMENT> --[^\r\n]* | /\*.*?\*/ )
+    | (?P<UNCLOSED_COMMENT> /\*.* )
+    | (?P<WORD> [A-Za-z_]{_WORD}* )
+    | (?P<TEXT_LITERAL> '[^']*(?:''[^']*)*' )
+    | (?P<UNCLOSED_TEXT> '.* )
+    | (?P<QUOTED> `[^`]*(?:``[^`]*)*` | "[^"]*(?:""[^"]*)*" )
+    | (?P<UNCLOSED_NAME> [`"].* )
+    | (?P<DOUBLE_LITERAL>
+        (?: [0-9]+\.[0-9]* | \.[0-9]+ ) [eE][+-]?[0-9]+
+      | [0-9]+[eE][+-][0-9]+
+      | [0-9]+[eE][0-9]+(?!{_WORD}) )
+    | (?P<DECIMAL_LITERAL> [0-9]+\.[0-9]* | \.[0-9]+ )
+    | (?P<INTEGER_LITERAL> [0-9]+(?!{_WORD}) )
+    | (?P<DIGIT_WORD> [0-9]{_WORD}+ )
+    | (?P<ESCAPED_VARIABLE> \$\$\{{[^}}]*\}} )
+    | (?P<VARIABLE> \$\{{[A-Za-z_]{_WORD}*\}} )
+    | (?P<SYMBOL> -> | := | => | \|\| | <> | != | <= | >= | [-()\[\],.=<>+*/%;] )
+    | (?P<ILLEGAL> . )
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+
+_LITERALS = {
+    "INTEGER_LITERAL": "INTEGER_LITERAL",
+    "DECIMAL_LITERAL": "DECIMAL_LITERAL",
+    "DOUBLE_LITERAL": "DOUBLE_LITERAL",
+}
+_TRIVIA = frozenset({"SPACE", "COMMENT"})
+
+
+class Lines:
+    """Finds the line and column (from 1) of an offset, splitting lines as `str.splitlines`."""
+
+    def __init__(self, text: str) -> None:
+        lengths = (len(line) for line in text.splitlines(keepends=True)[:-1])
+        self._starts = [0, *accumulate(lengths)]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(start, end, *self.place(start))
+
+
+def lexemes(text: str) -> Iterator[tuple[str, str, int]]:
+    """(kind, text, start) of every piece, in the lexer's own kinds: together the whole text."""
+    for match in _TOKEN.finditer(text):
+        yield match.lastgroup or "ILLEGAL", match.group(), match.start()
+
+
+def lex(text: str, base: int = 0, lines: Lines | None = None) -> list[Token]:
+    """The tokens of `text` without blanks and comments. `str(token)` is the text as written,
+    `token.value` what it stands for: a folded name, the contents of a string.
+
+    `base` and `lines` place the tokens of a piece of a larger text.
+    """
+    places = lines or Lines(text)
+    return [
+        make_token(kind, written, base + start, places)
+        for kind, written, start in lexemes(text)
+        if kind not in _TRIVIA
+    ]
+
+
+def make_token(kind: str, written: str, start: int, lines: Lines) -> Token:
+    type_, value = _meaning(kind, written)
+    line, column = lines.place(start)
+    token = Token(type_, written, start, line, column, None, None, start + len(written))
+    token.value = value
+    return token
+
+
+def _meaning(kind: str, written: str) -> tuple[str, str]:
+    """Terminal and value of a lexeme."""
+    if kind == "WORD":
+        word = written.upper()
+        return (word if word in KEYWORDS and word != "VERBOSE" else "IDENTIFIER"), word
+    if kind == "SYMBOL":
+        return SYMBOLS[written], written
+    if kind == "TEXT_LITERAL":
+        return kind, written[1:-1].replace("''", "'")
+    if kind == "QUOTED":
+        quote = written[0]
+        return "IDENTIFIER", written[1:-1].replace(quote * 2, quote)
+    if kind == "DIGIT_WORD":
+        return "IDENTIFIER", written.upper()
+    return _LITERALS.get(kind, kind), written
+
+
+def is_quoted(token: Token) -> bool:
+    """Whether a name was written between backticks or double quotes."""
+    return token.type == "IDENTIFIER" and str(token)[:1] in ("`", '"')

@@ -1,0 +1,1 @@
+"""Statements that define, change and drop what there is."""

@@ -1,0 +1,121 @@
+"""DROP of streams, tables and views: what may go, and with CASCADE what goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import CatalogError, Span, did_you_mean
+from streamsql.nodes import DropSource, DropView
+from streamsql.planner.plans.statements import DropPlan, NothingToDo, ViewPlan
+
+
+def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo:
+    """DROP STREAM | TABLE."""
+    source = catalog.sources.get(statement.name)
+    kind = statement.kind.value
+    if source is None:
+        message = f"{kind.capitalize()} {statement.name} does not exist."
+        if statement.if_exists:
+            return NothingToDo(message)
+        raise CatalogError(
+            message, hint=did_you_mean(statement.name, catalog.sources), span=statement.span
+        )
+    if source.kind is not statement.kind:
+        raise CatalogError(
+            f"Incompatible data source type is {source.kind.value}, but statement was DROP {kind}",
+            hint=f"Write DROP {source.kind.value} {source.name}.",
+            span=statement.span,
+        )
+    if source.is_source and statement.delete_topic:
+        raise CatalogError(
+            f"Cannot delete topic for read-only source: {source.name}",
+            hint="Leave DELETE TOPIC out.",
+            span=statement.span,
+        )
+    if statement.cascade:
+        return _cascade(source, statement, catalog)
+    _check_unused(source, statement, catalog)
+    return DropPlan(source, statement.delete_topic, _own_query(source, catalog))
+
+
+def _own_query(source: Source, catalog: Catalog) -> tuple[str, ...]:
+    own = source.created_by_query
+    return (own,) if own is not None and own in catalog.queries else ()
+
+
+def _check_unused(source: Source, statement: DropSource, catalog: Catalog) -> None:
+    own = source.created_by_query
+    readers = [q for q in catalog.readers(source.name) if q != own]
+    writers = [q for q in catalog.writers(source.name) if q != own]
+    if readers or writers:
+        raise CatalogError(
+            f"Cannot drop {source.name}. "
+            f"The following queries read from this source: [{', '.join(readers)}]. "
+            f"The following queries write into this source: [{', '.join(writers)}]. "
+            f"You need to terminate them before dropping {source.name}.",
+            hint=" ".join(f"TERMINATE {q};" for q in dict.fromkeys((*readers, *writers))),
+            span=statement.span,
+        )
+    _check_not_viewed(source.name, catalog, statement.span)
+
+
+def _check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
+    views = catalog.viewers(name)
+    if views:
+        raise CatalogError(
+            f"Cannot drop {name}. The following views read from it: [{', '.join(views)}].",
+            hint=f"DROP .. {name} CASCADE drops them, too.",
+            span=span,
+        )
+
+
+def _cascade(source: Source, statement: DropSource, catalog: Catalog) -> DropPlan:
+    """Whatever reads from the source or writes into it goes, too, and what is made of that."""
+    sources: dict[str, Source] = {source.name: source}
+    queries: dict[str, None] = {}
+    pending = [source]
+    while pending:
+        name = pending.pop(0).name
+        for query_id in (*catalog.writers(name), *catalog.readers(name)):
+            queries[query_id] = None
+            sink = catalog.sources.get(catalog.queries[query_id].writes)
+            made = sink is not None and sink.created_by_query == query_id
+            if sink is not None and made and sink.name not in sources:
+                sources[sink.name] = sink
+                pending.append(sink)
+    _, *others = sources.values()
+    views = _views_over(sources, catalog)
+    return DropPlan(source, statement.delete_topic, tuple(queries), tuple(others), views)
+
+
+def _views_over(names: Iterable[str], catalog: Catalog) -> tuple[str, ...]:
+    """The views that read any of the names, and the views that read those."""
+    found: dict[str, None] = {}
+    pending = list(names)
+    while pending:
+        for view in catalog.viewers(pending.pop(0)):
+            if view not in found:
+                found[view] = None
+                pending.append(view)
+    return tuple(found)
+
+
+def plan_drop_view(statement: DropView, catalog: Catalog) -> ViewPlan | NothingToDo:
+    """DROP VIEW."""
+    name = statement.name
+    if name not in catalog.views:
+        if name in catalog.sources:
+            kind = catalog.sources[name].kind.value
+            raise CatalogError(
+                f"Incompatible data source type is {kind}, but statement was DROP VIEW",
+                hint=f"Write DROP {kind} {name}.",
+                span=statement.span,
+            )
+        message = f"View {name} does not exist."
+        if statement.if_exists:
+            return NothingToDo(message)
+        raise CatalogError(message, hint=did_you_mean(name, catalog.views), span=statement.span)
+    if not statement.cascade:
+        _check_not_viewed(name, catalog, statement.span)
+    return ViewPlan(name, None, _views_over([name], catalog))

@@ -1,0 +1,184 @@
+"""INSERT INTO .. VALUES: constant expressions made to fit the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import (
+    BindError,
+    CatalogError,
+    ConfigError,
+    PlanError,
+    StreamSQLError,
+    TypeMismatchError,
+    UnsupportedError,
+    did_you_mean,
+)
+from streamsql.nodes import Expression, InsertValues
+from streamsql.planner.plans.statements import InsertValuesPlan
+from streamsql.planner.scopes.scope import Scope
+from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.types.binding import aggregates_in, bind, columns_in, table_functions_in
+from streamsql.planner.types.constants import evaluate_constant
+from streamsql.planner.types.inference import coerce
+from streamsql.properties import INSERT_INTO_VALUES, get_bool
+from streamsql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Kind, Namespace, Schema
+from streamsql.types import quote
+
+
+def plan_insert_values(
+    statement: InsertValues, catalog: Catalog, session: Mapping[str, str]
+) -> InsertValuesPlan:
+    """The typed expressions by column."""
+    if get_bool(session, INSERT_INTO_VALUES) is False:
+        raise ConfigError(f"INSERT INTO .. VALUES is switched off by '{INSERT_INTO_VALUES}'")
+    source = _target(statement, catalog)
+    expressions = constants(statement, source, catalog)
+    _check_primary_key(source, expressions, statement)
+    rowtime = expressions.pop(ROWTIME.name, None)
+    return InsertValuesPlan(source, tuple(expressions), tuple(expressions.values()), rowtime)
+
+
+def constants(
+    statement: InsertValues,
+    source: Source,
+    catalog: Catalog,
+    besides: tuple[Column, ...] = (ROWTIME,),
+) -> dict[str, Expression]:
+    """The typed expressions by column; `besides` are pseudo columns that may be given a value."""
+    columns = _columns(statement, source, besides)
+    return {
+        column.name: _value(value, column, source, catalog)
+        for column, value in zip(columns, statement.values, strict=True)
+    }
+
+
+def _target(statement: InsertValues, catalog: Catalog) -> Source:
+    name = statement.target
+    source = catalog.sources.get(name)
+    if source is None:
+        raise _unknown_target(statement, catalog)
+    kind = source.kind.value.lower()
+    if source.is_source:
+        raise PlanError(f"Cannot insert values into read-only {kind}: {name}", span=statement.span)
+    if source.is_windowed:
+        raise PlanError(f"Cannot insert values into windowed {kind}: {name}", span=statement.span)
+    return source
+
+
+def _unknown_target(statement: InsertValues, catalog: Catalog) -> CatalogError:
+    name = statement.target
+    message = f"Cannot insert values into an unknown stream/table: {quote(name)}"
+    for other in catalog.sources:
+        if other.upper() == name.upper():
+            upper = other == other.upper()
+            advice = (
+                "try removing double quotes from the source name."
+                if upper
+                else "wrap the source name in double quotes to make it case-sensitive."
+            )
+            shown = other if upper else f'"{other}"'
+            return CatalogError(
+                message, hint=f"Did you mean {shown}? {advice}", span=statement.span
+            )
+    return CatalogError(
+        message,
+        hint=did_you_mean(name, catalog.sources) or "SHOW STREAMS and SHOW TABLES list them.",
+        span=statement.span,
+    )
+
+
+def _columns(statement: InsertValues, source: Source, besides: tuple[Column, ...]) -> list[Column]:
+    """The columns that the values are for: those listed, or keys and then values."""
+    if not statement.columns:
+        columns = [c for c in source.schema if c.namespace is not Namespace.HEADERS]
+        if len(columns) != len(statement.values):
+            raise PlanError(
+                "Expected a value for each column. Expected Columns: "
+                f"[{', '.join(c.name for c in columns)}]. Got {len(statement.values)} values",
+                hint="List the columns that you give: INSERT INTO name (column, ..) VALUES (..).",
+                span=statement.span,
+            )
+        return columns
+    if len(statement.columns) != len(statement.values):
+        raise PlanError(
+            "Expected number columns and values to match: "
+            f"{len(statement.columns)}, {len(statement.values)}",
+            span=statement.span,
+        )
+    return [_column(name, source, statement, besides) for name in statement.columns]
+
+
+def _column(
+    name: str, source: Source, statement: InsertValues, besides: tuple[Column, ...]
+) -> Column:
+    if statement.columns.count(name) > 1:
+        raise PlanError(f"Duplicate column in INSERT: {name}", span=statement.span)
+    for pseudo in besides:
+        if name == pseudo.name:
+            return pseudo
+    if name in (c.name for c in PSEUDO_COLUMNS):
+        raise PlanError(
+            f"Inserting into column {quote(name)} is not allowed.",
+            hint="Kafka sets it.",
+            span=statement.span,
+        )
+    column = source.schema.find(name)
+    if column is None:
+        raise BindError(
+            f"Column name {quote(name)} does not exist.",
+            hint=did_you_mean(name, source.schema.names)
+            or f"{source.name} has the columns {', '.join(source.schema.names)}.",
+            span=statement.span,
+        )
+    if column.namespace is Namespace.HEADERS:
+        raise PlanError(f"Cannot insert into HEADER columns: {name}", span=statement.span)
+    return column
+
+
+def _value(value: Expression, column: Column, source: Source, catalog: Catalog) -> Expression:
+    for call in (*aggregates_in(value), *table_functions_in(value)):
+        raise PlanError(f"{call.name} is not allowed in VALUES", span=span_of(call))
+    for found in columns_in(value):
+        if found.table:
+            raise BindError(
+                f"Failed to prepare statement: '{found.table}' is not a valid stream/table name "
+                "or alias.",
+                hint="Only constants are allowed in VALUES.",
+                span=span_of(found),
+            )
+        raise BindError(
+            f"Column '{found.name}' is not allowed in VALUES: only constants are.",
+            hint="Text stands between single quotes: 'text'.",
+            span=span_of(found),
+        )
+    try:
+        bound = bind(value, Scope(source.name, Schema(()), types=catalog.types), "VALUES")
+        fitted = coerce(bound, column.type, lax=True)
+        evaluate_constant(fitted)  # for its errors: a text that is no number, a DECIMAL too long
+        return fitted
+    except (UnsupportedError, BindError):
+        raise
+    except StreamSQLError as error:
+        raise TypeMismatchError(
+            f"Failed to insert values into '{source.name}'. {error.message}",
+            detail=error.detail or f"It is for column {column}.",
+            hint=error.hint,
+            span=error.span or span_of(value),
+        ) from error
+
+
+def _check_primary_key(
+    source: Source, given: Mapping[str, Expression], statement: InsertValues
+) -> None:
+    if source.kind is not Kind.TABLE:
+        return
+    missing = [c.name for c in source.schema.key if c.name not in given]
+    if missing:
+        raise PlanError(
+            f"Failed to insert values into '{source.name}'. "
+            "Value for primary key column(s) "
+            f"{', '.join(missing)} is required for tables",
+            span=statement.span,
+        )

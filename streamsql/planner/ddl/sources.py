@@ -1,0 +1,302 @@
+"""CREATE STREAM | TABLE over a topic: from its clauses to the source it declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import CatalogError, ConfigError, PlanError, Span, TypeMismatchError
+from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
+from streamsql.parser.generate.statements import to_sql as statement_sql
+from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
+from streamsql.planner.ddl.schema_inference import inferred_columns
+from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
+from streamsql.planner.plans.statements import NothingToDo, SchemaLookup, SourcePlan, TopicLookup
+from streamsql.planner.scopes.custom_types import resolve_type
+from streamsql.planner.with_clause.format_choice import check_formats, formats_of_source
+from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
+from streamsql.properties import CREATE_OR_REPLACE, get_bool
+from streamsql.schema import (
+    RESERVED_COLUMNS,
+    Column,
+    FormatSpec,
+    Kind,
+    Namespace,
+    Schema,
+    TimestampColumn,
+    Topic,
+)
+from streamsql.types import (
+    BIGINT,
+    BYTES,
+    STRING,
+    TIMESTAMP,
+    SQLType,
+    array,
+    quote,
+    struct,
+    to_sql,
+)
+
+HEADERS_TYPE = array(struct([("KEY", STRING), ("VALUE", BYTES)]))
+"""The type of a HEADERS column: all headers of the record in their order."""
+
+_SOURCE_NAME = re.compile(r"[a-zA-Z0-9_-]*")
+
+
+def plan_create_source(
+    statement: CreateSource,
+    catalog: Catalog,
+    session: Mapping[str, str],
+    topics: TopicLookup | None,
+    schemas: SchemaLookup | None = None,
+) -> SourcePlan | NothingToDo:
+    """The source and whether its topic is to be made."""
+    check_source_name(statement.name)
+    existing = catalog.sources.get(statement.name)
+    if existing is not None and statement.if_not_exists:
+        return NothingToDo(already_exists(existing))
+    check_name_is_free(existing, statement, get_bool(session, CREATE_OR_REPLACE) is not False)
+    properties = read_properties(statement.properties, Place.CREATE)
+    check_formats(properties)
+    inferred = inferred_columns(statement, properties, session, schemas)
+    schema = declared_schema(statement.kind, statement.columns, catalog.types, inferred)
+    if statement.kind is Kind.TABLE and not schema.key:
+        raise PlanError(
+            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.",
+            hint="Mark the column that identifies a row: ID INT PRIMARY KEY.",
+            span=statement.span,
+        )
+    key_format, value_format = formats_of_source(properties, session, schema)
+    window = properties.window
+    if window is not None and not schema.key:
+        raise PlanError(
+            "Windowed sources require a key column.", span=properties.span("WINDOW_TYPE")
+        )
+    topic, create = _topic(statement, properties, topics)
+    source = Source(
+        statement.name,
+        statement.kind,
+        schema,
+        Topic(
+            topic.name,
+            key_format,
+            value_format,
+            window,
+            topic.partitions,
+            topic.replicas,
+            properties.retention_ms,
+        ),
+        timestamp_column(properties, schema),
+        statement.is_source,
+        statement=statement_sql(statement),
+    )
+    if existing is not None:
+        check_upgrade(existing, source)
+    return SourcePlan(source, create, existing is not None)
+
+
+def already_exists(source: Source) -> str:
+    """The warning of IF NOT EXISTS."""
+    kind = source.kind.value.lower()
+    return f"Cannot add {kind} {quote(source.name)}: A {kind} with the same name already exists."
+
+
+def check_source_name(name: str) -> None:
+    """CatalogError for a name with characters other than letters, digits, `_` and `-`."""
+    if not _SOURCE_NAME.fullmatch(name):
+        raise CatalogError(
+            f"Illegal argument: {quote(name)} is not a valid name. Source names may only contain "
+            "alphanumeric values, '_' or '-'."
+        )
+
+
+# -- schema --------------------------------------------------------------------------------------
+
+
+def declared_schema(
+    kind: Kind,
+    columns: tuple[ColumnDefinition, ...],
+    types: Mapping[str, SQLType],
+    inferred: Sequence[Column] = (),
+) -> Schema:
+    """The columns of CREATE and those of registered schemas, keys first; PlanError for what a
+    source of this kind cannot have."""
+    if not columns and not inferred:
+        raise PlanError(
+            "No columns supplied.",
+            detail="The statement does not define any columns.",
+            hint="List the columns after the name: (ID INT KEY, NAME STRING).",
+        )
+    made = [*(_column(kind, definition, types) for definition in columns), *inferred]
+    _check_names([(d.name, d.span) for d in columns] + [(c.name, None) for c in inferred])
+    _check_header_columns(columns)
+    keys = [c for c in made if c.namespace is Namespace.KEY]
+    return Schema((*keys, *(c for c in made if c.namespace is not Namespace.KEY)))
+
+
+def _column(kind: Kind, definition: ColumnDefinition, types: Mapping[str, SQLType]) -> Column:
+    check_role(kind, definition)
+    sql_type = resolve_type(definition.type, types, definition.span)
+    match definition.role:
+        case ColumnRole.KEY | ColumnRole.PRIMARY_KEY:
+            return Column(definition.name, sql_type, Namespace.KEY)
+        case ColumnRole.HEADERS | ColumnRole.HEADER:
+            _check_header_type(definition, sql_type)
+            return Column(definition.name, sql_type, Namespace.HEADERS, definition.header)
+    return Column(definition.name, sql_type)
+
+
+def check_role(kind: Kind, definition: ColumnDefinition) -> None:
+    """PlanError for KEY in a table and PRIMARY KEY in a stream."""
+    wrong, right = (
+        (ColumnRole.KEY, ColumnRole.PRIMARY_KEY)
+        if kind is Kind.TABLE
+        else (ColumnRole.PRIMARY_KEY, ColumnRole.KEY)
+    )
+    if definition.role is wrong:
+        raise PlanError(
+            f"Column {quote(definition.name)} is a '{wrong.value}' column: "
+            f"please use '{right.value}' for {kind.value.lower()}s.",
+            detail="Tables have PRIMARY KEYs, which are unique and NON NULL. "
+            "Streams have KEYs, which have no uniqueness or NON NULL constraints.",
+            span=definition.span,
+        )
+
+
+def _check_header_type(definition: ColumnDefinition, sql_type: SQLType) -> None:
+    if definition.role is ColumnRole.HEADERS:
+        wanted, shown = HEADERS_TYPE, "HEADERS"
+    else:
+        wanted, shown = BYTES, f"HEADER('{definition.header}')"
+    if sql_type != wanted:
+        raise TypeMismatchError(
+            f"Invalid type for {shown} column: expected {to_sql(wanted)}, got {to_sql(sql_type)}",
+            span=definition.span,
+        )
+
+
+def _check_names(names: Sequence[tuple[str, Span | None]]) -> None:
+    seen = set()
+    for name, span in names:
+        if name in RESERVED_COLUMNS:
+            raise PlanError(
+                f"{quote(name)} is a reserved column name. "
+                "You cannot use it as a name for a column.",
+                detail="Every stream and table has this system column already.",
+                span=span,
+            )
+        if name in seen:
+            raise PlanError(f"Duplicate column names: {quote(name)}", span=span)
+        seen.add(name)
+
+
+def _check_header_columns(columns: tuple[ColumnDefinition, ...]) -> None:
+    every = [c for c in columns if c.role is ColumnRole.HEADERS]
+    single = [c for c in columns if c.role is ColumnRole.HEADER]
+    if len(every) > 1 or (every and single):
+        offender = every[1] if len(every) > 1 else single[0]
+        raise PlanError(
+            "Schema already contains a HEADERS column.",
+            hint="Declare either one HEADERS column, or HEADER('key') columns.",
+            span=offender.span,
+        )
+    names = [c.header for c in single]
+    for definition in single:
+        if names.count(definition.header) > 1:
+            raise PlanError(
+                f"Schema already contains a HEADER('{definition.header}') column.",
+                span=definition.span,
+            )
+
+
+# -- topic and time ------------------------------------------------------------------------------
+
+
+def _topic(
+    statement: CreateSource, properties: WithProperties, topics: TopicLookup | None
+) -> tuple[Topic, bool]:
+    """Name and counts of the topic (formats still unset), and whether it is to be made."""
+    name = properties.kafka_topic
+    if name is None:
+        raise ConfigError(
+            'Missing required property "KAFKA_TOPIC" which has no default value.',
+            hint="Add WITH (KAFKA_TOPIC='name', ..).",
+            span=statement.span,
+        )
+    found = existing_topic(topics, name)
+    partitions, replicas = properties.partitions, properties.replicas
+    if found is not None:
+        check_conforms(found, name, properties)
+        partitions, replicas = found.partitions, found.replicas
+    create = topics is not None and found is None
+    if create and (partitions is None or statement.is_source):
+        raise missing_topic(name, statement.kind.value, properties.span("KAFKA_TOPIC"))
+    return _bare_topic(name, partitions, replicas), create
+
+
+def _bare_topic(name: str, partitions: int | None, replicas: int | None) -> Topic:
+    unset = FormatSpec("NONE")
+    return Topic(name, unset, unset, partitions=partitions, replicas=replicas)
+
+
+def timestamp_column(properties: WithProperties, schema: Schema) -> TimestampColumn | None:
+    """The TIMESTAMP property, checked against the schema."""
+    name, pattern = properties.timestamp, properties.text("TIMESTAMP_FORMAT")
+    if name is None:
+        return None
+    span = properties.span("TIMESTAMP")
+    column = schema.find(name)
+    if column is None:
+        raise PlanError(
+            f"The TIMESTAMP column set in the WITH clause does not exist in the schema: '{name}'",
+            hint=f"The columns are {', '.join(schema.names)}.",
+            span=span,
+        )
+    if column.type == STRING:
+        if pattern is not None:
+            check_pattern(pattern, properties)
+            return TimestampColumn(name, pattern)
+    elif column.type in (BIGINT, TIMESTAMP):
+        if pattern is not None:
+            raise ConfigError(
+                "'TIMESTAMP_FORMAT' set, but the timestamp column is of type "
+                f"{to_sql(column.type)}",
+                hint="Leave TIMESTAMP_FORMAT out.",
+                span=properties.span("TIMESTAMP_FORMAT"),
+            )
+        return TimestampColumn(name)
+    raise PlanError(
+        f"Timestamp column, {quote(name)}, should be LONG(INT64), TIMESTAMP, or a String with a "
+        "timestamp_format specified",
+        hint="Add TIMESTAMP_FORMAT='yyyy-MM-dd HH:mm:ss', in the pattern letters of Java."
+        if column.type == STRING
+        else f"It is of type {to_sql(column.type)}.",
+        span=span,
+    )
+
+
+_PATTERN_LETTERS = frozenset("GuyDMLdQqYwWEecFaBhKkHmsSAnNVvzOXxZp")
+
+
+def check_pattern(pattern: str, properties: WithProperties) -> None:
+    """ConfigError for a text that is not a java.time pattern."""
+    quoted = False
+    for character in pattern:
+        if character == "'":
+            quoted = not quoted
+        elif not quoted and character.isalpha() and character not in _PATTERN_LETTERS:
+            raise properties.invalid(
+                "TIMESTAMP_FORMAT",
+                f"Unknown pattern letter: {character}. Text stands between single quotes: "
+                "yyyy-MM-dd''T''HH:mm:ss",
+            )
+        elif not quoted and character in "{}#":
+            raise properties.invalid(
+                "TIMESTAMP_FORMAT", f"Pattern includes reserved character: '{character}'"
+            )
+    if quoted:
+        raise properties.invalid(
+            "TIMESTAMP_FORMAT", f"Pattern ends with an incomplete string literal: {pattern}"
+        )

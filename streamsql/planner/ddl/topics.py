@@ -1,0 +1,40 @@
+"""The topic of a source: whether it exists, and with how many partitions it is to be made."""
+
+from __future__ import annotations
+
+from streamsql.errors import PlanError, Span
+from streamsql.planner.plans.statements import TopicInfo, TopicLookup
+from streamsql.planner.with_clause.properties import WithProperties
+
+
+def existing_topic(topics: TopicLookup | None, name: str) -> TopicInfo | None:
+    """The topic as it is, or None where there is none or that is not to be asked (check)."""
+    return None if topics is None else topics.topic(name)
+
+
+def check_conforms(found: TopicInfo, name: str, properties: WithProperties) -> None:
+    """PlanError where WITH asks for other counts than an existing topic has."""
+    partitions, replicas = properties.partitions, properties.replicas
+    same = partitions in (None, found.partitions) and replicas in (None, -1, found.replicas)
+    if not same:
+        raise PlanError(
+            f"A Kafka topic with the name '{name}' already exists, with different "
+            "partition/replica configuration than required. "
+            f"streamsql expects {partitions or found.partitions} partitions "
+            f"(topic has {found.partitions}), and {replicas or found.replicas} replication "
+            f"factor (topic has {found.replicas}).",
+            hint="Leave PARTITIONS and REPLICAS out, or name another topic.",
+            span=properties.span("PARTITIONS") or properties.span("REPLICAS"),
+        )
+
+
+def missing_topic(name: str, kind: str, span: Span | None) -> PlanError:
+    """CREATE over a topic that is not there, with nothing said about its partitions."""
+    return PlanError(
+        f"Topic '{name}' does not exist. If you want to create a new topic for the "
+        f"{kind.lower()} please re-run the statement providing the required 'PARTITIONS' "
+        "configuration in the WITH clause (and optionally 'REPLICAS').",
+        hint=f"Write WITH (KAFKA_TOPIC='{name}', PARTITIONS=1, ..), "
+        "or SHOW TOPICS to see which topics exist.",
+        span=span,
+    )

@@ -1,0 +1,87 @@
+"""CREATE FUNCTION and DROP FUNCTION, and the functions that a catalog's statements make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from streamsql.catalog import Catalog
+from streamsql.errors import (
+    CatalogError,
+    ConfigError,
+    StreamSQLError,
+    did_you_mean,
+)
+from streamsql.functions import REGISTRY
+from streamsql.functions.user import (
+    UserAggregate,
+    UserFunction,
+    python_aggregate,
+    python_function,
+)
+from streamsql.nodes import CreateFunction, DropFunction
+from streamsql.parser.generate.statements import to_sql
+from streamsql.planner.plans.statements import FunctionPlan, NothingToDo
+from streamsql.planner.scopes.custom_types import resolve_type
+from streamsql.properties import CREATE_OR_REPLACE, get_bool
+
+
+def functions_of(catalog: Catalog) -> list[UserFunction | UserAggregate]:
+    """The functions that users have made."""
+    return [_function(statement) for statement in catalog.functions.values()]
+
+
+def _function(statement: CreateFunction) -> UserFunction | UserAggregate:
+    parameters = [(p.name, p.type) for p in statement.parameters]
+    make = python_aggregate if statement.aggregate else python_function
+    return make(statement.name, parameters, statement.returns, statement.code, to_sql(statement))
+
+
+def plan_create_function(
+    statement: CreateFunction, catalog: Catalog, session: Mapping[str, str]
+) -> FunctionPlan | NothingToDo:
+    """The function, with custom types resolved; its text is looked at and not run."""
+    name = statement.name
+    if name in REGISTRY.names:
+        raise CatalogError(f"{name} is the name of a built-in function", span=statement.span)
+    if statement.or_replace and get_bool(session, CREATE_OR_REPLACE) is False:
+        raise ConfigError(
+            f"Cannot CREATE OR REPLACE: it is switched off by '{CREATE_OR_REPLACE}'",
+            span=statement.span,
+        )
+    if name in catalog.functions and not statement.or_replace:
+        message = f"Cannot add function {name}: A function with the same name already exists"
+        if statement.if_not_exists:
+            return NothingToDo(message)
+        raise CatalogError(message, hint="Use CREATE OR REPLACE FUNCTION.", span=statement.span)
+    resolved = replace(
+        statement,
+        parameters=tuple(
+            replace(p, type=resolve_type(p.type, catalog.types, p.span))
+            for p in statement.parameters
+        ),
+        returns=resolve_type(statement.returns, catalog.types, statement.span),
+    )
+    try:
+        _function(resolved)
+    except StreamSQLError as error:
+        error.span = error.span or statement.span
+        raise
+    return FunctionPlan(name, resolved)
+
+
+def plan_drop_function(statement: DropFunction, catalog: Catalog) -> FunctionPlan | NothingToDo:
+    """Queries that call it go on with it."""
+    if statement.name in catalog.functions:
+        return FunctionPlan(statement.name, None)
+    if statement.name in REGISTRY.names:
+        raise CatalogError(
+            f"{statement.name} is a built-in function, which cannot be dropped",
+            span=statement.span,
+        )
+    message = f"Function {statement.name} does not exist."
+    if statement.if_exists:
+        return NothingToDo(message)
+    raise CatalogError(
+        message, hint=did_you_mean(statement.name, catalog.functions), span=statement.span
+    )

@@ -1,0 +1,82 @@
+"""CREATE VIEW: a query with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamsql.catalog import Catalog, Source, View
+from streamsql.errors import CatalogError, ConfigError, PlanError, Span
+from streamsql.functions.user import using
+from streamsql.nodes import CreateView
+from streamsql.parser.generate.statements import to_sql
+from streamsql.planner.ddl.sources import check_source_name
+from streamsql.planner.ddl.user_functions import functions_of
+from streamsql.planner.plans.statements import NothingToDo, ViewPlan
+from streamsql.planner.select.build import build_inner
+from streamsql.planner.select.named_queries import names_in
+from streamsql.properties import CREATE_OR_REPLACE, get_bool
+from streamsql.types import quote
+
+
+def plan_create_view(
+    statement: CreateView, catalog: Catalog, session: Mapping[str, str]
+) -> ViewPlan | NothingToDo:
+    """The view, once its query has been seen to be one that can be planned."""
+    name = statement.name
+    check_source_name(name)
+    taken = catalog.sources.get(name)
+    if taken is not None:
+        kind = taken.kind.value.lower()
+        raise CatalogError(
+            f"Cannot add view '{name}': A {kind} with the same name already exists",
+            span=statement.span,
+        )
+    if name in catalog.views and statement.if_not_exists:
+        return NothingToDo(
+            f"Cannot add view {quote(name)}: A view with the same name already exists."
+        )
+    _check_replacing(statement, catalog, session)
+    query = statement.query
+    if query.emit is not None or query.limit is not None or query.order_by:
+        raise PlanError(
+            "the query of a view has no EMIT, no ORDER BY and no LIMIT",
+            hint="Write them where the view is selected from.",
+            span=statement.span,
+        )
+    reads = frozenset(names_in(query))
+    view = View(name, query, reads, to_sql(statement))
+    # What it replaces must not be what it reads, were it by way of other views.
+    after = catalog.copy()
+    after.views[name] = view
+    build_inner(query, after, name)
+    return ViewPlan(name, view)
+
+
+def _check_replacing(statement: CreateView, catalog: Catalog, session: Mapping[str, str]) -> None:
+    if statement.or_replace and get_bool(session, CREATE_OR_REPLACE) is False:
+        raise ConfigError(
+            f"Cannot CREATE OR REPLACE: it is switched off by '{CREATE_OR_REPLACE}'",
+            span=statement.span,
+        )
+    if statement.name in catalog.views and not statement.or_replace:
+        raise CatalogError(
+            f"Cannot add view '{statement.name}': A view with the same name already exists",
+            hint=f"Use CREATE OR REPLACE VIEW, or DROP VIEW {statement.name} first.",
+            span=statement.span,
+        )
+
+
+def source_of(view: View, catalog: Catalog) -> Source:
+    """What the view looks like where it is selected from."""
+    with using(functions_of(catalog)):
+        return build_inner(view.query, catalog, view.name).source
+
+
+def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:
+    """CatalogError where a stream or table would be called as a view is."""
+    if name in catalog.views:
+        raise CatalogError(
+            f"Cannot add '{name}': A view with the same name already exists",
+            hint=f"Use another name, or DROP VIEW {name} first.",
+            span=span,
+        )

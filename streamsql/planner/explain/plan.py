@@ -1,0 +1,224 @@
+"""A query plan as text: the same for the same statement, without ids of objects or addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+from streamsql.catalog import Source
+from streamsql.errors import InternalError
+from streamsql.nodes import Duration, Emit, Window
+from streamsql.planner.joins.text import join_text
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Derived,
+    Distinct,
+    Filter,
+    FlatMap,
+    Join,
+    Limit,
+    LogicalPlan,
+    Named,
+    Project,
+    Qualify,
+    QueryPlan,
+    Repartition,
+    Scan,
+    Sink,
+    TopN,
+    Union,
+)
+from streamsql.planner.plans.starts import start_text
+from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.plans.windows import words as duration_text
+from streamsql.planner.rules import optimize
+from streamsql.planner.scopes.text import expression_text
+from streamsql.schema import FormatSpec, KeyWindow, Topic
+from streamsql.types import quote
+
+
+def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
+    """Mode, state and operators; verbose: the operators after each rule that changed them."""
+    name = f"Query {plan.query_id}" if plan.query_id else "Push query"
+    lines = [
+        f"{name}: {plan.root.kind.value}, EMIT {plan.emit.value}",
+        f"Mode: {plan.mode.mode.value}, because {plan.mode.reason}",
+        *_state_lines(plan.root),
+        "",
+    ]
+    return "\n".join([*lines, *(verbose_lines(plan) if verbose else tree_lines(plan.root))])
+
+
+def verbose_lines(plan: QueryPlan) -> list[str]:
+    """The operators before the rules, and after each one that changed them."""
+    start = plan.unoptimized or plan.root
+    lines = ["Before the rules:", *_indented(tree_lines(start))]
+    for step in optimize(start).steps:
+        lines += [f"After {step.rule}:", *_indented(tree_lines(step.plan))]
+    if start == plan.root:
+        lines.append("No rule changed it.")
+    return lines
+
+
+def _state_lines(root: LogicalPlan) -> list[str]:
+    """What the query keeps between records, a line a store."""
+    stores = state_stores(root)
+    if not stores:
+        return ["State: none"]
+    return ["State:", *_indented([store.text for store in stores])]
+
+
+def tree_lines(plan: LogicalPlan) -> list[str]:
+    """An operator a line, its inputs indented below; schemas under those that make columns."""
+    lines = [operator_line(plan)]
+    if isinstance(plan, (Project, Scan)):
+        lines.append(f"  columns: {plan.source.schema if isinstance(plan, Scan) else plan.schema}")
+    for source in plan.inputs:
+        lines.extend(_indented(tree_lines(source)))
+    return lines
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+# -- operators -----------------------------------------------------------------------------------
+
+
+@singledispatch
+def operator_line(plan: LogicalPlan) -> str:
+    """What one operator does."""
+    raise InternalError(f"no text for {type(plan).__name__}")
+
+
+@operator_line.register
+def _scan(plan: Scan) -> str:
+    alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
+    start = f", from {start_text(plan.start)}" if plan.start else ""
+    source = f"{quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
+    return f"Scan {plan.kind.value} {source}{start}"
+
+
+@operator_line.register
+def _derived(plan: Derived) -> str:
+    return f"Derived {plan.kind.value} {quote(plan.alias)}"
+
+
+@operator_line.register
+def _union(plan: Union) -> str:
+    return "Union of all rows"
+
+
+@operator_line.register
+def _distinct(plan: Distinct) -> str:
+    return "Distinct" + (f" in each {window_text(plan.window)}" if plan.window else "")
+
+
+@operator_line.register
+def _filter(plan: Filter) -> str:
+    return f"Filter {plan.clause} {expression_text(plan.condition)}"
+
+
+@operator_line.register
+def _project(plan: Project) -> str:
+    return f"Project key: {_named_list(plan.key)}; value: {_named_list(plan.value)}"
+
+
+@operator_line.register
+def _flat_map(plan: FlatMap) -> str:
+    return f"FlatMap {_named_list(plan.functions)}"
+
+
+@operator_line.register
+def _qualify(plan: Qualify) -> str:
+    return f"Qualify {quote(plan.alias)}"
+
+
+@operator_line.register
+def _join(plan: Join) -> str:
+    key = f"key {quote(plan.key)}" if plan.key else "key of the left side"
+    return f"Join {join_text(plan)}: {key}"
+
+
+@operator_line.register
+def _repartition(plan: Repartition) -> str:
+    return f"Repartition by {_named_list(plan.keys)}"
+
+
+@operator_line.register
+def _aggregate(plan: Aggregate) -> str:
+    window = f" {window_text(plan.window)}" if plan.window else ""
+    keys = _named_list(plan.keys) if plan.keys else "all rows"
+    final = ", final results only" if plan.emit is Emit.FINAL else ""
+    return f"Aggregate{window} by {keys}: {_named_list(plan.aggregates)}{final}"
+
+
+@operator_line.register
+def _top(plan: TopN) -> str:
+    order = ", ".join(
+        expression_text(o.expression) + (" DESC" if o.descending else "") for o in plan.order
+    )
+    keys = f" of each {_named_list(plan.keys)}" if plan.keys else ""
+    return f"TopN {plan.count}{keys} by {order}: rank {quote(plan.number)}"
+
+
+@operator_line.register
+def _limit(plan: Limit) -> str:
+    return f"Limit {plan.count}"
+
+
+@operator_line.register
+def _sink(plan: Sink) -> str:
+    return f"Sink {plan.target.kind.value} {quote(plan.target.name)}: {topic_text(plan.target)}"
+
+
+def _named_list(items: Sequence[Named]) -> str:
+    return ", ".join(_named(item) for item in items) or "none"
+
+
+def _named(item: Named) -> str:
+    text = expression_text(item.expression)
+    name = quote(item.name)
+    return text if text in (name, item.name) else f"{text} AS {name}"
+
+
+# -- topics and windows --------------------------------------------------------------------------
+
+
+def topic_text(source: Source) -> str:
+    """A source's topic, formats, window and time column."""
+    topic = source.topic
+    parts = [f"topic {topic.name}", f"key {_format(topic.key_format)}{_key_window(topic)}"]
+    parts.append(f"value {_format(topic.value_format)}")
+    if topic.partitions is not None:
+        parts.append(f"{topic.partitions} partition{'' if topic.partitions == 1 else 's'}")
+    if source.timestamp is not None:
+        pattern = f" in {source.timestamp.format}" if source.timestamp.format else ""
+        parts.append(f"time from {quote(source.timestamp.name)}{pattern}")
+    return ", ".join(parts)
+
+
+def _format(spec: FormatSpec) -> str:
+    options = ", ".join(f"{name} {value!r}" for name, value in sorted(spec.properties.items()))
+    return f"{spec.name} ({options})" if options else spec.name
+
+
+def _key_window(topic: Topic) -> str:
+    return f" windowed by {key_window_text(topic.window)}" if topic.window else ""
+
+
+def key_window_text(window: KeyWindow) -> str:
+    """`TUMBLING 60000 ms`, `SESSION`."""
+    size = f" {window.size_ms} ms" if window.size_ms is not None else ""
+    return window.type.value + size
+
+
+def window_text(window: Window) -> str:
+    """The window with its grace and retention."""
+    advance = f" ADVANCE BY {duration_text(window.advance)}" if window.advance else ""
+    rest = f"{_option('GRACE', window.grace)}{_option('RETENTION', window.retention)}"
+    return f"{window.type.value} {duration_text(window.size)}{advance}{rest}"
+
+
+def _option(name: str, value: Duration | None) -> str:
+    return "" if value is None else f" {name} {duration_text(value)}"

@@ -1,0 +1,1 @@
+"""What joins are made of, and which are possible."""

@@ -1,0 +1,156 @@
+"""FROM with joins: the left-deep tree of Join operators, as written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from sqlglot import exp
+
+from streamsql import nodes
+from streamsql.errors import PlanError
+from streamsql.nodes import Expression, JoinType
+from streamsql.planner.joins.conditions import Condition, analyse_condition
+from streamsql.planner.joins.keys import synthetic_name
+from streamsql.planner.joins.restrictions import (
+    Side,
+    check_partitions,
+    check_sources,
+    join_kind,
+    matched,
+)
+from streamsql.planner.joins.scope import JoinScope, joined_name
+from streamsql.planner.plans.combined import parts_of
+from streamsql.planner.plans.logical import Join, JoinKind, JoinWindow, Leaf, Qualify
+from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
+from streamsql.planner.scopes.scope import Scope, column_node
+from streamsql.planner.with_clause.format_choice import check_key_types
+from streamsql.schema import Column, FormatSpec, Namespace, Schema
+from streamsql.types import type_of
+
+
+def build_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope) -> Side:
+    """The sources joined from left to right; `scope` has the custom types.
+
+    All conditions are looked at before the joins themselves, so that a name that is unknown is
+    reported before a join that is not supported.
+    """
+    check_sources(scans, joins)
+    _check_names(scans)
+    conditions = [
+        analyse_condition(join.on, join_scope(scans[: i + 2], scope), scans[i + 1].alias)
+        for i, join in enumerate(joins)
+    ]
+    names = [*(f"KEY_{i}" for i in range(1, len(joins))), _key_name(scans)]
+    side = _leaf(scans[0])
+    for join, condition, scan, name in zip(joins, conditions, scans[1:], names, strict=True):
+        side = _joined(side, _leaf(scan), join, condition, name)
+    return side
+
+
+def join_scope(
+    scans: Sequence[Leaf], like: Scope, schema: Schema | None = None, key: str | None = None
+) -> JoinScope:
+    """The scope of joined sources: over `schema`, or over just their columns."""
+    if schema is None:
+        every = (Qualify(scan, scan.alias).schema for scan in scans)
+        schema = Schema(tuple(chain.from_iterable(every)))
+    sources = tuple((scan.alias, scan.schema) for scan in scans)
+    return JoinScope("", schema, like.windowed_query, like.types, sources, key)
+
+
+def viable_columns(side: Side) -> tuple[exp.Column, ...]:
+    """The sources' columns that hold the key of what was joined."""
+    return _columns(side.equals)
+
+
+def viable_parts(side: Side) -> tuple[tuple[exp.Column, ...], ...]:
+    """The same of each part of the key, where several equalities have made it."""
+    several = [parts for e in side.equals if len(parts := parts_of(e)) > 1]
+    return tuple(_columns(same) for same in zip(*several, strict=True))
+
+
+def _columns(expressions: Sequence[Expression]) -> tuple[exp.Column, ...]:
+    return tuple(e for e in expressions if isinstance(e, exp.Column) and qualifier(e) is not None)
+
+
+def _leaf(scan: Leaf) -> Side:
+    plan = Qualify(scan, scan.alias)
+    keys = tuple(
+        mark_qualified(column_node(column), scan.alias)
+        for column in plan.schema
+        if column.namespace is Namespace.KEY
+    )
+    key = keys[0] if len(keys) == 1 else None
+    return Side(plan, (scan,), key, (key,) if key else (), scan.source.topic.key_format, keys)
+
+
+def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key_name: str) -> Side:
+    kind = join_kind(left, right, join, condition)
+    left_on, right_on = matched(left, right, kind, condition)
+    scans = (*left.scans, *right.scans)
+    if kind is JoinKind.FOREIGN_KEY:
+        plan = Join(left.plan, right.plan, kind, join.type, left_on, right_on)
+        return Side(plan, scans, left.key, left.equals, left.key_format)
+    check_partitions(left, right, condition)
+    carried = left_on in left.equals and left.key is not None
+    equals = (*(left.equals if carried else (left_on,)), right_on)
+    if join.type is JoinType.FULL:
+        equals = ()
+    _check_key_type(equals, key_name, left_on, condition)
+    plan = Join(
+        left.plan,
+        right.plan,
+        kind,
+        join.type,
+        left.key if carried and left.key is not None else left_on,
+        right_on,
+        key_name,
+        _window(join.within),
+        windowed=left.window is not None,
+    )
+    key = column_node(Column(key_name, type_of(left_on), Namespace.KEY))
+    return Side(plan, scans, key, equals, _key_format(left, right, left_on, right_on))
+
+
+def _window(within: nodes.Within | None) -> JoinWindow | None:
+    if within is None:
+        return None
+    grace = within.grace.ms if within.grace else None
+    return JoinWindow(within.before.ms, within.after.ms, grace)
+
+
+def _key_format(left: Side, right: Side, left_on: Expression, right_on: Expression) -> FormatSpec:
+    """That of a side whose key is what is joined on, the left one first; else the left's."""
+    only_right_kept = left_on not in left.equals and right_on in right.equals
+    return right.key_format if only_right_kept else left.key_format
+
+
+def _key_name(scans: Sequence[Leaf]) -> str:
+    """The name of the key column of the last join."""
+    return synthetic_name([column.name for scan in scans for column in scan.schema])
+
+
+def _check_key_type(
+    equals: Sequence[Expression], name: str, key: Expression, condition: Condition
+) -> None:
+    column = next((e for e in equals if isinstance(e, exp.Column)), None)
+    alias = qualifier(column) if column else None
+    if column and alias:
+        name = joined_name(alias, bare_name(column))
+    try:
+        check_key_types([Column(name, type_of(key), Namespace.KEY)])
+    except PlanError as error:
+        error.span = condition.span
+        raise
+
+
+def _check_names(scans: Sequence[Leaf]) -> None:
+    """Names of columns stay different when they are qualified, unless aliases hold dots."""
+    names = [qualified_name(scan.alias, column.name) for scan in scans for column in scan.schema]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PlanError(
+            f"the name {twice} can mean columns of two sources",
+            hint="Give the sources aliases without dots.",
+        )

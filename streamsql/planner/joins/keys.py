@@ -1,0 +1,153 @@
+"""What identifies the rows of a query without GROUP BY and PARTITION BY, and its place in SELECT.
+
+The rows of a join are identified by the value both sides agree on, which may be selected as any of
+the columns that hold it; where there is no such column a key column is made, ROWKEY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as with_changes
+from typing import Protocol
+
+from sqlglot import exp
+
+from streamsql.errors import PlanError, Span
+from streamsql.planner.plans.combined import part
+from streamsql.planner.scopes.qualified import bare_name
+from streamsql.planner.select_list.items import Item
+from streamsql.planner.select_list.projection import Keys, Selected
+from streamsql.planner.types.binding import reference
+from streamsql.types import quote, type_of
+
+SYNTHETIC = "ROWKEY"
+
+
+class Identity(Protocol):
+    """The key of what FROM gives."""
+
+    def keys(self, items: Sequence[Item]) -> Keys:
+        """The expressions that must be in a stored result, given what is selected."""
+
+    def check(self, selected: Selected, span: Span | None) -> None:
+        """PlanError where the stored result lacks a key and there is more to say than usual."""
+
+    def over(self, selected: Selected) -> Selected:
+        """The selected columns, the key's reading the column that surely holds it."""
+
+
+@dataclass(frozen=True)
+class SourceKey:
+    """The key columns of a single source."""
+
+    columns: tuple[exp.Column, ...]
+    alias: str
+
+    def keys(self, items: Sequence[Item]) -> Keys:
+        return Keys(self.columns, "key column", self.alias)
+
+    def check(self, selected: Selected, span: Span | None) -> None:
+        pass
+
+    def over(self, selected: Selected) -> Selected:
+        return selected
+
+
+@dataclass(frozen=True)
+class JoinKey:
+    """The key column of a join, and the sources' columns that equal it, left ones first."""
+
+    column: exp.Column
+    viable: tuple[exp.Column, ...]
+
+    @property
+    def synthetic(self) -> bool:
+        return not self.viable
+
+    def keys(self, items: Sequence[Item]) -> Keys:
+        """The first viable column that is selected."""
+        if self.synthetic:
+            name = self.column.name
+            note = (
+                f"{name} was added as a synthetic key column because the join criteria did not "
+                "match any source column."
+            )
+            return Keys((self.column,), "join expression", "", (self.column,), note)
+        selected = [item.expression for item in items]
+        chosen = next((c for c in self.viable if c in selected), self.viable[0])
+        return Keys((chosen,), "join expression", "", self.viable)
+
+    def check(self, selected: Selected, span: Span | None) -> None:
+        pass
+
+    def over(self, selected: Selected) -> Selected:
+        key = tuple(
+            item and with_changes(item, expression=reference(self.column.name, item.expression))
+            for item in selected.key
+        )
+        return Selected(key, selected.value)
+
+
+@dataclass(frozen=True)
+class JoinKeys:
+    """The key of a join on several equalities: of each part the columns that hold it."""
+
+    column: exp.Column
+    viable: tuple[tuple[exp.Column, ...], ...]
+
+    def keys(self, items: Sequence[Item]) -> Keys:
+        """The first viable column of each part that is selected."""
+        selected = [item.expression for item in items]
+        chosen = (next((c for c in part if c in selected), part[0]) for part in self.viable)
+        return Keys(tuple(chosen), "join expression", "")
+
+    def check(self, selected: Selected, span: Span | None) -> None:
+        pass
+
+    def over(self, selected: Selected) -> Selected:
+        key = tuple(
+            item
+            and with_changes(item, expression=part(self.column, number, type_of(item.expression)))
+            for number, item in enumerate(selected.key)
+        )
+        return Selected(key, selected.value)
+
+
+@dataclass(frozen=True)
+class LeftKey:
+    """The left table's primary key, which identifies the rows of a foreign-key join."""
+
+    columns: tuple[exp.Column, ...]
+    alias: str
+
+    def keys(self, items: Sequence[Item]) -> Keys:
+        return Keys(self.columns, "key column", "")
+
+    def check(self, selected: Selected, span: Span | None) -> None:
+        missing = [
+            quote(bare_name(column))
+            for column, item in zip(self.columns, selected.key, strict=True)
+            if item is None
+        ]
+        if missing:
+            raise PlanError(
+                "Primary key columns missing in projection. For foreign-key table-table joins, the "
+                "projection must include all primary key columns from the left input table "
+                f"({quote(self.alias)}). Missing columns: {', '.join(missing)}.",
+                hint=f"Add {', '.join(missing)} to the SELECT.",
+                span=span,
+            )
+
+    def over(self, selected: Selected) -> Selected:
+        return selected
+
+
+def synthetic_name(taken: Sequence[str]) -> str:
+    """ROWKEY, or the first of ROWKEY_1, .. that is no source's column."""
+    if SYNTHETIC not in taken:
+        return SYNTHETIC
+    number = 1
+    while f"{SYNTHETIC}_{number}" in taken:
+        number += 1
+    return f"{SYNTHETIC}_{number}"

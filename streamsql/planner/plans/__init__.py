@@ -1,0 +1,1 @@
+"""What planning gives: logical plans and statement plans, as data."""

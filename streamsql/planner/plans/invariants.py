@@ -1,0 +1,86 @@
+"""What holds for every plan, checked after each rule so that the rule that broke it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamsql.errors import InternalError
+from streamsql.nodes import Expression
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Filter,
+    FlatMap,
+    Join,
+    LogicalPlan,
+    Project,
+    Repartition,
+    TopN,
+)
+from streamsql.planner.types.binding import columns_in
+
+
+def check_rewrite(rule: str, before: LogicalPlan, after: LogicalPlan) -> None:
+    """InternalError where a rule changed the result's schema or left a plan that is not sound."""
+    if before.schema != after.schema:
+        raise InternalError(
+            f"rule {rule} changed the schema from {before.schema} to {after.schema}"
+        )
+    for problem in problems(after):
+        raise InternalError(f"rule {rule} left a broken plan: {problem}")
+
+
+def problems(plan: LogicalPlan) -> Iterator[str]:
+    """What is wrong with a plan, operator by operator."""
+    name = type(plan).__name__
+    names = plan.schema.names
+    if len(set(names)) != len(names):
+        yield f"{name} has two columns of one name: {', '.join(names)}"
+    for expression, source in _over_inputs(plan):
+        yield from (f"{name}: {text}" for text in _unsound(expression, source))
+    if isinstance(plan, Join) and plan.left_on.type != plan.right_on.type:
+        yield f"{name} compares {plan.left_on.type} with {plan.right_on.type}"
+    for source in plan.inputs:
+        yield from problems(source)
+
+
+def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
+    """Each expression with the input whose columns it reads."""
+    if isinstance(plan, Join):
+        yield plan.left_on, plan.left
+        yield plan.right_on, plan.right
+    else:
+        yield from ((expression, plan.inputs[0]) for expression in expressions_of(plan))
+
+
+def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
+    """The expressions of one operator, over the columns of its inputs."""
+    match plan:
+        case Join():
+            return plan.left_on, plan.right_on
+        case Filter():
+            return (plan.condition,)
+        case Project():
+            return tuple(named.expression for named in (*plan.key, *plan.value))
+        case FlatMap():
+            return tuple(named.expression for named in plan.functions)
+        case Repartition():
+            return tuple(named.expression for named in plan.keys)
+        case TopN():
+            groups = tuple(named.expression for named in plan.keys)
+            return (*groups, *(order.expression for order in plan.order))
+        case Aggregate():
+            return tuple(named.expression for named in (*plan.keys, *plan.aggregates))
+    return ()
+
+
+def _unsound(expression: Expression, source: LogicalPlan) -> Iterator[str]:
+    for column in columns_in(expression):
+        found = source.schema.find(column.name)
+        if found is None:
+            yield f"column {column.name} is not in its input"
+        elif found.type != column.type:
+            yield f"column {column.name} has type {column.type}, in its input {found.type}"
+        if column.table:
+            yield f"column {column.table}.{column.name} is still qualified"
+    if expression.type is None:
+        yield f"an expression has no type: {expression!r}"

@@ -1,0 +1,85 @@
+"""Real time or micro-batch: how a query runs once it has caught up, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+
+from streamsql.errors import ConfigError
+from streamsql.nodes import Emit
+from streamsql.planner.plans.invariants import expressions_of
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Join,
+    JoinKind,
+    LogicalPlan,
+    Mode,
+    ModeDecision,
+    Scan,
+)
+from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.types.binding import aggregate_function
+from streamsql.properties import PROCESSING_MODE, get_text
+
+
+def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
+    """The mode; ConfigError where the session asks for real time and the query cannot have it."""
+    wanted = get_text(properties, PROCESSING_MODE)
+    obstacle = next(_obstacles(root, emit), None)
+    if obstacle is not None and wanted == "realtime":
+        raise ConfigError(
+            f"The query cannot run in real time: {obstacle}",
+            hint=f"SET '{PROCESSING_MODE}'='auto' lets it run in micro-batches.",
+        )
+    if obstacle is not None:
+        return ModeDecision(Mode.MICRO_BATCH, obstacle)
+    if wanted == "microbatch":
+        return ModeDecision(Mode.MICRO_BATCH, f"'{PROCESSING_MODE}' is set to microbatch")
+    return ModeDecision(Mode.REAL_TIME, "all its operators run in Real-Time Mode")
+
+
+def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
+    """Why Spark's Real-Time Mode does not run the plan."""
+    if emit is Emit.FINAL:
+        yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
+    for operator in operators(root):
+        if _merges_shuffled(operator, root):
+            yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
+        for name in python_functions(operator):
+            yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
+        if isinstance(operator, Aggregate):
+            for call in operator.aggregates:
+                function = aggregate_function(call.expression)
+                if not function.real_time:
+                    yield f"the aggregate function {function.name} needs micro-batches"
+
+
+def _merges_shuffled(operator: LogicalPlan, root: LogicalPlan) -> bool:
+    """Whether more than one of the inputs comes out of a shuffle."""
+    # All that has state is shuffled to it by key.
+    shuffled = [bool(state_stores(source, root)) for source in operator.inputs]
+    if isinstance(operator, Join) and operator.join_kind is JoinKind.FOREIGN_KEY:
+        shuffled[0] = True  # to the rows that are referred to
+    return sum(shuffled) > 1
+
+
+def python_functions(operator: LogicalPlan) -> Iterator[str]:
+    """The names of the users' functions that the operator calls."""
+    for expression in expressions_of(operator):
+        for call in expression.find_all(exp.Anonymous):
+            if "user_function" in call.meta:
+                yield call.name
+
+
+def sources_read(root: LogicalPlan) -> tuple[str, ...]:
+    """The names of the sources, each once, from left to right."""
+    scans = (operator for operator in operators(root) if isinstance(operator, Scan))
+    return tuple(dict.fromkeys(scan.source.name for scan in scans))
+
+
+def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:
+    """All operators, the root first."""
+    yield root
+    for operator in root.inputs:
+        yield from operators(operator)

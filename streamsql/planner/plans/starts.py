@@ -1,0 +1,63 @@
+"""FROM BEGINNING | LATEST | TIMESTAMP | OFFSETS: where the query begins to read its topics."""
+
+from __future__ import annotations
+
+from streamsql.errors import PlanError
+from streamsql.nodes import Start, StartPosition
+from streamsql.planner.plans.logical import LogicalPlan, Scan
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.types.timestamps import parse_timestamp
+from streamsql.types import quote
+
+
+def starts_of(root: LogicalPlan) -> dict[str, StartPosition]:
+    """The positions by topics; PlanError for one that cannot be, or two of one topic."""
+    scans = [operator for operator in operators(root) if isinstance(operator, Scan)]
+    found: dict[str, StartPosition] = {}
+    for scan in scans:
+        if scan.start is None:
+            continue
+        _check(scan, scan.start)
+        topic = scan.source.topic.name
+        others = [s for s in scans if s.source.topic.name == topic and s.start != scan.start]
+        if others:
+            raise PlanError(
+                f"{quote(scan.source.name)} is read from two places.",
+                hint="Say the same wherever the query reads it.",
+                span=scan.start.span,
+            )
+        found[topic] = scan.start
+    return found
+
+
+def _check(scan: Scan, start: StartPosition) -> None:
+    if start.start is Start.TIMESTAMP and timestamp_of(start) is None:
+        raise PlanError(
+            f"Failed to parse timestamp '{start.timestamp}'",
+            hint="Write it as '2024-05-01T12:30:00' or in milliseconds since the epoch.",
+            span=start.span,
+        )
+    count = scan.source.topic.partitions
+    missing = [p for p, _ in start.offsets if count is not None and p >= count]
+    if missing:
+        raise PlanError(
+            f"The topic of {quote(scan.source.name)} has no partition {missing[0]}.",
+            hint=f"Its partitions are 0 to {(count or 1) - 1}.",
+            span=start.span,
+        )
+
+
+def timestamp_of(start: StartPosition) -> int | None:
+    """Milliseconds since the epoch; None for a text that is no timestamp."""
+    text = (start.timestamp or "").strip()
+    # Four digits are a year.
+    if text.isascii() and text.isdecimal() and len(text) > 4:
+        return int(text)
+    return parse_timestamp(text)
+
+
+def start_text(start: StartPosition) -> str:
+    """As it is written in the query."""
+    if start.offsets:
+        return "OFFSETS " + ", ".join(f"{p}:{offset}" for p, offset in start.offsets)
+    return start.start.value + (f" {start.timestamp}" if start.timestamp else "")

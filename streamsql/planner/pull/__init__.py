@@ -1,0 +1,1 @@
+"""Pull queries: which store or scan answers."""

@@ -1,0 +1,170 @@
+"""SELECT without EMIT: what it answers, and whether a table's store or Spark's batch engine does.
+
+The operators are those of a push query: both must give the same rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from streamsql.errors import PlanError
+from streamsql.nodes import Emit, Expression, SelectQuery
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Derived,
+    Distinct,
+    Filter,
+    Join,
+    LogicalPlan,
+    Mode,
+    ModeDecision,
+    Project,
+    QueryPlan,
+    Scan,
+    TopN,
+    Union,
+)
+from streamsql.planner.plans.modes import operators, python_functions, sources_read
+from streamsql.planner.plans.routes import Batch, Route
+from streamsql.planner.plans.starts import starts_of
+from streamsql.planner.plans.statements import PullPlan
+from streamsql.planner.pull.conditions import lookup_of
+from streamsql.planner.pull.order import naming_order_by, ordered, with_order_columns
+from streamsql.planner.pull.restrictions import check_allowed, check_columns, check_enabled
+from streamsql.planner.rules import optimize
+from streamsql.planner.select.build import Built, build_query
+from streamsql.planner.select.checks import CHECKS
+from streamsql.planner.select.limits import note_limits
+from streamsql.schema import WINDOW_BOUNDS, Column, Kind, Namespace, Schema
+from streamsql.types import quote
+
+_BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
+_MODE = ModeDecision(Mode.MICRO_BATCH, "a pull query ends where its topics end")
+
+
+def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
+    """The plan of a SELECT without EMIT."""
+    asked = statement.query
+    check_enabled(asked, planning)
+    if asked.limit is not None and asked.limit < 0:
+        raise PlanError(
+            "Pull queries don't support negative integers in the LIMIT clause.",
+            hint="Give an integer of 0 or more.",
+            span=asked.span,
+        )
+    check_columns(asked)
+    query, sorting = with_order_columns(asked)
+    with naming_order_by(asked):
+        built = build_query(query, planning.catalog, None, bounded=True)
+    _check_ranked(built.root)
+    columns = built.columns[: len(built.columns) - sorting.added]
+    for check in CHECKS:
+        check(built.root)
+    optimized = optimize(built.root).root
+    assert isinstance(optimized, Project)
+    note_limits(optimized, planning.session)
+    plan = QueryPlan(
+        optimized,
+        _MODE,
+        Emit.CHANGES,
+        sources_read(built.root),
+        None,
+        columns,
+        starts_of(built.root),
+        built.root,
+    )
+    route = choose_route(built.root)
+    check_allowed(asked, built, route, planning)
+    schema = _answer_schema(built, columns)
+    return PullPlan(plan, route, schema, asked.limit, ordered(sorting, built), statement)
+
+
+def _check_ranked(root: LogicalPlan) -> None:
+    for operator in operators(root):
+        if isinstance(operator, TopN):
+            ranked = operator.input
+            if ranked.kind is Kind.TABLE and not ranked.schema.key:
+                raise PlanError(
+                    "The rows of a table without its key cannot be ranked.",
+                    hint="Select all columns of the key in the subquery.",
+                )
+
+
+# -- route ---------------------------------------------------------------------------------------
+
+
+def choose_route(root: Project) -> Route:
+    """Out of a store where a single served table is filtered and projected, else by Spark."""
+    below: LogicalPlan = root.input
+    conditions: list[Expression] = []
+    while isinstance(below, Filter):
+        conditions.append(below.condition)
+        below = below.input
+    if not isinstance(below, Scan):
+        return Batch(_reason(below))
+    reason = _not_served(below) or _needs_spark(root)
+    return Batch(reason) if reason else lookup_of(conditions, below.source)
+
+
+def _not_served(scan: Scan) -> str | None:
+    """Why no store has the rows."""
+    source = scan.source
+    name = quote(source.name)
+    if source.kind is Kind.STREAM:
+        return f"it reads the history of the stream {name}"
+    if source.created_by_query is None and not source.is_source:
+        return f"the table {name}, made by CREATE TABLE, is not served from a store"
+    if source.schema.headers:
+        return f"{name} has header columns, which no store keeps"
+    if scan.start is not None:
+        return f"it says where reading of {name} begins"
+    return None
+
+
+def _needs_spark(root: Project) -> str | None:
+    name = next((name for o in operators(root) for name in python_functions(o)), None)
+    return None if name is None else f"Spark runs Python functions such as {name}"
+
+
+def _reason(plan: LogicalPlan) -> str:
+    """What is more than a lookup, the outermost operator first."""
+    for operator in operators(plan):
+        if type(operator) in _REASONS:
+            return _REASONS[type(operator)]
+    return "it is more than a filter and a projection"
+
+
+_REASONS: dict[type[LogicalPlan], str] = {
+    Aggregate: "it aggregates",
+    Distinct: "it looks for distinct rows",
+    Join: "it joins",
+    TopN: "it ranks rows",
+    Union: "it reads from several sources",
+    Derived: "it reads from a query",
+}
+
+
+# -- the columns of the answer -------------------------------------------------------------------
+
+
+def _answer_schema(built: Built, names: tuple[str, ...]) -> Schema:
+    """As they are shown: of streams no column is a key, of tables those that identify the row."""
+    found = {column.name: column for column in built.root.schema}
+    items = {item.name: item.expression for item in (*built.root.key, *built.root.value)}
+    if built.root.kind is Kind.STREAM:
+        return Schema(tuple(Column(name, found[name].type) for name in names))
+    headers = {column.name: column for column in built.source.origin.source.schema.headers}
+    columns = []
+    for name in names:
+        column = found[name]
+        expression = items[name]
+        if isinstance(expression, exp.Column) and expression.name in _BOUNDS:
+            column = replace(column, namespace=Namespace.KEY)
+        elif isinstance(expression, exp.Column) and expression.name in headers:
+            origin = headers[expression.name]
+            column = replace(column, namespace=Namespace.HEADERS, header=origin.header)
+        columns.append(column)
+    return Schema(tuple(columns))

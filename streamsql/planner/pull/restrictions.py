@@ -1,0 +1,197 @@
+"""What pull queries are not allowed to do: always, and where a property narrows it.
+
+With table scans switched off they are what they are in ksqlDB: lookups in tables by keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from streamsql.catalog import Source
+from streamsql.errors import ConfigError, PlanError, UnsupportedError
+from streamsql.nodes import Expression, Join, Query, SelectExpression, Subquery
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.logical import Filter, LogicalPlan, Scan
+from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route
+from streamsql.planner.pull.conditions import compared_column, disjuncts_of
+from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.select.build import Built
+from streamsql.properties import (
+    PULL_ENABLED,
+    PULL_LIMIT,
+    PULL_RANGE_SCAN,
+    PULL_STREAM,
+    PULL_TABLE_SCAN,
+    get_bool,
+)
+from streamsql.schema import ROWOFFSET, ROWPARTITION, Kind
+from streamsql.types import BOOLEAN, is_numeric, quote, to_sql
+
+_HIDDEN = (ROWPARTITION.name, ROWOFFSET.name)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_TABLE_SCAN_HINT = f"SET '{PULL_TABLE_SCAN}'='true' allows all conditions."
+
+
+def check_enabled(query: Query, planning: Planning) -> None:
+    """ConfigError where pull queries, or their LIMIT, are switched off."""
+    if get_bool(planning.session, PULL_ENABLED) is False:
+        raise ConfigError(
+            f"Pull queries are disabled: '{PULL_ENABLED}' is false.",
+            hint="Add EMIT CHANGES if you intended to issue a push query.",
+            span=query.span,
+        )
+    if query.limit is not None and get_bool(planning.session, PULL_LIMIT) is False:
+        raise ConfigError(
+            f"LIMIT clause in pull queries is disabled: '{PULL_LIMIT}' is false.",
+            hint="Leave LIMIT out.",
+            span=query.span,
+        )
+
+
+def check_columns(query: Query) -> None:
+    """A table's row has no place in a topic that would mean anything."""
+    items = [i.expression for i in query.items if isinstance(i, SelectExpression)]
+    where = [] if query.where is None else [query.where]
+    for clause, expressions in (("SELECT", items), ("WHERE", where)):
+        names = [
+            column.name
+            for expression in expressions
+            for column in expression.find_all(exp.Column)
+            if column.name in _HIDDEN
+        ]
+        if names:
+            raise PlanError(
+                f"Pull queries don't support the following columns in {clause} clauses: "
+                + ", ".join(map(quote, dict.fromkeys(names))),
+                hint="Leave them out, or add EMIT CHANGES for a push query.",
+                span=query.span,
+            )
+
+
+def check_allowed(query: Query, built: Built, route: Route, planning: Planning) -> None:
+    """What the properties, and the types of keys, forbid."""
+    source = _single_source(built)
+    if source is not None and source.kind is Kind.TABLE:
+        _check_in_lists(query.where, source)
+    if source is not None and source.kind is Kind.STREAM:
+        if get_bool(planning.session, PULL_STREAM) is False:
+            raise ConfigError(
+                f"Pull queries on streams are disabled: '{PULL_STREAM}' is false.",
+                hint="Add EMIT CHANGES if you intended to issue a push query.",
+                span=query.span,
+            )
+    if get_bool(planning.session, PULL_TABLE_SCAN) is not False:
+        return
+    if isinstance(route, Batch):
+        _check_is_lookup(query, source)
+    elif source is not None and not isinstance(route, KeyLookup):
+        ranges = get_bool(planning.session, PULL_RANGE_SCAN) is not False
+        if not (isinstance(route, KeyRange) and ranges and not source.is_windowed):
+            raise _needs_scan(built.root.input, source)
+
+
+def _single_source(built: Built) -> Source | None:
+    """The one source, if that is all the query reads."""
+    below = built.root.input
+    while isinstance(below, Filter):
+        below = below.input
+    return below.source if isinstance(below, Scan) else None
+
+
+def _check_in_lists(where: Expression | None, source: Source) -> None:
+    """Text does not stand for a key of another type."""
+    keys = {c.name: c for c in source.schema.key if is_numeric(c.type) or c.type == BOOLEAN}
+    for node in where.find_all(exp.In) if where is not None else ():
+        column = node.this
+        if not isinstance(column, exp.Column) or column.name not in keys:
+            continue
+        for item in node.expressions:
+            if isinstance(item, exp.Literal) and item.is_string:
+                key = keys[column.name]
+                raise PlanError(
+                    f"'{item.name}' can not be converted to the type of the key column: "
+                    f"{key.name} {to_sql(key.type)} KEY",
+                    span=span_of(item),
+                )
+
+
+# -- without table scans -------------------------------------------------------------------------
+
+
+def _check_is_lookup(query: Query, source: Source | None) -> None:
+    """UnsupportedError unless all that is read is one stream."""
+    clause = next((name for name, there in _clauses(query).items() if there), None)
+    if clause is not None or source is None:
+        raise UnsupportedError(
+            f"Pull queries don't support {clause or 'subquery'} clauses.",
+            hint=f"Add EMIT CHANGES if you intended to issue a push query. {_TABLE_SCAN_HINT}",
+            span=query.span,
+        )
+    if source.kind is Kind.TABLE:
+        name = quote(source.name)
+        raise UnsupportedError(
+            f"The {name} table isn't queryable. To derive a queryable table, you can do "
+            f"'CREATE TABLE QUERYABLE_{source.name} AS SELECT * FROM {source.name}'.",
+            hint=_TABLE_SCAN_HINT,
+            span=query.span,
+        )
+
+
+def _clauses(query: Query) -> Mapping[str, bool]:
+    return {
+        "JOIN": isinstance(query.relation, Join),
+        "WINDOW": query.window is not None,
+        "GROUP BY": bool(query.group_by),
+        "PARTITION BY": bool(query.partition_by),
+        "HAVING": query.having is not None,
+        "UNION ALL": bool(query.union),
+        "DISTINCT": query.distinct,
+        "subquery": isinstance(query.relation, Subquery),
+    }
+
+
+def _needs_scan(rows: LogicalPlan, source: Source) -> PlanError:
+    """What of the condition is to blame."""
+    conditions: list[Expression] = []
+    while isinstance(rows, Filter):
+        conditions.append(rows.condition)
+        rows = rows.input
+    disjuncts = disjuncts_of(conditions) or []
+    reasons = (_reason(parts, source) for parts in disjuncts if len(disjuncts) == 1)
+    reason = next((r for r in reasons if r), "Query requires table scan to be enabled.")
+    hint = (
+        "A pull query wants a WHERE clause with key = value, for all key columns. "
+        + ("WINDOWSTART and WINDOWEND may be bounded, too. " if source.is_windowed else "")
+        + _TABLE_SCAN_HINT
+    )
+    return PlanError(reason, hint=hint, span=span_of(conditions[0]) if conditions else None)
+
+
+def _reason(parts: list[Expression], source: Source) -> str | None:
+    """Why one conjunction is no lookup; None: it asks for a range of keys, or for all."""
+    keys = {column.name for column in source.schema.key}
+    compared: list[str] = []
+    for part in parts:
+        if not isinstance(part, _COMPARISONS):
+            continue
+        sides = [compared_column(side) for side in (part.left, part.right)]
+        names = [name for name in sides if name in keys]
+        if not names and any(c.name in keys for c in part.find_all(exp.Column)):
+            return "A comparison must directly reference a key column."
+        if names and isinstance(part, exp.NEQ):
+            columns = ", ".join(str(column) for column in source.schema.key)
+            return (
+                f"Bound on key columns '[{columns}]' must currently be '='. "
+                "All other rows are found by a table scan only."
+            )
+        compared += [name for name in names if name]
+    if len(keys) > 1 and set(compared) != keys and compared:
+        return "Multi-column sources must specify every key in the WHERE clause."
+    if len(set(compared)) < len(compared):
+        return (
+            "A comparison condition on the key column cannot be combined with other comparisons "
+            "such as an IN predicate"
+        )
+    return None

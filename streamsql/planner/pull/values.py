@@ -1,0 +1,76 @@
+"""Constants in a WHERE clause as values of key columns."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+
+from streamsql import types
+from streamsql.errors import StreamSQLError
+from streamsql.nodes import Expression
+from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
+from streamsql.results import Value
+from streamsql.types import SQLType
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+class Unknown(Enum):
+    """UNKNOWN: the value is not known here. NONE: no key has it."""
+
+    UNKNOWN = 0
+    NONE = 1
+
+
+NO_VALUE = Unknown.NONE
+
+
+def constant_of(expression: Expression) -> Value | Unknown:
+    """The value of a constant expression as planner/constants.py gives it."""
+    try:
+        value = evaluate_constant(expression)
+    except StreamSQLError:
+        # What fails here fails for each row, too, where it is reported.
+        return Unknown.UNKNOWN
+    return Unknown.UNKNOWN if value is NOT_CONSTANT else value
+
+
+def fitting(value: Value | Unknown, source: SQLType, target: SQLType) -> Value | Unknown:
+    """The value of a key column of type `target` that equals the constant, as results have it."""
+    if isinstance(value, Unknown):
+        return value
+    if value is None:
+        return NO_VALUE
+    if types.is_numeric(target):
+        return _number(value, target) if types.is_numeric(source) else Unknown.UNKNOWN
+    if source != target:
+        return Unknown.UNKNOWN
+    if target == types.TIMESTAMP and isinstance(value, int):
+        return _EPOCH + timedelta(milliseconds=value)
+    if target == types.TIME and isinstance(value, int):
+        return (_EPOCH + timedelta(milliseconds=value)).time()
+    plain = (types.BOOLEAN, types.STRING, types.BYTES, types.DATE)
+    return value if target in plain else Unknown.UNKNOWN
+
+
+def _number(value: Value, target: SQLType) -> Value | Unknown:
+    if not isinstance(value, int | float | Decimal):
+        return Unknown.UNKNOWN
+    if target == types.DOUBLE:
+        # 0.0 and -0.0 are equal but not written alike.
+        return float(value) if value else Unknown.UNKNOWN
+    if isinstance(value, float):
+        # Compared as DOUBLEs, of which one may equal several whole numbers.
+        return Unknown.UNKNOWN
+    if types.is_decimal(target):
+        precision, scale = types.precision_scale(target)
+        exact = Decimal(value)
+        scaled = round(exact, scale)
+        fits = scaled == exact and abs(exact) < Decimal(10) ** (precision - scale)
+        return scaled if fits else NO_VALUE
+    if value != int(value):
+        return NO_VALUE
+    bits = 31 if target == types.INT else 63
+    whole = int(value)
+    return whole if -(1 << bits) <= whole < 1 << bits else NO_VALUE

@@ -1,0 +1,1 @@
+"""From a SELECT to its logical plan."""

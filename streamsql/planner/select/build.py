@@ -1,0 +1,323 @@
+"""From a query to its logical plan, up to the Project that makes the result's columns.
+
+The clauses take effect in the order FROM, WHERE, PARTITION BY or GROUP BY and HAVING, table
+functions, SELECT. What is written where is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from streamsql.catalog import Catalog
+from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
+from streamsql.formats import format_named
+from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery, Window
+from streamsql.planner.plans.logical import Derived, Distinct, Filter, LogicalPlan, Project
+from streamsql.planner.plans.windows import complete_window, key_window
+from streamsql.planner.scopes.scope import Scope
+from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.select.aggregation import build_aggregation
+from streamsql.planner.select.from_clause import BuildSubquery, From, build_from
+from streamsql.planner.select.named_queries import expand
+from streamsql.planner.select.partitioning import build_partitioning
+from streamsql.planner.select.ranking import Ranking, build_ranking, find_ranking
+from streamsql.planner.select.semi_joins import of_values, semi_join, split
+from streamsql.planner.select.subqueries import derived
+from streamsql.planner.select.unions import Branch, over, union_all
+from streamsql.planner.select_list.items import select_items
+from streamsql.planner.select_list.projection import Selected, check_stored, divide, project
+from streamsql.planner.select_list.table_functions import check_table_functions, flat_map
+from streamsql.planner.types.binding import aggregates_in, bind, resolve_names, table_functions_in
+from streamsql.planner.types.inference import require_boolean
+from streamsql.schema import KeyWindow, Kind, WindowType
+from streamsql.types import quote
+
+
+@dataclass(frozen=True)
+class Built:
+    """A query's operators, without a sink; `columns` in the order of the SELECT."""
+
+    root: Project
+    source: From
+    columns: tuple[str, ...]
+    window: KeyWindow | None
+    """How the result's key is windowed."""
+    retention_ms: int | None = None
+    """How long the windows of a windowed aggregation are to be kept; None: for ever."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a query stands: `sink` is what the whole statement stores (None: shows) its result in,
+    `inner` what a query in FROM is called."""
+
+    catalog: Catalog
+    sink: str | None
+    inner: str | None = None
+    bounded: bool = False
+    """Whether the query ends where its topics end: the tables that it reads do not change."""
+
+    @property
+    def named(self) -> str | None:
+        """What the result is called, if anything."""
+        return self.sink if self.inner is None else self.inner
+
+    def stored(self, kind: Kind) -> str | None:
+        """What the result is called if it must have its key: a stream in FROM may lack one, and
+        all that only lives for one answer."""
+        if self.bounded or (self.inner is not None and kind is Kind.STREAM):
+            return None
+        return self.named
+
+
+def build_query(
+    query: Query, catalog: Catalog, sink: str | None, *, bounded: bool = False
+) -> Built:
+    """The plan of a query whose result is stored in `sink`, or shown (None); `bounded`: of a pull
+    query, whose ORDER BY is its planner's."""
+    _check_not_ordered(query)
+    return _build(expand(query, catalog.views), _Place(catalog, sink, bounded=bounded))
+
+
+def _check_not_ordered(query: Query) -> None:
+    if query.order_by:
+        raise UnsupportedError(
+            "ORDER BY is only supported in pull queries (SELECT without EMIT).",
+            hint="Rows come as events arrive. For the first rows of an order use "
+            "ROW_NUMBER() OVER (..) <= n.",
+            span=span_of(query.order_by[0]),
+        )
+
+
+def build_inner(query: Query, catalog: Catalog, name: str) -> Derived:
+    """The plan of a query as a source called `name`."""
+    place = _Place(catalog, None)
+    return _build_subquery(place, Subquery(expand(query, catalog.views), name, query.span))
+
+
+def _build(query: Query, place: _Place) -> Built:
+    if not query.union:
+        return _build_select(query, place)
+    if query.emit is Emit.FINAL:
+        raise PlanError(
+            "EMIT FINAL is only supported for windowed aggregations.",
+            hint="Use EMIT CHANGES with UNION ALL.",
+            span=query.span,
+        )
+    # A stream that is a part of the result may lack the key, as the whole then does.
+    inner = place if place.inner is not None else replace(place, inner=place.sink or "the result")
+    built = [_build_select(select, inner) for select in (replace(query, union=()), *query.union)]
+    branches = [
+        Branch(b.root, b.columns, b.window, select.span)
+        for b, select in zip(built, (query, *query.union), strict=True)
+    ]
+    root, window = union_all(branches, bounded=place.bounded)
+    if place.stored(root.kind) is not None and not root.value:
+        raise PlanError(
+            "The projection contains no value columns.",
+            hint="Select at least one column besides the key.",
+            span=query.span,
+        )
+    return Built(root, built[0].source, built[0].columns, window)
+
+
+def _build_subquery(place: _Place, subquery: Subquery) -> Derived:
+    alias = subquery.alias or "SUBQUERY"
+    try:
+        built = _build(subquery.query, replace(place, inner=alias))
+        return derived(built.root, built.source, built.window, alias, subquery.span)
+    except StreamSQLError as error:
+        if subquery.view is not None:
+            # Its place is one in the text of the view.
+            error.span = subquery.span
+        raise
+
+
+def _build_select(query: Query, place: _Place) -> Built:
+    if query.distinct:
+        return _build_distinct(query, place)
+    query, source = _source(query, place)
+    scope = source.scope
+    if _is_aggregation(query):
+        _check_groupable(source, query)
+        _check_keyed(query, place)
+        asked = query.window.retention if query.window else None
+        window = _window(query)
+        query = replace(query, window=window)
+        rows = _where(query, source, place)
+        root, columns = build_aggregation(
+            query,
+            scope,
+            rows,
+            source.stars,
+            None if place.bounded else place.named,
+            inner=place.inner is not None,
+            bounded=place.bounded,
+        )
+        if place.bounded and place.inner is not None and len(root.key) < len(query.group_by):
+            root = _keyless(root)
+        if window is None:
+            return Built(root, source, columns, None)
+        return Built(root, source, columns, key_window(window), asked.ms if asked else None)
+    _check_no_aggregation(query)
+    stored = place.stored(source.kind)
+    rows = _where(query, source, place)
+    root, columns = (
+        build_partitioning(query, source, rows, place.named, stored)
+        if query.partition_by
+        else _build_plain(query, source, rows, place, stored)
+    )
+    return Built(root, source, columns, source.window)
+
+
+def _source(query: Query, place: _Place) -> tuple[Query, From]:
+    """FROM, and the query without the condition that makes it a Top-N."""
+    build: BuildSubquery = partial(_build_subquery, place)
+    ranking = find_ranking(query)
+    if ranking is not None:
+        query = replace(query, where=ranking.rest)
+        build = partial(_build_ranking, place, ranking)
+    persistent = place.sink is not None
+    return query, build_from(query, place.catalog, place.named, build, persistent=persistent)
+
+
+def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery) -> Derived:
+    """The subquery that a Top-N stands in."""
+    name = subquery.alias or "SUBQUERY"
+    inner, source = _source(subquery.query, replace(place, inner=name))
+    root = build_ranking(ranking, source, _where(inner, source, place), name)
+    return derived(root, source, None, name, subquery.span)
+
+
+def _build_distinct(query: Query, place: _Place) -> Built:
+    """Each row once; with a WINDOW, once in each."""
+    if query.window is not None and query.window.type is not WindowType.TUMBLING:
+        raise PlanError(
+            "SELECT DISTINCT takes TUMBLING windows only.",
+            hint="In each of them a row with the same values is shown once.",
+            span=query.window.span,
+        )
+    if _is_aggregation(query):
+        raise PlanError(
+            "SELECT DISTINCT cannot be used together with GROUP BY or aggregate functions.",
+            hint="GROUP BY gives each group once already.",
+            span=query.span,
+        )
+    built = _build_select(replace(query, distinct=False, window=None), place)
+    if built.root.kind is Kind.TABLE and not place.bounded:
+        raise PlanError(
+            "SELECT DISTINCT is only supported on streams, and the source is a table.",
+            hint="The distinct values in a table are its groups: GROUP BY them, with COUNT(*).",
+            span=query.span,
+        )
+    return replace(built, root=over(Distinct(built.root, _window(query))))
+
+
+def _window(query: Query) -> Window | None:
+    return complete_window(query.window, query.emit or Emit.CHANGES) if query.window else None
+
+
+def _is_aggregation(query: Query) -> bool:
+    selected = [i.expression for i in query.items if isinstance(i, SelectExpression)]
+    having = [query.having] if query.having is not None else []
+    return bool(query.group_by) or any(aggregates_in(e) for e in [*selected, *having])
+
+
+def _check_keyed(query: Query, place: _Place) -> None:
+    if place.inner is not None and not query.group_by:
+        raise PlanError(
+            "A subquery with aggregate functions needs a GROUP BY clause.",
+            hint="Its result is a table, which the grouping expressions give the key.",
+            span=query.span,
+        )
+
+
+def _check_groupable(source: From, query: Query) -> None:
+    scan = source.origin
+    name = scan.source.topic.value_format.name
+    if query.group_by and not format_named(name).regroups:
+        raise PlanError(
+            f"Source(s) {quote(scan.source.name)} are using the '{name}' value format. "
+            "This format does not yet support GROUP BY.",
+            hint="Copy the stream into another format first: "
+            "CREATE STREAM X WITH (VALUE_FORMAT='JSON') AS SELECT ..",
+            span=query.span,
+        )
+
+
+def _check_no_aggregation(query: Query) -> None:
+    """Clauses that need a GROUP BY."""
+    if query.window is not None:
+        raise PlanError(
+            "WINDOW clause requires a GROUP BY clause.",
+            hint="Add GROUP BY and an aggregate function such as COUNT(*).",
+            span=query.window.span,
+        )
+    if query.having is not None:
+        raise PlanError(
+            "HAVING requires a GROUP BY clause.",
+            hint="Use WHERE to choose rows.",
+            span=span_of(query.having),
+        )
+    if query.emit is Emit.FINAL:
+        raise PlanError(
+            "EMIT FINAL is only supported for windowed aggregations.",
+            hint="Use EMIT CHANGES, or add a WINDOW and a GROUP BY clause.",
+            span=query.span,
+        )
+
+
+def _keyless(root: Project) -> Project:
+    """Part of a key identifies no row."""
+    return Project(root.input, (), (*root.key, *root.value))
+
+
+def _where(query: Query, source: From, place: _Place) -> LogicalPlan:
+    semi_joins, rest = split(query.where, source.scope)
+    rows = source.root
+    if rest is not None:
+        rows = Filter(rows, bind_condition(rest, source.scope, "WHERE"))
+    for semi in semi_joins:
+        if place.bounded and rows.kind is Kind.TABLE:
+            semi = of_values(semi, place.catalog)
+        rows = semi_join(rows, semi, source, partial(_build_subquery, place))
+    return rows
+
+
+def bind_condition(expression: Expression, scope: Scope, clause: str) -> Expression:
+    """A bound BOOLEAN expression without aggregates and table functions."""
+    resolve_names(expression, scope, clause)
+    for call in aggregates_in(expression):
+        raise PlanError(
+            f"Aggregate functions are not allowed in the {clause} clause: {expression_text(call)}",
+            hint="Conditions on aggregates belong into HAVING.",
+            span=span_of(call),
+        )
+    for call in table_functions_in(expression):
+        raise PlanError(
+            f"Table functions are not allowed in the {clause} clause: {expression_text(call)}",
+            hint="Write the table function's result to a stream first, and filter that.",
+            span=span_of(call),
+        )
+    bound = bind(expression, scope, clause)
+    require_boolean(bound, clause)
+    return bound
+
+
+def _build_plain(
+    query: Query, source: From, rows: LogicalPlan, place: _Place, stored: str | None
+) -> tuple[Project, tuple[str, ...]]:
+    """Rows that keep their key: projection, filter, table functions."""
+    items = select_items(query, source.scope, source.stars, persistent=place.named is not None)
+    check_table_functions(items, source.kind)
+    keys = source.identity.keys(items)
+    selected = divide(items, keys)
+    if place.bounded and place.inner is not None and None in selected.key:
+        selected = Selected((), (*selected.key_items, *selected.value))
+    elif stored is not None:
+        source.identity.check(selected, query.span)
+        check_stored(selected, keys, stored, query.span, inner=place.inner is not None)
+    flattened, selected = flat_map(rows, source.identity.over(selected))
+    return project(flattened, selected), tuple(item.name for item in items)

@@ -1,0 +1,172 @@
+"""FROM: the sources, the operators that read and join them, and what identifies their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from streamsql import nodes
+from streamsql.catalog import Catalog
+from streamsql.errors import CatalogError, PlanError
+from streamsql.nodes import Query, Relation, SourceRef, Subquery
+from streamsql.planner.joins.joins import build_joins, join_scope, viable_columns, viable_parts
+from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
+from streamsql.planner.joins.scope import JoinScope, joined_name
+from streamsql.planner.plans.logical import Derived, Join, JoinKind, Leaf, LogicalPlan, Named, Scan
+from streamsql.planner.scopes.qualified import qualified_name
+from streamsql.planner.scopes.scope import Scope, column_node
+from streamsql.planner.select_list.items import Stars, column_items
+from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind
+from streamsql.types import quote
+
+
+@dataclass(frozen=True)
+class From:
+    """What the clauses after FROM are planned with."""
+
+    root: LogicalPlan
+    scans: tuple[Leaf, ...]
+    scope: Scope
+    stars: Stars
+    identity: Identity
+    key_format: FormatSpec
+    """What a result's key is written in unless told otherwise."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.root.kind
+
+    @property
+    def origin(self) -> Leaf:
+        """The left-most source: results inherit its format, partitions and windows."""
+        return self.scans[0]
+
+    @property
+    def window(self) -> KeyWindow | None:
+        """How the key is windowed."""
+        return self.origin.source.topic.window
+
+
+BuildSubquery = Callable[[Subquery], Derived]
+"""Plans a query in FROM."""
+
+
+def build_from(
+    query: Query,
+    catalog: Catalog,
+    named: str | None,
+    build_subquery: BuildSubquery,
+    *,
+    persistent: bool,
+) -> From:
+    """FROM of a query whose result is called `named`, or shown (None); `persistent` tells that the
+    result of the whole statement is stored."""
+    refs, joins = _flat(query.relation)
+    scans = tuple(
+        build_subquery(ref) if isinstance(ref, Subquery) else _scan(ref, catalog) for ref in refs
+    )
+    if persistent:
+        _check_no_windowed_tables(scans)
+    windowed = query.window is not None
+    single = Scope(scans[0].alias, scans[0].schema, windowed, catalog.types)
+    if not joins:
+        return _from_source(scans[0], single, named)
+    return _from_joins(scans, joins, single)
+
+
+def check_relation(relation: Relation, catalog: Catalog) -> None:
+    """CatalogError where a source does not exist."""
+    for ref in _flat(relation)[0]:
+        if isinstance(ref, Subquery):
+            check_relation(ref.query.relation, catalog)
+        else:
+            _scan(ref, catalog)
+
+
+def _flat(relation: Relation) -> tuple[list[SourceRef | Subquery], list[nodes.Join]]:
+    """The sources from left to right, and the joins between them."""
+    if not isinstance(relation, nodes.Join):
+        return [relation], []
+    refs, joins = _flat(relation.left)
+    return [*refs, relation.right], [*joins, relation]
+
+
+def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
+    try:
+        source = catalog.get(ref.name)
+    except CatalogError as error:
+        error.span = ref.span
+        raise
+    return Scan(source, ref.alias or ref.name, ref.start)
+
+
+def _check_no_windowed_tables(scans: Sequence[Leaf]) -> None:
+    if any(
+        isinstance(scan, Scan) and scan.kind is Kind.TABLE and scan.source.is_windowed
+        for scan in scans
+    ):
+        raise PlanError(
+            "KSQL does not support persistent queries on windowed tables.",
+            hint="Select from the stream that the table is made of.",
+        )
+
+
+def _from_source(scan: Leaf, scope: Scope, named: str | None) -> From:
+    bounds = scan.source.is_windowed and named is None
+    star = column_items(scope, [column.name for column in _star(scan, bounds=bounds)])
+    key = SourceKey(tuple(column_node(c) for c in scan.source.schema.key), scan.alias)
+    return From(
+        scan, (scan,), scope, {None: star, scan.alias: star}, key, scan.source.topic.key_format
+    )
+
+
+def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
+    """The columns of `*`: keys, the window's bounds, the others."""
+    schema = scan.source.schema
+    rest = [c for c in schema if c not in schema.key]
+    return [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]
+
+
+def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope) -> From:
+    for scan in scans:
+        if scan.kind is Kind.TABLE and not scan.source.schema.key:
+            raise PlanError(
+                f"{quote(scan.alias)} cannot be joined: it is a table without its key.",
+                hint="Select all columns of the key in the subquery.",
+            )
+    side = build_joins(scans, joins, like)
+    plan = side.plan
+    assert isinstance(plan, Join)
+    scope = join_scope(scans, like, plan.schema)
+    identity: Identity
+    if plan.join_kind is JoinKind.FOREIGN_KEY:
+        left = scans[0]
+        columns = plan.left.schema.key
+        identity = LeftKey(tuple(scope.reference(column) for column in columns), left.alias)
+    elif (parts := viable_parts(side)) and all(parts):
+        identity = JoinKeys(column_node(plan.schema.key[0]), parts)
+    else:
+        identity = JoinKey(column_node(plan.schema.key[0]), viable_columns(side))
+    made: tuple[Named, ...] = ()
+    if isinstance(identity, JoinKey) and identity.synthetic:
+        scope = join_scope(scans, like, plan.schema, plan.key)
+        made = (Named(plan.key, identity.column),)
+    stars: dict[str | None, tuple[Named, ...]] = {
+        scan.alias: _qualified_star(scan, scope) for scan in scans
+    }
+    stars[None] = (*made, *(item for scan in scans for item in stars[scan.alias]))
+    return From(plan, tuple(scans), scope, stars, identity, side.key_format)
+
+
+def _qualified_star(scan: Leaf, scope: JoinScope) -> tuple[Named, ...]:
+    """`source.*` of a joined source: its columns as <alias>_<column>."""
+    return joined_items(scope, scan, _star(scan, bounds=scan.source.is_windowed))
+
+
+def joined_items(scope: Scope, scan: Leaf, columns: Sequence[Column]) -> tuple[Named, ...]:
+    """References to columns of a joined source under the names that `*` gives them."""
+    names = [qualified_name(scan.alias, column.name) for column in columns]
+    return tuple(
+        Named(joined_name(scan.alias, column.name), reference.expression)
+        for column, reference in zip(columns, column_items(scope, names), strict=True)
+    )

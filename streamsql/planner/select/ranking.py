@@ -1,0 +1,241 @@
+"""Top-N: ROW_NUMBER() OVER (..) in a subquery, and the condition on it around the subquery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from streamsql.errors import PlanError, Span, UnsupportedError
+from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery
+from streamsql.planner.plans.logical import LogicalPlan, Named, Ordering, Project, TopN
+from streamsql.planner.plans.rewriting import conjuncts
+from streamsql.planner.scopes.scope import Scope, column_node
+from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.select.from_clause import From
+from streamsql.planner.select_list.items import Item, select_items
+from streamsql.planner.select_list.projection import Keys, Selected, check_stored, divide, project
+from streamsql.planner.types.binding import aggregates_in, bind, reference, table_functions_in
+from streamsql.schema import Column, Namespace
+from streamsql.types import BIGINT, contains_map, quote, to_sql, type_of
+
+MAX_COUNT = 10_000
+"""Ranks of a group: each is looked through for every row."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What a Top-N is made of: the subquery, its ranking item, and how many ranks are wanted."""
+
+    subquery: Subquery
+    item: SelectExpression
+    count: int
+    rest: Expression | None
+    """The other conditions around the subquery."""
+
+    @property
+    def window(self) -> exp.Window:
+        assert isinstance(self.item.expression, exp.Window)
+        return self.item.expression
+
+    @property
+    def name(self) -> str:
+        """The column that holds the rank."""
+        return _name(self.item)
+
+
+def find_ranking(query: Query) -> Ranking | None:
+    """The Top-N that a query is; None where its subquery ranks no rows.
+
+    PlanError where rows are ranked and all of them are wanted.
+    """
+    if not isinstance(query.relation, Subquery):
+        return None
+    inner = query.relation.query
+    items = [i for i in inner.items if isinstance(i, SelectExpression) and _ranks(i)]
+    if not items:
+        return None
+    item = items[0]
+    if len(items) > 1:
+        raise UnsupportedError(
+            "only one ROW_NUMBER() in a subquery is supported", span=items[1].span
+        )
+    conditions = [] if query.where is None else conjuncts(query.where)
+    counts = [_bound(c, _name(item), query.relation.alias) for c in conditions]
+    wanted = [count for count in counts if count is not None]
+    if not wanted:
+        raise PlanError(
+            f"ROW_NUMBER() needs a condition on {quote(_name(item))} around the subquery.",
+            detail="A stream has no last row, so that not all rows can be numbered.",
+            hint=f"Say how many rows of each group are wanted: WHERE {_name(item)} <= 3.",
+            span=item.span,
+        )
+    rest = [c for c, count in zip(conditions, counts, strict=True) if count is None]
+    count = min(wanted)
+    if not 1 <= count <= MAX_COUNT:
+        raise PlanError(
+            f"ROW_NUMBER() takes 1 to {MAX_COUNT} rows of each group, not {count}.",
+            span=item.span,
+        )
+    return Ranking(query.relation, item, count, _conjunction(rest))
+
+
+def _ranks(item: SelectExpression) -> bool:
+    window = item.expression
+    return isinstance(window, exp.Window) and window.this.name == "ROW_NUMBER"
+
+
+def _name(item: SelectExpression) -> str:
+    return item.alias or "ROW_NUMBER"
+
+
+def _bound(condition: Expression, name: str, alias: str | None) -> int | None:
+    """n of `name <= n` and alike; None for another condition."""
+    flipped = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
+    kind, left, right = type(condition), condition.this, condition.args.get("expression")
+    if isinstance(right, exp.Column) and kind in flipped:
+        kind, left, right = flipped[kind], right, left
+    if not isinstance(left, exp.Column) or left.name != name or left.table not in ("", alias):
+        return None
+    if not isinstance(right, exp.Literal) or right.is_string or not right.name.isdecimal():
+        return None
+    count = int(right.name)
+    if kind is exp.EQ:
+        return 1 if count == 1 else None
+    if kind is exp.LT:
+        return count - 1
+    return count if kind is exp.LTE else None
+
+
+def _conjunction(conditions: list[Expression]) -> Expression | None:
+    if not conditions:
+        return None
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = exp.And(this=result.copy(), expression=condition.copy())
+    return result
+
+
+# -- the subquery --------------------------------------------------------------------------------
+
+
+def build_ranking(ranking: Ranking, source: From, rows: LogicalPlan, named: str) -> Project:
+    """The subquery's plan; `rows` are those of FROM that WHERE lets through."""
+    inner, scope = ranking.subquery.query, source.scope
+    _check_clauses(inner, ranking)
+    groups = [_group(e, scope) for e in ranking.window.args.get("partition_by") or []]
+    order = _order(ranking, scope)
+    names = [f"TOP_KEY_{number}" for number in range(len(groups))]
+    taken = set(rows.schema.names)
+    number = _free(ranking.name, taken)
+    keys = tuple(Named(_free(n, taken), e) for n, e in zip(names, groups, strict=True))
+    top = TopN(rows, keys, order, ranking.count, number)
+    items = _items(ranking, source, number)
+    wanted = Keys((*groups, _rank(number)), "partitioning expression", scope.alias)
+    selected = divide(items, wanted)
+    check_stored(selected, wanted, named, inner.span)
+    result = Selected(
+        tuple(
+            item and replace(item, expression=reference(name, item.expression))
+            for item, name in zip(selected.key, (*(k.name for k in keys), number), strict=True)
+        ),
+        selected.value,
+    )
+    return project(top, result)
+
+
+def _items(ranking: Ranking, source: From, number: str) -> tuple[Item, ...]:
+    """The items of the SELECT, the ranking one in its place."""
+    inner = ranking.subquery.query
+    items: list[Item] = []
+    for item in inner.items:
+        if item is ranking.item:
+            items.append(Item(ranking.name, _rank(number), item.span))
+        else:
+            alone = replace(inner, items=(item,))
+            items.extend(select_items(alone, source.scope, source.stars, persistent=True))
+    names = [made.name for made in items]
+    for made in items:
+        if names.count(made.name) > 1:
+            raise PlanError(
+                f"The subquery has two columns called {quote(made.name)}",
+                hint="Give one of the columns an alias: expression AS name.",
+                span=made.span,
+            )
+    return tuple(items)
+
+
+def _rank(number: str) -> exp.Column:
+    return column_node(Column(number, BIGINT, Namespace.KEY))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _group(expression: Expression, scope: Scope) -> Expression:
+    bound = _bind(expression, scope, "PARTITION BY")
+    if contains_map(type_of(bound)):
+        raise PlanError(
+            "PARTITION BY cannot compare values that contain a MAP.", span=span_of(expression)
+        )
+    return bound
+
+
+def _order(ranking: Ranking, scope: Scope) -> tuple[Ordering, ...]:
+    order = ranking.window.args.get("order")
+    if order is None:
+        raise PlanError(
+            "ROW_NUMBER() needs an ORDER BY in OVER.",
+            hint="It says which rows are the first ones: OVER (PARTITION BY a ORDER BY b DESC).",
+            span=span_of(ranking.window),
+        )
+    found = []
+    for ordered in order.expressions:
+        bound = _bind(ordered.this, scope, "ORDER BY")
+        if contains_map(type_of(bound)):
+            raise PlanError(
+                f"ORDER BY cannot order values of type {to_sql(type_of(bound))}.",
+                span=span_of(ordered.this),
+            )
+        found.append(Ordering(bound, bool(ordered.args.get("desc"))))
+    return tuple(found)
+
+
+def _bind(expression: Expression, scope: Scope, clause: str) -> Expression:
+    for call in (*aggregates_in(expression), *table_functions_in(expression)):
+        raise PlanError(
+            f"{clause} of ROW_NUMBER() does not take {expression_text(call)}: it is an aggregate "
+            "or table function.",
+            hint="Rank the rows of a subquery that computes it.",
+            span=span_of(call),
+        )
+    return bind(expression, scope, clause)
+
+
+def _check_clauses(inner: Query, ranking: Ranking) -> None:
+    if ranking.window.this.expressions:
+        raise PlanError("ROW_NUMBER() takes no arguments.", span=span_of(ranking.window))
+    selected = [
+        item.expression
+        for item in inner.items
+        if isinstance(item, SelectExpression) and item is not ranking.item
+    ]
+    grouped = inner.group_by or any(aggregates_in(e) or table_functions_in(e) for e in selected)
+    if grouped or inner.partition_by or inner.having is not None or inner.distinct or inner.union:
+        raise _only_plain(inner.span)
+    if inner.window is not None or inner.emit is Emit.FINAL:
+        raise _only_plain(inner.span)
+
+
+def _only_plain(span: Span | None) -> PlanError:
+    return PlanError(
+        "ROW_NUMBER() ranks the rows of a plain SELECT: no GROUP BY, PARTITION BY, DISTINCT, UNION "
+        "ALL or WINDOW beside it.",
+        hint="Put that into a subquery: SELECT *, ROW_NUMBER() OVER (..) AS n FROM (SELECT ..).",
+        span=span,
+    )

@@ -1,0 +1,117 @@
+"""UNION ALL: results of several queries, column by column in one type, as one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from streamsql.errors import PlanError, Span
+from streamsql.planner.plans.logical import LogicalPlan, Named, Project, Union
+from streamsql.planner.scopes.scope import column_node
+from streamsql.planner.types.inference import coerce
+from streamsql.schema import Column, KeyWindow, Kind
+from streamsql.types import SQLType, common_type, is_numeric, quote, to_sql, type_of
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One of the queries; `columns` in the order of its SELECT."""
+
+    root: Project
+    columns: tuple[str, ...]
+    window: KeyWindow | None
+    span: Span | None
+
+
+def union_all(
+    branches: Sequence[Branch], *, bounded: bool = False
+) -> tuple[Project, KeyWindow | None]:
+    """All rows under the names of the first query's columns, and how their key is windowed.
+
+    The key is that of all queries if it stands at the same places in them, else there is none. Of
+    tables, which only a `bounded` query can put together, there is none either.
+    """
+    first = branches[0]
+    for number, branch in enumerate(branches, start=1):
+        _check(first, branch, number, bounded=bounded)
+    types = [_common(branches, position) for position in range(len(first.columns))]
+    places = _key_places(first)
+    tables = any(b.root.kind is Kind.TABLE for b in branches)
+    keyed = not tables and all(
+        _key_places(b) == places and b.window == first.window for b in branches
+    )
+    keys = places if keyed else ()
+    shaped: list[LogicalPlan] = [_shaped(branch, first.columns, types, keys) for branch in branches]
+    root = reduce(_union, shaped)
+    return over(root), first.window if keyed else None
+
+
+def _union(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:
+    return Union(left, right)
+
+
+def over(plan: LogicalPlan) -> Project:
+    """The plan's own columns as a result."""
+    return Project(plan, _references(plan.schema.key), _references(plan.schema.value))
+
+
+def _references(columns: Sequence[Column]) -> tuple[Named, ...]:
+    return tuple(Named(column.name, column_node(column)) for column in columns)
+
+
+def _check(first: Branch, branch: Branch, number: int, *, bounded: bool) -> None:
+    if branch.root.kind is Kind.TABLE and not bounded:
+        raise PlanError(
+            f"UNION ALL takes streams, but the result of query {number} is a TABLE.",
+            hint="The rows of tables are put together by a FULL OUTER JOIN on their keys.",
+            span=branch.span,
+        )
+    if len(branch.columns) != len(first.columns):
+        raise PlanError(
+            f"The queries of UNION ALL have different numbers of columns: "
+            f"{len(first.columns)} and, query {number}, {len(branch.columns)}.",
+            span=branch.span,
+        )
+
+
+def _key_places(branch: Branch) -> tuple[int, ...]:
+    return tuple(branch.columns.index(item.name) for item in branch.root.key)
+
+
+def _item(branch: Branch, position: int) -> Named:
+    name = branch.columns[position]
+    return next(item for item in (*branch.root.key, *branch.root.value) if item.name == name)
+
+
+def _common(branches: Sequence[Branch], position: int) -> SQLType:
+    """The type that the column has in all queries, or that all its types widen to."""
+    found = type_of(_item(branches[0], position).expression)
+    for number, branch in enumerate(branches[1:], start=2):
+        item = _item(branch, position)
+        other = type_of(item.expression)
+        if found == other:
+            continue
+        wider = common_type(found, other) if is_numeric(found) and is_numeric(other) else None
+        if wider is None:
+            name = branches[0].columns[position]
+            raise PlanError(
+                f"Column {quote(name)} of UNION ALL is {to_sql(found)} in query 1, "
+                f"but {quote(item.name)} is {to_sql(other)} in query {number}.",
+                hint="CAST one of them to the type of the other.",
+                span=branch.span,
+            )
+        found = wider
+    return found
+
+
+def _shaped(
+    branch: Branch, names: Sequence[str], types: Sequence[SQLType], keys: Sequence[int]
+) -> Project:
+    """The query's result under the common names and types."""
+    items = [
+        Named(name, coerce(_item(branch, position).expression, types[position]))
+        for position, name in enumerate(names)
+    ]
+    value = tuple(item for position, item in enumerate(items) if position not in keys)
+    return Project(branch.root.input, tuple(items[position] for position in keys), value)

@@ -1,0 +1,169 @@
+"""Types of comparisons, BETWEEN, IN, LIKE and IS: what may be compared, and brought to which type.
+
+Text compared with ROWTIME, WINDOWSTART or WINDOWEND is a timestamp in ISO form.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import TypeMismatchError
+from streamsql.nodes import Expression
+from streamsql.planner.scopes.qualified import bare_name
+from streamsql.planner.types.common import common_type_of
+from streamsql.planner.types.scope import Scope, cast_to, describe, span_of, text_of, typed
+from streamsql.planner.types.timestamps import parse_timestamp
+from streamsql.types import SQLType, type_of
+
+OPERATORS: dict[type[Expression], tuple[str, str]] = {
+    exp.EQ: ("EQUAL", "="),
+    exp.NEQ: ("NOT_EQUAL", "<>"),
+    exp.LT: ("LESS_THAN", "<"),
+    exp.LTE: ("LESS_THAN_OR_EQUAL", "<="),
+    exp.GT: ("GREATER_THAN", ">"),
+    exp.GTE: ("GREATER_THAN_OR_EQUAL", ">="),
+    exp.NullSafeNEQ: ("IS_DISTINCT_FROM", "IS DISTINCT FROM"),
+    exp.NullSafeEQ: ("IS_NOT_DISTINCT_FROM", "IS NOT DISTINCT FROM"),
+}
+_UNORDERED = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
+_TIME_COLUMNS = frozenset({"ROWTIME", "WINDOWSTART", "WINDOWEND"})
+
+
+def comparison(node: exp.Binary, scope: Scope) -> Expression:
+    left, right = scope.infer(node.left), scope.infer(node.right)
+    if type(node) not in (exp.NullSafeEQ, exp.NullSafeNEQ):
+        left, right = magic_timestamp(left, right), magic_timestamp(right, left)
+    left, right = _comparable(type(node), left, right, node)
+    return typed(node, types.BOOLEAN, this=left, expression=right)
+
+
+def between(node: exp.Between, scope: Scope) -> Expression:
+    value, low, high = (scope.infer(node.args[part]) for part in ("this", "low", "high"))
+    low, high = magic_timestamp(low, value), magic_timestamp(high, value)
+    above, from_ = _comparable(exp.GTE, value, low, node)
+    below, to = _comparable(exp.LTE, value, high, node)
+    if type_of(above) != type_of(below):
+        # One value for both bounds: all are brought to the type that holds the two.
+        wide = _comparison_type(type_of(above), type_of(below), False)
+        if wide is None:
+            raise _incomparable(exp.LTE, low, high, node)
+        above = cast_to(value, wide)
+        if types.is_decimal(wide):
+            # DECIMALs of any precision are compared as they are, an INTEGER bound is made one.
+            _, from_ = _comparable(exp.GTE, above, low, node)
+            _, to = _comparable(exp.LTE, above, high, node)
+        else:
+            from_, to = cast_to(low, wide), cast_to(high, wide)
+    return typed(node, types.BOOLEAN, this=above, low=from_, high=to)
+
+
+def in_list(node: exp.In, scope: Scope) -> Expression:
+    value = scope.infer(node.this)
+    items = [scope.infer(item) for item in node.expressions]
+    target = common_type_of([value, *items], "Invalid Predicate: ")
+    return typed(
+        node,
+        types.BOOLEAN,
+        this=cast_to(value, target),
+        expressions=[cast_to(item, target) for item in items],
+    )
+
+
+def like(node: exp.Like, scope: Scope) -> Expression:
+    value, pattern = scope.infer(node.this), scope.infer(node.expression)
+    for side in (value, pattern):
+        if type_of(side) != types.STRING:
+            raise TypeMismatchError(
+                f"LIKE compares STRINGs only, but {describe(side)} is none",
+                hint="Use CAST(x AS STRING).",
+                span=span_of(side) or span_of(node),
+            )
+    return typed(node, types.BOOLEAN, this=value, expression=pattern)
+
+
+def escape(node: exp.Escape, scope: Scope) -> Expression:
+    character = scope.infer(node.expression)
+    text = character.name if isinstance(character, exp.Literal) else ""
+    if len(text) != 1:
+        raise TypeMismatchError(
+            "ESCAPE must be a single character", span=span_of(node.expression) or span_of(node)
+        )
+    return typed(node, types.BOOLEAN, this=scope.infer(node.this), expression=character)
+
+
+def is_(node: exp.Is, scope: Scope) -> Expression:
+    null = typed(node.expression, types.NULL)
+    return typed(node, types.BOOLEAN, this=scope.infer(node.this), expression=null)
+
+
+def magic_timestamp(text: Expression, other: Expression) -> Expression:
+    """A text literal beside a time column as ms since the epoch; anything else as it is."""
+    if not (
+        isinstance(text, exp.Literal)
+        and text.is_string
+        and isinstance(other, exp.Column)
+        and bare_name(other) in _TIME_COLUMNS
+        and type_of(other) == types.BIGINT
+    ):
+        return text
+    millis = parse_timestamp(text.name, hour_24=True)
+    if millis is None:
+        raise TypeMismatchError(
+            f"Failed to parse timestamp '{text.name}'",
+            hint="Write it as 2024-12-31T23:59:59.000+0000; it may stop after any part.",
+            span=span_of(text),
+        )
+    return typed(text, types.BIGINT, this=str(millis), is_string=False)
+
+
+def _comparable(
+    operator: type[Expression], left: Expression, right: Expression, node: Expression
+) -> tuple[Expression, Expression]:
+    a, b = type_of(left), type_of(right)
+    _, symbol = OPERATORS[operator]
+    if types.is_null(a) or types.is_null(b):
+        if operator in (exp.NullSafeEQ, exp.NullSafeNEQ) and a != b:
+            target = b if types.is_null(a) else a
+            return cast_to(left, target), cast_to(right, target)
+        raise TypeMismatchError(
+            f"Comparison with NULL not supported: {text_of(left)} {symbol} {text_of(right)}",
+            hint="Use IS NULL or IS NOT NULL.",
+            span=span_of(node),
+        )
+    common = _comparison_type(a, b, operator in _UNORDERED)
+    if common is None:
+        raise _incomparable(operator, left, right, node)
+    if types.is_decimal(common):
+        # DECIMALs are compared as they are, whatever their digits.
+        a, b = (types.decimal(*types.precision_scale(side)) for side in (a, b))
+        return cast_to(left, a), cast_to(right, b)
+    return cast_to(left, common), cast_to(right, common)
+
+
+def _incomparable(
+    operator: type[Expression], left: Expression, right: Expression, node: Expression
+) -> TypeMismatchError:
+    name, _ = OPERATORS[operator]
+    return TypeMismatchError(
+        f"Cannot compare {describe(left)} to {describe(right)} with {name}.", span=span_of(node)
+    )
+
+
+def _comparison_type(a: SQLType, b: SQLType, unordered: bool) -> SQLType | None:
+    """The type in which values of two types are compared, or None if they can't be."""
+    if types.is_numeric(a) and types.is_numeric(b):
+        return types.common_type(a, b)
+    if a == b and (a in (types.STRING, types.BYTES) or types.is_time(a)):
+        return a
+    times = {types.DATE, types.TIMESTAMP}
+    if {a, b} == {types.STRING, types.TIME}:
+        return types.TIME
+    if {a, b} <= {types.STRING, *times}:
+        return types.DATE if {a, b} == {types.STRING, types.DATE} else types.TIMESTAMP
+    if not unordered:
+        return None
+    if a == b == types.BOOLEAN:
+        return a
+    containers = (types.is_array, types.is_map, types.is_struct)
+    return types.common_type(a, b) if any(is_(a) and is_(b) for is_ in containers) else None

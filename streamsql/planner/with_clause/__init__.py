@@ -1,0 +1,1 @@
+"""The properties of WITH, and the formats that they choose."""

@@ -1,0 +1,45 @@
+"""What planning may know of registered schemas: asked once, and remembered for a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from streamsql.formats.registered import SchemaText
+
+if TYPE_CHECKING:
+    from streamsql.registry.client import RegistryClient
+
+
+class RegistrySchemas:
+    """Looks schemas up in a registry, which is connected to only when it is asked."""
+
+    def __init__(self, registry: Callable[[], RegistryClient]) -> None:
+        self.registry = registry
+        self._told: dict[str, SchemaText | None] = {}
+
+    def schema(self, wanted: str | int) -> SchemaText | None:
+        """The latest schema of a subject, or the one of an id; None where there is none."""
+        name = str(wanted)
+        if name not in self._told:
+            client = self.registry()
+            found = client.by_id(wanted) if isinstance(wanted, int) else client.latest(wanted)
+            self._told[name] = found
+        return self._told[name]
+
+    def to_json(self) -> dict[str, dict[str, Any] | None]:
+        """All that was told, for `RememberedSchemas`."""
+        return {name: asdict(s) if s is not None else None for name, s in self._told.items()}
+
+
+class RememberedSchemas:
+    """Tells again what was told when a statement was first planned."""
+
+    def __init__(self, facts: Mapping[str, Mapping[str, Any] | None]) -> None:
+        self._facts = facts
+
+    def schema(self, wanted: str | int) -> SchemaText | None:
+        """The schema as it was then."""
+        facts = self._facts.get(str(wanted))
+        return None if facts is None else SchemaText(**facts)

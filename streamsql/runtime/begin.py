@@ -1,0 +1,19 @@
+"""The last step of an engine's start, once Kafka and Spark are there: the queries go on."""
+
+from __future__ import annotations
+
+from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.runtime.state import EngineState
+
+_PROCESSING_LOG_SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(7 * 24 * 3_600_000)}
+
+
+def begin(state: EngineState) -> None:
+    """Make the processing log's topic, remove leftovers, let the queries run."""
+    client = state.services.kafka.get()
+    client.create_topic(PROCESSING_LOG_TOPIC, 1, -1, _PROCESSING_LOG_SETTINGS, exists_ok=True)
+    state.pushes.remove_leftovers()
+    state.services.spark.get()
+    state.watch.start()
+    state.queries.start()
+    state.serving.start(eager=state.config.serve_tables)

@@ -1,0 +1,182 @@
+"""One server of a service: it follows the command log, and leads where it is its turn.
+
+A follower has the log's entries take effect on its own catalog and runs no persistent query. A new
+leader first keeps the last one from writing, reads the log to its end, says where it is found, and
+only then runs the queries. One thread does all this, beside the threads that run statements.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.services.background import unexpected
+from streamsql.executor.services.membership import entries_before
+from streamsql.log.entries import Entry
+from streamsql.log.leadership import Leadership
+from streamsql.log.topic_log import CommandLog, Leader
+from streamsql.runtime.restore import become, replay_of
+from streamsql.version import VERSION
+
+if TYPE_CHECKING:
+    from streamsql.runtime.state import EngineState
+
+_log = logging.getLogger("streamsql.service")
+_log.addHandler(logging.NullHandler())
+POLL_SECONDS = 0.1
+RETRY_SECONDS = 1.0
+DECIDE_SECONDS = 20.0
+"""How long a statement waits for a server that has only just come up to know its part."""
+READ_SECONDS = 60.0
+
+
+class Succession:
+    """Whether this server leads, and who does if not; may be asked from any thread."""
+
+    def __init__(self, state: EngineState, log: CommandLog) -> None:
+        self._state = state
+        self._log = log
+        self._url = state.config.advertised_url
+        client = state.services.kafka.get()
+        self._leadership = Leadership(client, log.topic, f"streamsql-{log.service_id}")
+        self._stopped = threading.Event()
+        self._settled = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="succession", daemon=True)
+        self._leader: Leader | None = None
+        self._leads = False
+        self.failure: StreamSQLError | None = None
+        """Why this server follows no longer; it never leads again."""
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._leadership.start()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave, so that another server leads; the queries have been stopped before."""
+        self._stopped.set()
+        if self._thread.ident is not None:
+            self._thread.join(RETRY_SECONDS + 2 * POLL_SECONDS)
+        self._leadership.close()
+
+    # -- what it says ----------------------------------------------------------------------------
+
+    @property
+    def leads(self) -> bool:
+        """Whether statements that change things can be run here, now."""
+        return self._leads and self._log.writable
+
+    @property
+    def leader_url(self) -> str | None:
+        """Where the leader is; None while that is not known, and where it is this server."""
+        leader = self._leader
+        if self._leads or leader is None or leader.url == self._url:
+            return None
+        return leader.url
+
+    def check_leads(self) -> None:
+        """Wait until this server knows its part; ExternalError where it does not lead."""
+        deadline = time.monotonic() + DECIDE_SECONDS
+        while not self.leads:
+            if self.failure is not None:
+                raise self.failure
+            if self._settled.is_set() and not self._leadership.owner:
+                url = self.leader_url
+                raise ExternalError(
+                    "another server of the service leads, and alone can change anything",
+                    retryable=True,
+                    hint=f"Send the statement to {url}." if url else "Try again in some seconds.",
+                )
+            if time.monotonic() > deadline:
+                raise ExternalError("Kafka does not take statements for now", retryable=True)
+            self._stopped.wait(POLL_SECONDS)
+
+    def sync(self, timeout: float) -> bool:
+        """Wait until all that is in the log now has taken effect here; whether it has."""
+        end, deadline = self._log.end(), time.monotonic() + timeout
+        while self._log.position < end:
+            if time.monotonic() > deadline or self.failure is not None:
+                return False
+            time.sleep(0.01)
+        return True
+
+    # -- the thread ------------------------------------------------------------------------------
+
+    def read_to_end(self) -> None:
+        """Have all that is in the log now take effect; ExternalError if Kafka does not give it."""
+        end, deadline = self._log.committed_end(), time.monotonic() + READ_SECONDS
+        while self._log.position < end:
+            self._read()
+            if time.monotonic() > deadline:
+                raise ExternalError("the command log cannot be read to its end", retryable=True)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._step()
+            except ExternalError as error:
+                # Kafka is lost, or refuses for now.
+                _log.warning("%s", error.message)
+                self._stopped.wait(RETRY_SECONDS)
+            except StreamSQLError as error:
+                return self._fail(error)
+            except Exception as error:
+                return self._fail(unexpected("cannot follow the command log", error))
+
+    def _step(self) -> None:
+        owner = self._leadership.owner
+        if owner and not self.leads:
+            self._take_over()
+        elif not owner and self._leads:
+            self._step_down()
+        if self._leadership.decided.is_set():
+            self._settled.set()
+        self._read()
+
+    def _read(self) -> None:
+        """Have the next record take effect, if one comes within a moment."""
+        found = self._log.poll(POLL_SECONDS)
+        if isinstance(found, Entry):
+            with self._state.lock:
+                if self._log.is_new(found):
+                    replay = replay_of(self._state)
+                    replay.add(found)
+                    become(self._state, replay)
+        elif isinstance(found, Leader):
+            self._leader = found
+            if found.url != self._url:
+                _log.info("the server at %s leads", found.url)
+            if self._leads and found.url != self._url:
+                self._step_down()
+
+    def _take_over(self) -> None:
+        # No statement runs until all that was written before is known here.
+        with self._state.lock:
+            self._log.take_over()
+            self.read_to_end()
+            if self._log.next_sequence == 1:
+                self._log.adopt(entries_before(self._state.config, self._state.data))
+                self.read_to_end()
+            self._log.announce(Leader(self._url, VERSION))
+            self._leads = True
+        _log.info("this server leads the service %s", self._log.service_id)
+        self._state.queries.remove_leftovers(self._state.pushes.topics())
+        self._state.queries.lead(True)
+
+    def _step_down(self) -> None:
+        _log.warning("this server does not lead any more")
+        self._leads = False
+        self._log.give_up()
+        self._state.queries.lead(False)
+
+    def _fail(self, error: StreamSQLError) -> None:
+        _log.error("cannot follow the command log: %s", error.message)
+        self.failure = error
+        self._step_down()
+        self._settled.set()
+        # A server that does not know everything must not lead.
+        self._leadership.close()

@@ -1,0 +1,101 @@
+"""Watches Kafka for the queries: whether it answers, and where the topics they read end.
+
+An embedded broker whose process has died is started again here.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from streamsql.errors import StreamSQLError
+from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.services.services import Services
+
+_log = logging.getLogger("streamsql.kafka")
+_log.addHandler(logging.NullHandler())
+WATCH_SECONDS = 1.0
+ANSWER_SECONDS = 2.0
+
+
+class KafkaWatch:
+    """One thread that asks every second; what it knows may be read from any thread."""
+
+    def __init__(self, services: Services, topics: Callable[[], Iterable[str]]) -> None:
+        """`topics` gives the names of the topics of interest, each time anew."""
+        self._services = services
+        self._topics = topics
+        self._stopped = threading.Event()
+        self._ends: dict[str, dict[int, int]] = {}
+        self._lost_since: float | None = None
+        self._trouble: str | None = None
+        """What went wrong at the last look, as logged."""
+        self._thread = threading.Thread(target=self._run, name="kafka watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stopped.set()
+        if self._thread.ident is not None:
+            self._thread.join(ANSWER_SECONDS + WATCH_SECONDS)
+
+    @property
+    def outage(self) -> str | None:
+        """What is wrong with Kafka just now, in words; None if it answers."""
+        since = self._lost_since
+        if since is None:
+            return None
+        text = f"no answer from Kafka for {time.monotonic() - since:.0f} s"
+        return f"{text}; {self._trouble}" if self._trouble else text
+
+    def lag(self, positions: Positions) -> int | None:
+        """How many records lie between positions and the ends known; None where one is unknown."""
+        total = 0
+        for topic, partitions in positions.items():
+            ends = self._ends.get(topic)
+            if ends is None:
+                return None
+            total += sum(max(0, end - partitions.get(p, 0)) for p, end in ends.items())
+        return total
+
+    def _run(self) -> None:
+        while not self._stopped.wait(WATCH_SECONDS):
+            try:
+                self._look()
+                self._trouble = None
+            except Exception as error:
+                # The thread must outlive everything: without it no outage ever ends. A broker that
+                # is gone, a full disk or a topic that is just being deleted may all be well again
+                # at the next look.
+                self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """Log an error once, however often it comes in a row."""
+        trouble = error.message if isinstance(error, StreamSQLError) else str(error) or repr(error)
+        if trouble != self._trouble:
+            _log.warning("the watch over Kafka failed, and goes on: %s", trouble, exc_info=error)
+        self._trouble = trouble
+
+    def _look(self) -> None:
+        client = self._services.kafka.peek()
+        if client is None:
+            return
+        if client.reachable(ANSWER_SECONDS):
+            self._lost_since = None
+        else:
+            self._lost_since = self._lost_since or time.monotonic()
+            self._revive()
+            return
+        for topic in set(self._topics()):
+            try:
+                self._ends[topic] = client.end_offsets(topic)
+            except StreamSQLError:
+                self._ends.pop(topic, None)
+
+    def _revive(self) -> None:
+        broker = self._services.broker
+        if broker is not None and not broker.alive() and not self._stopped.is_set():
+            broker.start()

@@ -1,0 +1,38 @@
+"""The stream KSQL_PROCESSING_LOG: the records that queries could not process, and why."""
+
+from __future__ import annotations
+
+from streamsql.catalog import Catalog
+from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.parser import parse
+from streamsql.planner.statements import apply, plan
+from streamsql.runtime.topics import RememberedTopics
+
+STREAM = "KSQL_PROCESSING_LOG"
+
+_STATEMENT = f"""
+CREATE STREAM {STREAM} (
+  logger STRING,
+  level STRING,
+  time BIGINT,
+  message STRUCT<
+    type INT,
+    deserializationError STRUCT<
+      target STRING, errorMessage STRING, recordB64 STRING, cause ARRAY<STRING>, `TOPIC` STRING>,
+    recordProcessingError STRUCT<errorMessage STRING, record STRING, cause ARRAY<STRING>>,
+    productionError STRUCT<errorMessage STRING>,
+    serializationError STRUCT<
+      target STRING, errorMessage STRING, record STRING, cause ARRAY<STRING>, `TOPIC` STRING>>,
+  queryId STRING,
+  `TOPIC` STRING,
+  `PARTITION` INT,
+  offset BIGINT
+) WITH (KAFKA_TOPIC = '{PROCESSING_LOG_TOPIC}', VALUE_FORMAT = 'JSON');
+"""
+
+
+def declare(catalog: Catalog) -> None:
+    """Put the stream into a catalog that lacks it."""
+    (statement,) = parse(_STATEMENT)
+    planned = plan(statement, catalog, {}, RememberedTopics({PROCESSING_LOG_TOPIC: (1, 1)}))
+    apply(planned, catalog)

@@ -1,0 +1,126 @@
+"""What a statement log comes to: its entries folded, one after the other, into a catalog, a session
+and queries.
+
+Pure: nothing outside is asked or changed, so the log may be folded anywhere, as often as one likes.
+Bringing an engine in line with the outcome is restore.py's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from streamsql.catalog import Catalog
+from streamsql.errors import InternalError, StreamSQLError
+from streamsql.executor.queries.persistent_query import Definition, KnownQuery
+from streamsql.log.entries import Entry, Offsets
+from streamsql.nodes import DefineVariable, QueryAction, Statement, UndefineVariable
+from streamsql.parser import parse
+from streamsql.planner.plans.statements import (
+    ControlPlan,
+    DropPlan,
+    OtherPlan,
+    Planned,
+    PropertyPlan,
+    QueryStatementPlan,
+)
+from streamsql.planner.statements import apply, plan
+from streamsql.registry.lookup import RememberedSchemas
+from streamsql.runtime.topics import RememberedTopics
+
+
+@dataclass
+class Replay:
+    """What the entries so far come to. The fields are its own: they are changed in place."""
+
+    catalog: Catalog
+    properties: dict[str, str] = field(default_factory=dict)
+    """Of the engine's own session, as `variables`."""
+    variables: dict[str, str] = field(default_factory=dict)
+    queries: dict[str, KnownQuery] = field(default_factory=dict)
+    """By their ids, in the order of their making."""
+
+    def add(self, entry: Entry) -> tuple[Statement, Planned]:
+        """Have an entry take effect; what it did. InternalError for one that cannot be planned any
+        more."""
+        statement, planned = plan_again(entry, self.catalog)
+        match planned:
+            case QueryStatementPlan():
+                self._put(entry, planned)
+            case DropPlan(terminate=query_ids):
+                self._control(QueryAction.TERMINATE, query_ids)
+            case ControlPlan(action=action, query_ids=query_ids):
+                self._control(action, query_ids)
+            case PropertyPlan(name=name, value=None):
+                self.properties.pop(name, None)
+            case PropertyPlan(name=name, value=str(value)):
+                self.properties[name] = value
+            case OtherPlan():
+                self._variable(statement)
+        apply(planned, self.catalog)
+        return statement, planned
+
+    def _put(self, entry: Entry, planned: QueryStatementPlan) -> None:
+        properties = dict(entry.properties)
+        definition = define(
+            entry.sql, planned, self.catalog, properties, entry.offsets, entry.sequence
+        )
+        if planned.replaces:
+            known = self.queries[definition.id]
+            definition = replace(definition, generation=known.definition.generation)
+            self.queries[definition.id] = replace(known, definition=definition)
+        else:
+            self.queries[definition.id] = KnownQuery(definition)
+
+    def _control(self, action: QueryAction, query_ids: Iterable[str]) -> None:
+        for query_id in query_ids:
+            known = self.queries[query_id]
+            if action is QueryAction.TERMINATE:
+                del self.queries[query_id]
+            else:
+                self.queries[query_id] = replace(known, paused=action is QueryAction.PAUSE)
+
+    def _variable(self, statement: Statement) -> None:
+        match statement:
+            case DefineVariable():
+                self.variables[statement.name.upper()] = statement.value
+            case UndefineVariable():
+                self.variables.pop(statement.name.upper(), None)
+
+
+def define(
+    sql: str,
+    planned: QueryStatementPlan,
+    catalog: Catalog,
+    properties: Mapping[str, str],
+    offsets: Offsets | None,
+    generation: int,
+) -> Definition:
+    """The query of a CREATE .. AS SELECT or INSERT INTO, as the query manager wants it."""
+    query = planned.query
+    assert query.query_id is not None and planned.sink is not None
+    topics = tuple(dict.fromkeys(catalog.get(name).topic.name for name in query.reads))
+    return Definition(
+        query.query_id, sql, query, planned.sink.name, topics, properties, offsets, generation
+    )
+
+
+def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
+    """What an entry did, without Kafka; InternalError for one that cannot be planned any more."""
+    try:
+        (statement,) = parse(entry.sql)
+        planned = plan(
+            statement,
+            catalog,
+            entry.properties,
+            RememberedTopics(entry.topics),
+            query_id=entry.query_id,
+            schemas=RememberedSchemas(entry.schemas),
+        )
+    except StreamSQLError as error:
+        raise InternalError(
+            f"cannot replay entry {entry.sequence} of the statement log: {error.message}",
+            detail=f"Statement: {entry.sql}\nIt was written by streamsql {entry.version}.",
+            hint="Go back to that version, or start afresh in another data folder.",
+        ) from error
+    return statement, planned

@@ -1,0 +1,86 @@
+"""Brings an engine back to where it was: folds the statement log, without Spark, and has the engine
+be what came out. Only then is anything touched that the log does not hold, as checkpoints are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamsql.executor.queries.manager import QueryManager
+from streamsql.executor.queries.persistent_query import KnownQuery
+from streamsql.executor.services.membership import claim
+from streamsql.log.entries import FileLog, StatementLog
+from streamsql.runtime.processing_log import declare
+from streamsql.runtime.replay import Replay
+from streamsql.runtime.state import EngineState
+
+
+def restore(state: EngineState) -> StatementLog:
+    """Replay the log into the state's catalog, session and queries; the log to go on with."""
+    declare(state.catalog)
+    if state.config.service_id is not None:
+        return _restore_service(state, state.config.service_id)
+    log = FileLog(state.data.statements)
+    try:
+        replay = replay_of(state)
+        for entry in log.entries:
+            replay.add(entry)
+        become(state, replay)
+    except BaseException:
+        log.close()
+        raise
+    # What a crash in the midst of TERMINATE has left.
+    state.queries.remove_leftovers()
+    return log
+
+
+def _restore_service(state: EngineState, service_id: str) -> StatementLog:
+    """All that is in the topic now; what comes later, and whether we lead, is for Succession."""
+    from streamsql.log.topic_log import CommandLog
+    from streamsql.runtime.failover import Succession
+
+    state.queries.lead(False)
+    log = CommandLog(state.services.kafka.get(), service_id)
+    try:
+        claim(state.config, state.data)
+        state.succession = Succession(state, log)
+        state.succession.read_to_end()
+    except BaseException:
+        log.close()
+        raise
+    state.succession.start()
+    return log
+
+
+def replay_of(state: EngineState) -> Replay:
+    """A replay that goes on where an engine stands."""
+    session = state.session
+    queries = state.queries.known()
+    return Replay(state.catalog.copy(), dict(session.properties), dict(session.variables), queries)
+
+
+def become(state: EngineState, replay: Replay) -> None:
+    """Have an engine be what a replay came to. No checkpoint is touched: whether one is still some
+    query's is known when all statements have been replayed."""
+    _become(state.queries, replay.queries)
+    state.session.properties = replay.properties
+    state.session.variables = replay.variables
+    state.catalog = replay.catalog
+
+
+def _become(manager: QueryManager, queries: Mapping[str, KnownQuery]) -> None:
+    """Have the manager run these queries and no others."""
+    known = manager.known()
+    for query_id, was in list(known.items()):
+        now = queries.get(query_id)
+        if now is None or now.definition.generation != was.definition.generation:
+            manager.forget(query_id)
+            del known[query_id]
+    for query_id, now in queries.items():
+        before = known.get(query_id)
+        if before is None:
+            manager.add(now.definition)
+        elif before.definition is not now.definition:
+            manager.replace(now.definition)
+        if now.paused != (before is not None and before.paused):
+            (manager.pause if now.paused else manager.resume)(query_id)

@@ -1,0 +1,154 @@
+"""What an engine holds together: catalog, statement log, services, queries.
+
+Changes go through `change`, one at a time, in an order that survives a crash at any moment: the
+statement is planned, its topic made, the statement logged, and only then does it take effect.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from streamsql.catalog import Catalog
+from streamsql.config import EngineConfig
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.manager import QueryManager
+from streamsql.executor.queries.push import PushQueries
+from streamsql.executor.services.background import Service
+from streamsql.executor.services.membership import data_of, joined
+from streamsql.executor.services.services import Services
+from streamsql.log.entries import Entry, Offsets, StatementLog
+from streamsql.nodes import Statement
+from streamsql.parser import to_sql
+from streamsql.planner.plans.statements import Planned
+from streamsql.planner.statements import apply, plan
+from streamsql.properties import without_owned_secrets
+from streamsql.query_metrics import QueryMetrics
+from streamsql.registry.lookup import RegistrySchemas
+from streamsql.results import Result
+from streamsql.runtime.kafka_watch import KafkaWatch
+from streamsql.runtime.topics import KafkaTopics
+from streamsql.serving.tables import Serving
+from streamsql.session import Session
+from streamsql.version import VERSION
+
+if TYPE_CHECKING:
+    from streamsql.runtime.failover import Succession
+
+
+class EngineState:
+    """All that statements work on. `catalog` is replaced, never changed: read it once."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config = joined(config)
+        self.data = data_of(config)
+        self.session = Session(properties=dict(config.properties))
+        self._catalog = Catalog()
+        self.lock = threading.RLock()
+        self.services = Services(config, self.data)
+        self.watch = KafkaWatch(self.services, lambda: self.queries.topics())
+        self.launcher = SparkLauncher(self.services, self.data, config.master)
+        self.queries = QueryManager(
+            self.launcher,
+            self.watch,
+            self.data.checkpoints,
+            by_itself=not config.until_caught_up,
+        )
+        self.serving = Serving(
+            self.services, self.data, lambda: self.catalog, self.launcher, self.queries
+        )
+        self.pushes = PushQueries(self.services, self.launcher, self.data)
+        self.restored: Service[StatementLog] | None = None
+        self.succession: Succession | None = None
+        """Of servers that share their statements: who leads them."""
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._catalog
+
+    @catalog.setter
+    def catalog(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self.serving.changed()
+
+    @property
+    def log(self) -> StatementLog:
+        """The statement log, waited for while it is being replayed."""
+        assert self.restored is not None
+        return self.restored.get()
+
+    def query_metrics(self) -> dict[str, QueryMetrics]:
+        """What the queries that there are have done, by their ids."""
+        ids = {query.id: query.id for query in self.queries.infos()} | self.pushes.topics()
+        found = self.launcher.counters.all()
+        return {query_id: found[name] for name, query_id in ids.items() if name in found}
+
+    def topics(self) -> KafkaTopics:
+        """A view of Kafka's topics for planning one statement."""
+        return KafkaTopics(self.services.kafka.get)
+
+    def schemas(self) -> RegistrySchemas:
+        """A view of the schema registry for planning one statement."""
+        return RegistrySchemas(lambda: self.services.registry(self.session.properties))
+
+
+@dataclass
+class Context:
+    """What a handler is given besides its statement."""
+
+    state: EngineState
+    session: Session
+    run_script: Callable[[str], Iterable[Result]] = field(repr=False)
+
+    @property
+    def durable(self) -> bool:
+        """Whether the session is the engine's own, which comes back after a restart."""
+        return self.session is self.state.session
+
+    def plan(
+        self,
+        statement: Statement,
+        topics: KafkaTopics | None = None,
+        schemas: RegistrySchemas | None = None,
+    ) -> Planned:
+        """Plan against the catalog as it is."""
+        catalog, properties = self.state.catalog, self.session.properties
+        schemas = schemas or self.state.schemas()
+        return plan(statement, catalog, properties, topics, schemas=schemas)
+
+    def commit(
+        self,
+        statement: Statement,
+        planned: Planned | None,
+        *,
+        topics: KafkaTopics | None = None,
+        schemas: RegistrySchemas | None = None,
+        query_id: str | None = None,
+        offsets: Offsets | None = None,
+    ) -> None:
+        """Log a statement, then let it change the catalog. The state's lock is held."""
+        log = self.state.log
+        log.append(
+            Entry(
+                log.next_sequence,
+                to_sql(statement) + ";",
+                self._logged_properties(),
+                query_id,
+                dict(topics.told) if topics else {},
+                offsets,
+                VERSION,
+                schemas.to_json() if schemas else {},
+            )
+        )
+        if planned is not None:
+            catalog = self.state.catalog.copy()
+            apply(planned, catalog)
+            self.state.catalog = catalog
+
+    def _logged_properties(self) -> dict[str, str]:
+        """The session's. Secrets that each server of a service is told stay out of Kafka."""
+        config = self.state.config
+        owned = config.properties if config.service_id is not None else {}
+        return without_owned_secrets(self.session.properties, owned)

@@ -1,0 +1,72 @@
+"""Topics of streams and tables: what the planner may know of them, and how new ones are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from streamsql.planner.plans.statements import TopicInfo
+from streamsql.schema import Kind
+
+if TYPE_CHECKING:
+    from streamsql.catalog import Source
+    from streamsql.kafka.client import KafkaClient
+
+TopicFacts = Mapping[str, "tuple[int, int] | None"]
+"""What planning a statement was told: partitions and replicas, None for a topic that is not."""
+
+
+class KafkaTopics:
+    """Looks topics up in Kafka, waiting for it if need be, and remembers what it has told."""
+
+    def __init__(self, client: Callable[[], KafkaClient]) -> None:
+        self._client = client
+        self.told: dict[str, tuple[int, int] | None] = {}
+
+    def topic(self, name: str) -> TopicInfo | None:
+        """The topic of that name, or None."""
+        if name not in self.told:
+            found = self._client().describe(name)
+            self.told[name] = (found.partitions, found.replicas) if found else None
+        facts = self.told[name]
+        return None if facts is None else TopicInfo(*facts)
+
+
+class RememberedTopics:
+    """Tells again what was told when a statement was first planned: a replay needs no Kafka."""
+
+    def __init__(self, facts: TopicFacts) -> None:
+        self._facts = facts
+
+    def topic(self, name: str) -> TopicInfo | None:
+        """The topic as it was then."""
+        facts = self._facts.get(name)
+        return None if facts is None else TopicInfo(*facts)
+
+
+def create_topic(client: KafkaClient, source: Source) -> None:
+    """Make the topic of a source as its kind asks for; one that is there already is left."""
+    topic = source.topic
+    client.create_topic(
+        topic.name,
+        topic.partitions or 1,
+        topic.replicas or -1,
+        topic_config(source),
+        exists_ok=True,
+    )
+
+
+def topic_config(source: Source) -> dict[str, str]:
+    """The topic settings that follow from what a source is."""
+    retention = source.topic.retention_ms
+    config = {"cleanup.policy": cleanup_policy(source)}
+    if retention is not None and config["cleanup.policy"] != "compact":
+        config["retention.ms"] = str(retention)
+    return config
+
+
+def cleanup_policy(source: Source) -> str:
+    """A table's topic keeps the last record of each key, a windowed one's only for a time."""
+    if source.kind is Kind.STREAM:
+        return "delete"
+    return "compact,delete" if source.is_windowed else "compact"

@@ -1,0 +1,155 @@
+"""A text of statements at work for a client: the engine in a thread of its own, its results as
+lines that wait for the client in a bounded buffer. A full one holds the thread back, and so the
+query; when the client has gone, the query is cancelled.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import threading
+from collections.abc import Iterator
+
+from streamsql.client.handover import Handover
+from streamsql.client.wire import DONE, encode, is_end, to_line
+from streamsql.client.wire_errors import encode_error
+from streamsql.engine import Engine
+from streamsql.errors import ExternalError, InternalError, StreamSQLError
+from streamsql.results import LineStream, Result, RowStream
+from streamsql.server.http.errors import RequestError
+from streamsql.server.state.running import RunningQueries
+from streamsql.session import Session
+
+_log = logging.getLogger("streamsql.server")
+
+
+class Execution:
+    """One text on its way through the engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        sql: str,
+        session: Session,
+        outbox: Handover[bytes],
+        running: RunningQueries,
+    ) -> None:
+        self._engine = engine
+        self._sql = sql
+        self._session = session
+        self._known = (dict(session.properties), dict(session.variables))
+        self._outbox = outbox
+        self._running = running
+        self._stream: RowStream | LineStream | None = None
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._closed = False
+
+    def start(self) -> None:
+        # With the context of the request: what it logs has the request's id.
+        run = contextvars.copy_context().run
+        threading.Thread(target=run, args=(self._run,), name="statements", daemon=True).start()
+
+    def cancel(self) -> None:
+        """The client has gone: end the query under way, and what would follow."""
+        self._outbox.abandon()
+        self._end_stream(cancelled=True)
+
+    def close(self) -> None:
+        """The server, or somebody else, ends the query under way: the client is told."""
+        self._end_stream(closed=True)
+
+    def _end_stream(self, *, cancelled: bool = False, closed: bool = False) -> None:
+        with self._lock:
+            self._cancelled |= cancelled
+            self._closed |= closed
+            stream = self._stream
+        if stream is not None:
+            stream.cancel()
+
+    def _run(self) -> None:
+        try:
+            if self._send_all(self._engine.execute(self._sql, self._session)):
+                self._put(DONE)
+        except StreamSQLError as error:
+            self._put(encode_error(error, self._sql))
+        except Exception as error:
+            _log.error("a statement failed", exc_info=error)
+            failure = InternalError("an internal error: please report it")
+            self._put(encode_error(failure, self._sql))
+        finally:
+            self._outbox.end()
+
+    def _send_all(self, results: Iterator[Result]) -> bool:
+        """Whether somebody has heard it all."""
+        for result in results:
+            if isinstance(result, RowStream | LineStream):
+                self._send_stream(result)
+            elif not self._send(result):
+                return False
+            if self._cancelled:
+                return False
+            self._send_session()
+        self._send_session()
+        return True
+
+    def _send_stream(self, stream: RowStream | LineStream) -> None:
+        try:
+            self._running.reserve()
+        except RequestError as error:
+            stream.cancel()
+            raise ExternalError(error.message, retryable=True) from None
+        name = self._running.add(getattr(stream, "query_id", None), self)
+        try:
+            with self._lock:
+                self._stream = stream
+                ended = self._cancelled or self._closed
+            if ended:
+                stream.cancel()
+            for item in encode(stream):
+                # It has not come to its end where it has been ended.
+                if (self._closed and is_end(item)) or not self._put(item):
+                    break
+        finally:
+            _let_go(stream)
+            with self._lock:
+                self._stream = None
+            self._running.remove(name)
+            self._running.release()
+        if self._closed:
+            raise ExternalError("the server has ended the query", retryable=True)
+
+    def _send(self, result: Result) -> bool:
+        return all(map(self._put, encode(result)))
+
+    def _put(self, item: object) -> bool:
+        return self._outbox.put(to_line(item))
+
+    def _send_session(self) -> None:
+        """What SET, UNSET, DEFINE and UNDEFINE have changed."""
+        session = self._session
+        properties, variables = self._known
+        if (session.properties, session.variables) == (properties, variables):
+            return
+        self._known = (dict(session.properties), dict(session.variables))
+        self._put(
+            {
+                "type": "session",
+                "set": _new(properties, session.properties),
+                "unset": [name for name in properties if name not in session.properties],
+                "define": _new(variables, session.variables),
+                "undefine": [name for name in variables if name not in session.variables],
+            }
+        )
+
+
+def _let_go(stream: RowStream | LineStream) -> None:
+    """Have the query end where its rows were left before their end."""
+    rows = stream.rows if isinstance(stream, RowStream) else stream.lines
+    close = getattr(rows, "close", None)
+    if close is not None:
+        close()
+
+
+def _new(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in after.items() if before.get(name) != value}

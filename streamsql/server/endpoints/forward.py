@@ -1,0 +1,193 @@
+"""Sends to the leader what only it may do, or can: of several servers of a service, one runs the
+queries and the statements that change things, and any of them can be asked to.
+
+A leader that is not there any more is waited for: another server, perhaps this one, takes over
+within seconds. What was sent to a leader that then fails is not sent again.
+"""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlsplit
+
+import anyio
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streamsql.errors import StreamSQLError
+from streamsql.parser import parse
+from streamsql.server.http.errors import NOT_READY, Failure, RequestError
+from streamsql.server.http.requests import StatementRequest, parse_json
+from streamsql.server.state.server_state import TOKEN_HEADER, TOKEN_PROPERTY, ServerState
+
+STATEMENTS = ("/ksql", "/streamsql/execute")
+"""Paths whose requests are the leader's where a statement of theirs is."""
+QUERIES = ("/query", "/query-stream", "/streamsql/execute")
+"""Those that are the leader's where they are to see what was written before: it alone knows how far
+the queries are."""
+ALWAYS = ("/ksql/terminate",)
+FORWARDED = "streamsql-forwarded"
+"""Of requests that come from another server: they are not sent any further."""
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 120.0
+TAKE_OVER_SECONDS = 20.0
+"""How long a leader is waited for."""
+LOOK_SECONDS = 0.25
+SYNC_SECONDS = 5.0
+"""How long this server may take to see what the leader has done, before it says so."""
+_CHUNK = 64 * 1024
+_OWN_HEADERS = {"connection", "content-length", "date", "host", "server", "transfer-encoding"}
+"""What belongs to one connection, and not to a request or an answer."""
+
+
+class Forward:
+    """ASGI middleware; does nothing for the leader, nor for what changes nothing."""
+
+    def __init__(self, app: ASGIApp, state: ServerState) -> None:
+        self._app = app
+        self._state = state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._is_candidate(scope):
+            return await self._app(scope, receive, send)
+        body, messages = await _body(receive, self._state.config.max_request_bytes)
+        again = _Replayed(messages, receive)
+        if not self._needs_leader(scope, body):
+            return await self._app(scope, again, send)
+        answer = await self._ask_leader(scope, body)
+        if answer is None:
+            return await self._app(scope, again, send)
+        if isinstance(answer, Failure):
+            return await answer.response()(scope, again, send)
+        await self._pass_on(answer, receive, send)
+
+    def _is_candidate(self, scope: Scope) -> bool:
+        return (
+            scope["type"] == "http"
+            and scope["method"] == "POST"
+            and scope["path"] in (*STATEMENTS, *QUERIES, *ALWAYS)
+            and not self._state.engine.leads
+            and FORWARDED not in Headers(scope=scope)
+        )
+
+    def _needs_leader(self, scope: Scope, body: bytes) -> bool:
+        """Whether a request is one for the leader; one that is wrong is not."""
+        path = scope["path"]
+        try:
+            given = StatementRequest.of(parse_json(body))
+            waits = TOKEN_HEADER in Headers(scope=scope) or TOKEN_PROPERTY in given.properties
+            if path in ALWAYS or (path in QUERIES and waits):
+                return True
+            if path not in STATEMENTS:
+                return False
+            session = self._state.session(given)
+            statements = parse(given.sql, session.variables)
+        except (RequestError, StreamSQLError):
+            return path in ALWAYS
+        return any(self._state.engine.needs_leader(statement) for statement in statements)
+
+    async def _ask_leader(self, scope: Scope, body: bytes) -> _Answer | Failure | None:
+        """The leader's answer; None where this server leads, or may in a moment."""
+        headers = _headers(Headers(scope=scope).items())
+        deadline = time.monotonic() + TAKE_OVER_SECONDS
+        while not self._state.engine.leads:
+            url = self._state.engine.leader_url
+            connection = await self._state.run(partial(_connected, url)) if url else None
+            if url is not None and connection is not None:
+                ask = partial(_request, connection, url, scope["path"], headers, body)
+                return await self._state.run(ask)
+            if time.monotonic() > deadline:
+                return Failure(NOT_READY, "no server of the service leads")
+            await anyio.sleep(LOOK_SECONDS)
+        return None
+
+    async def _pass_on(self, answer: _Answer, receive: Receive, send: Send) -> None:
+        headers = _headers(answer.response.getheaders()).items()
+        raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        start = {"type": "http.response.start", "status": answer.response.status, "headers": raw}
+        with closing(answer.connection):
+            await send(start)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
+                while chunk := await self._state.run(partial(answer.response.read1, _CHUNK)):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                # Whoever has the whole answer finds here, too, what it tells of.
+                await self._state.run(partial(self._state.engine.sync, SYNC_SECONDS))
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                tasks.cancel_scope.cancel()
+
+
+async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+@dataclass(frozen=True)
+class _Answer:
+    connection: http.client.HTTPConnection
+    response: http.client.HTTPResponse
+
+
+class _Replayed:
+    """A `receive` that gives first what has been received already."""
+
+    def __init__(self, messages: list[Message], receive: Receive) -> None:
+        self._messages = messages
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        return self._messages.pop(0) if self._messages else await self._receive()
+
+
+async def _body(receive: Receive, limit: int) -> tuple[bytes, list[Message]]:
+    """The body as far as it may be long, and the messages that it came in."""
+    body, messages = bytearray(), []
+    while True:
+        message = await receive()
+        messages.append(message)
+        body += message.get("body", b"")
+        if not message.get("more_body", False) or len(body) > limit:
+            return bytes(body), messages
+
+
+def _headers(given: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {name: value for name, value in given if name.lower() not in _OWN_HEADERS}
+
+
+def _connected(url: str) -> http.client.HTTPConnection | None:
+    """A connection; None where nobody answers."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
+    try:
+        connection.connect()
+    except OSError:
+        return None
+    return connection
+
+
+def _request(
+    connection: http.client.HTTPConnection,
+    url: str,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+) -> _Answer | Failure:
+    try:
+        connection.sock.settimeout(ANSWER_SECONDS)
+        path = urlsplit(url).path.rstrip("/") + path
+        connection.request("POST", path, body, {**headers, FORWARDED: "1"})
+        return _Answer(connection, connection.getresponse())
+    except (OSError, http.client.HTTPException):
+        connection.close()
+        return Failure(
+            NOT_READY,
+            f"the leader at {url} has failed meanwhile\n"
+            "Hint: Whether the statement has taken effect is not known: look before again.",
+        )

@@ -1,0 +1,186 @@
+"""POST /inserts-stream: rows in, an acknowledgement for each out, on one connection.
+
+The first line names the target, every other is a row. Rows that have arrived together are written
+together and acknowledged as soon as Kafka has them, while more come in: the client may wait for
+acknowledgements before it sends more, or not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from streamsql.errors import StreamSQLError
+from streamsql.server.http.errors import (
+    BAD_REQUEST,
+    BAD_STATEMENT,
+    TOO_LARGE,
+    RequestError,
+    failure,
+    text_of,
+)
+from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, accepted, check_content_type
+from streamsql.server.http.requests import as_object, parse_json, session_properties
+from streamsql.server.rows.json_values import json_text
+from streamsql.server.state.server_state import ServerState, state_of
+from streamsql.session import Session
+from streamsql.statements.inserting.rows import Outcome, RowInserts
+
+_log = logging.getLogger("streamsql.server")
+MAX_ROWS = 500
+"""Rows that are written together."""
+
+
+async def inserts_stream(request: Request) -> Response:
+    """The endpoint. What is wrong with the target is an error; with a row, its acknowledgement."""
+    media = accepted(request, (DELIMITED, JSON, KSQL_JSON))
+    check_content_type(request)
+    state = state_of(request)
+    lines = Lines(request, state.config.max_request_bytes)
+    first = await lines.first()
+    target, session = _target(state, first)
+    try:
+        inserts = await state.run(partial(state.engine.inserts, target, session))
+    except StreamSQLError as error:
+        return failure(error, target).response()
+    form = "[]" if media == JSON else ""
+    return Acknowledgements(_answered(state, lines, inserts, form), media)
+
+
+class Acknowledgements(Response):
+    """Sends texts as they are made. Unlike Starlette's own it leaves the rest of the body to those
+    who make them."""
+
+    def __init__(self, texts: AsyncIterator[str], media_type: str) -> None:
+        super().__init__(media_type=media_type)
+        del self.headers["content-length"]
+        self._texts = texts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        async for text in self._texts:
+            body = text.encode()
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _target(state: ServerState, line: bytes) -> tuple[str, Session]:
+    given = as_object(parse_json(line, "the first line"), "the first line")
+    target = given.get("target")
+    if not isinstance(target, str) or not target.strip():
+        raise RequestError(BAD_REQUEST, 'the first line gives no "target"')
+    properties = given.get("properties") or {}
+    server = state.engine.session
+    found = session_properties(server, as_object(properties, "properties"))
+    return target.strip(), Session(found, dict(server.variables))
+
+
+class Lines:
+    """A body's lines as they come in, those that have come together as one list."""
+
+    def __init__(self, request: Request, limit: int) -> None:
+        self._chunks = request.stream()
+        self._limit = limit
+        self._rest = b""
+        self._ready: list[bytes] = []
+        self._ended = False
+
+    async def first(self) -> bytes:
+        """The first line; RequestError if there is none."""
+        while not self._ready:
+            if not await self._read():
+                raise RequestError(BAD_REQUEST, "the request has no line")
+        return self._ready.pop(0)
+
+    async def next(self, most: int) -> list[bytes]:
+        """At least one line, empty at the end."""
+        while not self._ready:
+            if not await self._read():
+                return []
+        found, self._ready = self._ready[:most], self._ready[most:]
+        return found
+
+    async def _read(self) -> bool:
+        if self._ended:
+            return False
+        try:
+            chunk = await anext(self._chunks, None)
+        except ClientDisconnect:
+            chunk, self._rest = None, b""  # Half a line is no row.
+        if chunk is None:
+            self._ended = True
+            *lines, self._rest = self._rest, b""
+        else:
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > self._limit:
+            raise RequestError(TOO_LARGE, f"a line has more than {self._limit} bytes")
+        self._ready += [line for line in lines if line.strip()]
+        return True
+
+
+async def _answered(
+    state: ServerState, lines: Lines, inserts: RowInserts, form: str
+) -> AsyncIterator[str]:
+    """The acknowledgements; `form` is the brackets of an array where one is wanted."""
+    sequence = 0
+    if form:
+        yield form[0]
+    while True:
+        try:
+            batch = await lines.next(MAX_ROWS)
+            if not batch:
+                break
+            outcomes = await state.run(partial(_write, inserts, batch))
+        except RequestError as error:
+            outcomes, batch = [failure(error).body], []
+        except StreamSQLError as error:
+            outcomes = [failure(error).body] * len(batch)
+        texts = []
+        for outcome in outcomes:
+            texts.append(json_text(_acknowledgement(outcome, sequence)))
+            sequence += 1
+        between = ",\n" if form else "\n"
+        start = between if form and sequence > len(texts) else ""
+        yield start + between.join(texts) + ("" if form else "\n")
+        if not batch:
+            break
+    if form:
+        yield form[1] + "\n"
+
+
+def _acknowledgement(problem: dict[str, Any] | None, sequence: int) -> dict[str, Any]:
+    if problem is None:
+        return {"status": "ok", "seq": sequence}
+    about = {"error_code": problem["error_code"], "message": problem["message"]}
+    return {"status": "error", "seq": sequence, **about}
+
+
+def _write(inserts: RowInserts, lines: list[bytes]) -> list[dict[str, Any] | None]:
+    """Write rows; for each None, or what is wrong with it."""
+    rows: list[dict[str, Any]] = []
+    problems: list[dict[str, Any] | None] = []
+    for line in lines:
+        try:
+            row = as_object(parse_json(line, "the row", parse_float=Decimal), "the row")
+            rows.append(row)
+            problems.append(None)
+        except RequestError as error:
+            problems.append(failure(error).body)
+    outcomes = iter(inserts.write(rows))
+    return [_problem(next(outcomes)) if found is None else found for found in problems]
+
+
+def _problem(outcome: Outcome) -> dict[str, Any] | None:
+    return None if outcome is None else {"error_code": BAD_STATEMENT, "message": text_of(outcome)}
+
+
+ROUTES = [Route("/inserts-stream", inserts_stream, methods=["POST"])]

@@ -1,0 +1,199 @@
+"""POST /ksql: statements that change or tell something, answered by an entity each.
+
+All statements are parsed before the first is run, so a text that is wrong anywhere does nothing.
+They then run one after the other; the first that fails ends the request, and the error holds what
+those before it gave.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from streamsql import nodes
+from streamsql.errors import CatalogError, ConfigError, ParseError, StreamSQLError
+from streamsql.parser import parse, split
+from streamsql.results import Result
+from streamsql.runtime.inspection import Inspection
+from streamsql.server.entities import Executed, entity, statement_text
+from streamsql.server.entities.commands import command_id
+from streamsql.server.http.errors import (
+    ASSERTION_FAILED,
+    BAD_STATEMENT,
+    COMMAND_QUEUE_TIMEOUT,
+    QUERY_ENDPOINT,
+    STATEMENT,
+    Failure,
+    RequestError,
+    failure,
+    text_of,
+)
+from streamsql.server.http.media import JSON, KSQL_JSON, accepted, check_content_type
+from streamsql.server.http.requests import StatementRequest
+from streamsql.server.state.server_state import TOKEN_HEADER, state_of, statement_request
+from streamsql.server.state.statuses import CommandStatus, CommandStatuses
+from streamsql.session import Session
+from streamsql.tokens import from_token, to_token
+
+CATCH_UP_SECONDS = 5.0
+"""How long a request waits for the command that it wants to come after."""
+LOOK_SECONDS = 0.02
+
+
+class StatementFailed(Exception):
+    """A statement of a request that was not to be done; says what to answer."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+async def ksql(request: Request) -> Response:
+    """The endpoint."""
+    media = accepted(request, (KSQL_JSON, JSON))
+    check_content_type(request)
+    state = state_of(request)
+    given = await statement_request(request)
+    session = state.session(given)
+
+    statements = Statements(state.engine, session, state.commands)
+
+    def work() -> list[dict[str, Any]]:
+        await_command(state.engine, given)
+        return statements.run(given.sql)
+
+    try:
+        entities = await state.run(work)
+        headers = {TOKEN_HEADER: statements.token} if statements.tokens else {}
+        return JSONResponse(entities, headers=headers, media_type=media)
+    except StatementFailed as failed:
+        return failed.failure.response()
+
+
+class Runner(Protocol):
+    """What this needs of an Engine."""
+
+    def each(
+        self, sql: str, session: Session | None = None
+    ) -> Iterator[tuple[nodes.Statement, Iterator[Result]]]: ...
+
+    @property
+    def inspection(self) -> Inspection: ...
+
+
+def await_command(
+    engine: Runner, request: StatementRequest, timeout: float = CATCH_UP_SECONDS
+) -> None:
+    """Wait until the command is done that the request is to come after; RequestError if it is
+    not in time."""
+    if request.sequence is None:
+        return
+    deadline = time.monotonic() + timeout
+    while engine.inspection.sequence < request.sequence:
+        if time.monotonic() >= deadline:
+            raise RequestError(
+                COMMAND_QUEUE_TIMEOUT,
+                "Timed out while waiting for a previous command to execute. command sequence "
+                f"number: {request.sequence}",
+            )
+        time.sleep(LOOK_SECONDS)
+
+
+@dataclass
+class Statements:
+    """The statements of one request, in the session that is the request's own."""
+
+    engine: Runner
+    session: Session
+    commands: CommandStatuses
+    entities: list[dict[str, Any]] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    """Of what they wrote, for who wants to read it."""
+
+    @property
+    def token(self) -> str:
+        """One for all that was written."""
+        return to_token(from_token(",".join(self.tokens)))
+
+    def run(self, sql: str) -> list[dict[str, Any]]:
+        """Their entities. Raises StatementFailed for the first that cannot be done."""
+        self.check(sql)
+        for statement, results in self.engine.each(sql, self.session):
+            text = statement_text(statement)
+            try:
+                executed = Executed(statement, list(results), self.session, self.engine.inspection)
+                found = entity(executed)
+            except StreamSQLError as error:
+                raise StatementFailed(self._failure(error, statement, text)) from error
+            if found is not None:
+                self.entities.append(found)
+            self.tokens += executed.tokens
+            self._remember(statement, executed)
+        return self.entities
+
+    def check(self, sql: str) -> None:
+        """StatementFailed for a text that is wrong or holds what belongs elsewhere."""
+        try:
+            statements = parse(sql, self.session.substituted)
+        except ParseError as error:
+            raise StatementFailed(failure(error, _faulty(sql, error))) from None
+        if not statements:
+            raise StatementFailed(failure(ConfigError("there is no statement"), sql))
+        for statement in statements:
+            problem = _misplaced(statement)
+            if problem is not None:
+                code, message = problem
+                more = {"statementText": statement_text(statement), "entities": []}
+                raise StatementFailed(Failure(code, message, STATEMENT, more))
+
+    def _failure(self, error: StreamSQLError, statement: nodes.Statement, text: str) -> Failure:
+        found = failure(error, text, self.entities)
+        asserts = isinstance(statement, nodes.AssertTopic | nodes.AssertSchema)
+        if asserts and isinstance(error, CatalogError):
+            return Failure(ASSERTION_FAILED, text_of(error), STATEMENT, found.more)
+        return found
+
+    def _remember(self, statement: nodes.Statement, executed: Executed) -> None:
+        id = command_id(statement)
+        if id is not None and executed.message:
+            status = CommandStatus("SUCCESS", executed.message, executed.query_id)
+            self.commands.put(id, status)
+
+
+def _misplaced(statement: nodes.Statement) -> tuple[int, str] | None:
+    """Error code and message for a statement that this endpoint does not take."""
+    if isinstance(statement, nodes.SelectQuery | nodes.Print):
+        kind = "PRINT" if isinstance(statement, nodes.Print) else "SELECT"
+        return (
+            QUERY_ENDPOINT,
+            f"{kind} is answered by the endpoints '/query' and '/query-stream', not by '/ksql'",
+        )
+    if isinstance(statement, nodes.RunScript):
+        return BAD_STATEMENT, "Unknown statement 'RUN': a client sends the script's statements"
+    return None
+
+
+def _faulty(sql: str, error: ParseError) -> str:
+    """The statement that the error is in."""
+    return next(_around(sql, error), sql.strip())
+
+
+def _around(sql: str, error: ParseError) -> Iterator[str]:
+    if error.span is None:
+        return
+    try:
+        pieces = split(sql)
+    except ParseError:
+        return
+    for text, span in pieces:
+        if span.start <= error.span.start <= span.end:
+            yield text + ";"
+
+
+ROUTES = [Route("/ksql", ksql, methods=["POST"])]

@@ -1,0 +1,118 @@
+"""The endpoints of streamsql's own shell and Python client: everything that an engine says, typed
+and as it comes. What is sent is described in streamsql/client/wire.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from streamsql.catalog import Catalog
+from streamsql.client.handover import Handover
+from streamsql.client.wire import ALIVE, ALIVE_SECONDS, to_line
+from streamsql.client.wire_catalog import encode_catalog
+from streamsql.client.wire_status import encode_status
+from streamsql.server.endpoints.execution import Execution
+from streamsql.server.state.server_state import state_of, statement_request
+
+NDJSON = "application/x-ndjson"
+
+
+class LinesResponse(Response):
+    """The lines of an execution until it ends or the client goes."""
+
+    def __init__(self, execution: Execution, outbox: Handover[bytes]) -> None:
+        super().__init__(media_type=NDJSON, headers={"Cache-Control": "no-store"})
+        del self.headers["content-length"]
+        self._execution = execution
+        self._outbox = outbox
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        self._execution.start()
+        try:
+            await send(start)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._until_gone, receive, tasks.cancel_scope)
+                await self._send_lines(send)
+                tasks.cancel_scope.cancel()
+        finally:
+            self._execution.cancel()
+
+    async def _send_lines(self, send: Send) -> None:
+        while (lines := await self._outbox.take(ALIVE_SECONDS)) is not None:
+            body = b"".join(lines) or to_line(ALIVE)
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    @staticmethod
+    async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
+
+async def execute(request: Request) -> Response:
+    """POST {sql, properties, sessionVariables}: the statements' results as lines."""
+    state = state_of(request)
+    given = await statement_request(request)
+    outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
+    session = state.session(given)
+    execution = Execution(state.engine, given.sql, session, outbox, state.running)
+    return LinesResponse(execution, outbox)
+
+
+async def catalog(request: Request) -> Response:
+    """GET: what there is; 304 where the client has it already."""
+    engine = state_of(request).engine
+    body, etag = _ENCODED.of(engine.catalog())
+    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type="application/json")
+
+
+async def status(request: Request) -> Response:
+    """GET: how far the start is, and how the queries are."""
+    state = state_of(request)
+    engine = state.engine
+    queries = await state.run(engine.queries)
+    return _json({"version": version("streamsql"), **encode_status(engine.startup(), queries)})
+
+
+def _json(body: Mapping[str, Any]) -> Response:
+    return Response(json.dumps(body).encode(), media_type="application/json")
+
+
+class _Encoded:
+    """The newest catalog as it is sent: many clients ask, and it seldom changes."""
+
+    def __init__(self) -> None:
+        self._catalog: Catalog | None = None
+        self._sent = (b"", "")
+
+    def of(self, catalog: Catalog) -> tuple[bytes, str]:
+        """The body and its ETag."""
+        if catalog is not self._catalog:
+            body = json.dumps(encode_catalog(catalog)).encode()
+            self._sent = (body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+            self._catalog = catalog
+        return self._sent
+
+
+_ENCODED = _Encoded()
+
+ROUTES = [
+    Route("/streamsql/execute", execute, methods=["POST"]),
+    Route("/streamsql/catalog", catalog, methods=["GET"]),
+    Route("/streamsql/status", status, methods=["GET"]),
+]

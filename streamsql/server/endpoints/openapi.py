@@ -1,0 +1,249 @@
+"""The published description of the HTTP interface: GET /openapi.json.
+
+`PATHS` has an entry for every route; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from streamsql.server.endpoints.status import VERSION
+from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
+
+Json = dict[str, Any]
+
+_ERRORS = {
+    400: "The request or a statement is wrong",
+    401: "Nobody has logged in",
+    403: "Not allowed",
+    406: "No form of answer suits the client",
+    413: "The request is too large",
+    415: "The request is not JSON",
+    429: "Too many requests",
+    500: "The server or what it works with has failed",
+    503: "The server is starting or stopping",
+}
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(required: tuple[str, ...] = (), **properties: Mapping[str, Any]) -> Json:
+    found: Json = {"type": "object", "properties": properties}
+    return {**found, "required": list(required)} if required else found
+
+
+_TEXT: Json = {"type": "string"}
+_ANYTHING: Json = {"type": "object", "additionalProperties": True}
+_SCALARS: Json = {
+    "type": "object",
+    "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+}
+_ERROR: dict[str, Json] = {
+    "@type": {"enum": ["generic_error", "statement_error"]},
+    "error_code": {"type": "integer", "description": "HTTP status times 100, and a number"},
+    "message": _TEXT,
+    "statementText": _TEXT,
+    "entities": {"type": "array", "items": _ANYTHING},
+}
+_OK = _object(isOk={"type": "boolean"})
+
+SCHEMAS: Json = {
+    "Error": _object(
+        ("@type", "error_code", "message"),
+        **_ERROR,
+    ),
+    "Statements": _object(
+        ("ksql",),
+        ksql={"type": "string", "description": "Statements, each ended by a semicolon"},
+        streamsProperties=_SCALARS,
+        sessionVariables=_SCALARS,
+        commandSequenceNumber={"type": ["integer", "null"]},
+        requestProperties=_ANYTHING,
+    ),
+    "QueryStream": _object(("sql",), sql=_TEXT, properties=_SCALARS, sessionVariables=_SCALARS),
+    "Entity": _object(("@type", "statementText"), **{"@type": _TEXT, "statementText": _TEXT}),
+    "StreamedRow": _object(
+        header=_object(queryId=_TEXT, schema=_TEXT, protoSchema=_TEXT),
+        row=_object(columns={"type": "array"}, protobufBytes=_TEXT, tombstone={"type": "boolean"}),
+        finalMessage=_TEXT,
+        errorMessage=_ref("Error"),
+    ),
+    "Host": _object(("host", "port"), host=_TEXT, port={"type": "integer"}),
+}
+
+
+def _json(schema: Json) -> Json:
+    return {JSON: {"schema": schema}}
+
+
+def _operation(
+    summary: str, ok: Json, *, body: Json | None = None, errors: tuple[int, ...] = ()
+) -> Json:
+    failures = (*errors, *((400, 413, 415) if body else ()), 401, 403, 429, 500, 503)
+    error = {"content": _json(_ref("Error"))}
+    responses = {"200": {"description": "Done", "content": ok}}
+    for code in sorted(set(failures)):
+        responses[str(code)] = {"description": _ERRORS.get(code, "Not there"), **error}
+    found: Json = {"summary": summary, "responses": responses}
+    if body:
+        found["requestBody"] = {"required": True, "content": body}
+    return found
+
+
+def _with(operation: Json, *parameters: str) -> Json:
+    found = [{"name": name, "in": "path", "required": True, "schema": _TEXT} for name in parameters]
+    return {**operation, "parameters": found}
+
+
+_ROWS: Json = {"type": "array", "items": _ref("StreamedRow")}
+_LINES: Json = {"type": "string", "description": "A JSON value a line"}
+_QUERY_FORMS: Json = {
+    KSQL_JSON: {"schema": _ROWS},
+    JSON: {"schema": {"type": "array"}},
+    DELIMITED: {"schema": _LINES},
+    PROTOBUF: {"schema": _ROWS},
+    "text/plain": {"schema": _TEXT},
+}
+_ENTITIES: Json = {
+    media: {"schema": {"type": "array", "items": _ref("Entity")}} for media in (KSQL_JSON, JSON)
+}
+_STATEMENTS: Json = {media: {"schema": _ref("Statements")} for media in (JSON, KSQL_JSON)}
+
+PATHS: Json = {
+    "/": {"get": {"summary": "To /info", "responses": {"307": {"description": "Go there"}}}},
+    "/info": {"get": _operation("Version and state", _json(_ANYTHING))},
+    "/healthcheck": {"get": _operation("What works", _json(_ANYTHING))},
+    "/chc/live": {"get": _operation("Whether the process answers", _json(_ANYTHING))},
+    "/chc/ready": {"get": _operation("Whether it takes work", _json(_ANYTHING))},
+    "/status": {"get": _operation("What became of commands", _json(_ANYTHING))},
+    "/status/{type}/{entity}/{action}": {
+        "get": _with(
+            _operation("What became of a command", _json(_ANYTHING), errors=(404,)),
+            "type",
+            "entity",
+            "action",
+        )
+    },
+    "/is_valid_property/{name}": {
+        "get": _with(
+            _operation("Whether SET takes it", _json({"type": "boolean"}), errors=(400,)), "name"
+        )
+    },
+    "/v1/metadata": {"get": _operation("Which cluster this is", _json(_ANYTHING))},
+    "/v1/metadata/id": {"get": _operation("Which cluster this is", _json(_ANYTHING))},
+    "/clusterStatus": {"get": _operation("Other servers", _json(_ANYTHING))},
+    "/heartbeat": {
+        "post": _operation(
+            "A server lives",
+            _json(_OK),
+            body=_json(
+                _object(("hostInfo",), hostInfo=_ref("Host"), timestamp={"type": "integer"})
+            ),
+        )
+    },
+    "/lag": {
+        "post": _operation(
+            "How far a server's stores are",
+            _json(_OK),
+            body=_json(
+                _object(
+                    ("ksqlHost", "hostStoreLags"), ksqlHost=_ref("Host"), hostStoreLags=_ANYTHING
+                )
+            ),
+        )
+    },
+    "/ksql": {
+        "post": _operation(
+            "Statements other than SELECT and PRINT",
+            _ENTITIES,
+            body=_STATEMENTS,
+            errors=(406, 417),
+        )
+    },
+    "/ksql/terminate": {
+        "post": _operation(
+            "End all queries and empty the catalog",
+            _ENTITIES,
+            body=_json(_object(deleteTopicList={"type": "array", "items": _TEXT})),
+            errors=(406,),
+        )
+    },
+    "/query": {
+        "post": _operation("One SELECT or PRINT", _QUERY_FORMS, body=_STATEMENTS, errors=(406,))
+    },
+    "/query-stream": {
+        "post": _operation(
+            "One SELECT or PRINT, by default as lines",
+            _QUERY_FORMS,
+            body={media: {"schema": _ref("QueryStream")} for media in (JSON, KSQL_JSON)},
+            errors=(406,),
+        )
+    },
+    "/close-query": {
+        "post": _operation(
+            "End a push query",
+            _json(_ANYTHING),
+            body=_json(_object(("queryId",), queryId=_TEXT)),
+        )
+    },
+    "/inserts-stream": {
+        "post": _operation(
+            "Rows into a stream or table: a line that names the target, then a row a line",
+            {DELIMITED: {"schema": _LINES}, JSON: {"schema": {"type": "array"}}},
+            body={
+                DELIMITED: {"schema": _LINES},
+                JSON: {"schema": _object(("target",), target=_TEXT)},
+            },
+            errors=(406,),
+        )
+    },
+    "/metrics": {
+        "get": _operation("For Prometheus", {"text/plain": {"schema": _TEXT}}),
+    },
+    "/openapi.json": {"get": _operation("This description", _json(_ANYTHING))},
+    "/streamsql/execute": {
+        "post": _operation(
+            "Any statements, with typed results as lines: for streamsql's own shell and clients",
+            {"application/x-ndjson": {"schema": _LINES}},
+            body=_json(_ref("QueryStream")),
+        )
+    },
+    "/streamsql/catalog": {
+        "get": _operation("What there is", _json(_ANYTHING)),
+    },
+    "/streamsql/status": {"get": _operation("How far the engine is", _json(_ANYTHING))},
+}
+
+
+def description() -> Json:
+    """The whole document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "streamsql",
+            "version": VERSION,
+            "description": "SQL over streams. The paths are those of ksqlDB's REST API, "
+            "but for /metrics, /openapi.json and what is under /streamsql.",
+        },
+        "paths": PATHS,
+        "components": {
+            "schemas": SCHEMAS,
+            "securitySchemes": {"basic": {"type": "http", "scheme": "basic"}},
+        },
+        "security": [{}, {"basic": []}],
+    }
+
+
+async def openapi(request: Request) -> Response:
+    """GET /openapi.json."""
+    return JSONResponse(description())
+
+
+ROUTES = [Route("/openapi.json", openapi)]

@@ -1,0 +1,138 @@
+"""The endpoints that tell how the server is: /info, /healthcheck, /status and their like."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from streamsql.errors import ConfigError
+from streamsql.properties import resolve
+from streamsql.server.http.errors import (
+    BAD_REQUEST,
+    NOT_FOUND,
+    NOT_READY,
+    RETRY_SECONDS,
+    RequestError,
+)
+from streamsql.server.http.requests import is_ignored
+from streamsql.server.state.server_state import ServerState, state_of
+
+VERSION = version("streamsql")
+
+
+async def root(request: Request) -> Response:
+    return RedirectResponse("/info", 307)
+
+
+async def info(request: Request) -> Response:
+    """GET /info."""
+    state = state_of(request)
+    about: dict[str, Any] = {
+        "version": VERSION,
+        "kafkaClusterId": await _cluster_id(state),
+        "ksqlServiceId": state.config.service_id,
+        "serverStatus": "RUNNING" if state.engine.startup().ready else "STARTING",
+    }
+    return JSONResponse({"KsqlServerInfo": about})
+
+
+async def _cluster_id(state: ServerState) -> str | None:
+    """Empty until Kafka is there."""
+    return await state.run(state.engine.inspection.cluster_id)
+
+
+async def healthcheck(request: Request) -> Response:
+    """GET /healthcheck: 200 in any case, as it is an answer."""
+    state = state_of(request)
+    ready = state.engine.startup().ready
+    details = {
+        "metastore": ready,
+        "kafka": await state.run(state.engine.inspection.kafka_answers),
+        "commandRunner": ready,
+    }
+    return JSONResponse(
+        {
+            "isHealthy": all(details.values()),
+            "details": {name: {"isHealthy": healthy} for name, healthy in details.items()},
+            "serverState": "READY" if ready else "INITIALIZING",
+        }
+    )
+
+
+async def live(request: Request) -> Response:
+    """GET /chc/live: the process answers."""
+    return JSONResponse({})
+
+
+async def ready(request: Request) -> Response:
+    """GET /chc/ready: the engine is up; else 503, for who sends it no work then."""
+    if not state_of(request).engine.startup().ready:
+        raise RequestError(
+            NOT_READY, "The server is starting", headers={"Retry-After": str(RETRY_SECONDS)}
+        )
+    return JSONResponse({})
+
+
+async def statuses(request: Request) -> Response:
+    """GET /status: of all commands that are known."""
+    state = state_of(request)
+    found = state.commands.all(state.engine.catalog())
+    return JSONResponse({"commandStatuses": {id: status.status for id, status in found.items()}})
+
+
+async def status(request: Request) -> Response:
+    """GET /status/stream/NAME/create and the like."""
+    state = state_of(request)
+    command_id = "/".join(request.path_params[part] for part in ("type", "entity", "action"))
+    found = state.commands.get(command_id, state.engine.catalog())
+    if found is None:
+        raise RequestError(NOT_FOUND, "Command not found")
+    return JSONResponse(found.to_json())
+
+
+async def is_valid_property(request: Request) -> Response:
+    """GET /is_valid_property/NAME: whether a client may set it."""
+    name = request.path_params["name"]
+    try:
+        resolve(name)
+    except ConfigError as error:
+        if not is_ignored(name):
+            raise RequestError(BAD_REQUEST, error.message) from None
+    return JSONResponse(True)
+
+
+async def metadata(request: Request) -> Response:
+    """GET /v1/metadata."""
+    return JSONResponse({"version": VERSION, "clusterId": await _metadata_id(request)})
+
+
+async def metadata_id(request: Request) -> Response:
+    """GET /v1/metadata/id."""
+    return JSONResponse(await _metadata_id(request))
+
+
+async def _metadata_id(request: Request) -> dict[str, Any]:
+    state = state_of(request)
+    clusters = {
+        "kafka-cluster": await _cluster_id(state),
+        "ksql-cluster": state.config.service_id,
+    }
+    return {"scope": {"path": [], "clusters": clusters}, "id": ""}
+
+
+ROUTES = [
+    Route("/", root),
+    Route("/info", info),
+    Route("/healthcheck", healthcheck),
+    Route("/chc/live", live),
+    Route("/chc/ready", ready),
+    Route("/status", statuses),
+    Route("/status/{type}/{entity}/{action}", status),
+    Route("/is_valid_property/{name}", is_valid_property),
+    Route("/v1/metadata", metadata),
+    Route("/v1/metadata/id", metadata_id),
+]

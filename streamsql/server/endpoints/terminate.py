@@ -1,0 +1,87 @@
+"""POST /ksql/terminate: the end of a service: its queries, its streams and tables, and on demand
+the topics that its queries made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from streamsql.catalog import Catalog
+from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.engine import Engine
+from streamsql.server.http.errors import BAD_REQUEST, RequestError
+from streamsql.server.http.media import JSON, KSQL_JSON, accepted, check_content_type
+from streamsql.server.http.requests import as_object, parse_json, read_body
+from streamsql.server.state.server_state import state_of
+from streamsql.server.state.statuses import CommandStatus
+from streamsql.types import quote
+
+COMMAND_ID = "cluster/TerminateCluster/terminate"
+STATEMENT = "TERMINATE CLUSTER;"
+
+
+async def terminate(request: Request) -> Response:
+    """The endpoint; the server goes on, with nothing in it."""
+    media = accepted(request, (KSQL_JSON, JSON))
+    check_content_type(request)
+    state = state_of(request)
+    body = parse_json(await read_body(request, state.config.max_request_bytes) or b"{}")
+    patterns = _patterns(as_object(body, "the request").get("deleteTopicList"))
+    await state.run(lambda: terminate_all(state.engine, patterns))
+    sequence = await state.run(lambda: state.engine.inspection.sequence)
+    status = CommandStatus("SUCCESS", "Cluster terminated.")
+    state.commands.put(COMMAND_ID, status)
+    entity: dict[str, Any] = {
+        "@type": "currentStatus",
+        "statementText": STATEMENT,
+        "commandId": COMMAND_ID,
+        "commandStatus": status.to_json(),
+        "commandSequenceNumber": sequence,
+        "warnings": [],
+    }
+    return JSONResponse([entity], media_type=media)
+
+
+def _patterns(given: object) -> list[re.Pattern[str]]:
+    """Names or regular expressions of topics; RequestError for what is none."""
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise RequestError(BAD_REQUEST, "deleteTopicList is not a list of texts")
+    try:
+        return [re.compile(name) for name in given]
+    except re.error as error:
+        raise RequestError(BAD_REQUEST, f"Invalid pattern in deleteTopicList: {error}") from None
+
+
+def terminate_all(engine: Engine, delete: Sequence[re.Pattern[str]] = ()) -> None:
+    """End and forget everything; of topics, only those that queries made are deleted."""
+    for statement in _statements(engine.catalog(), delete):
+        for _ in engine.execute(statement):
+            pass
+
+
+def _statements(catalog: Catalog, delete: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    if catalog.queries:
+        yield "TERMINATE ALL;"
+    for view in reversed(catalog.views):
+        yield f"DROP VIEW IF EXISTS {quote(view)} CASCADE;"
+    # What reads a source was made after it.
+    for source in reversed(catalog.sources.values()):
+        topic = source.topic.name
+        if topic == PROCESSING_LOG_TOPIC:
+            continue  # It is there from the start of any service.
+        own = source.created_by_query is not None
+        wanted = own and any(pattern.fullmatch(topic) for pattern in delete)
+        kind = source.kind.value
+        tail = " DELETE TOPIC" if wanted else ""
+        yield f"DROP {kind} IF EXISTS {quote(source.name)}{tail};"
+
+
+ROUTES = [Route("/ksql/terminate", terminate, methods=["POST"])]

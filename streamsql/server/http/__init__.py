@@ -1,0 +1,1 @@
+"""Requests, answers that are errors, and media types."""

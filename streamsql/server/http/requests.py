@@ -1,0 +1,181 @@
+"""Reading requests: JSON bodies, and the session that each request has for itself.
+
+A request's session begins with the server's own properties and variables, and the request's are
+put over them; it ends with the request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from streamsql.errors import ConfigError
+from streamsql.properties import CONNECTIONS, forget_credentials, resolve, validate
+from streamsql.roles import Role, allowed_by_role
+from streamsql.server.http.errors import BAD_REQUEST, FORBIDDEN, TOO_LARGE, RequestError
+from streamsql.session import Session
+
+MAX_DEPTH = 100
+"""Of nested JSON: no request needs more, and a parser may not survive any depth."""
+IGNORED_PREFIXES = ("ksql.", "confluent.", "producer.", "consumer.", "request.ksql.")
+"""Settings of ksqlDB that mean nothing here are no error: its clients send them."""
+IGNORED = frozenset(
+    """acks application.id bootstrap.servers buffered.records.per.partition
+    cache.max.bytes.buffering client.id commit.interval.ms compression.type
+    default.deserialization.exception.handler default.production.exception.handler
+    enable.idempotence fetch.max.wait.ms fetch.min.bytes group.id linger.ms max.poll.records
+    max.request.size max.task.idle.ms metadata.max.age.ms min.insync.replicas
+    num.standby.replicas num.stream.threads processing.guarantee replication.factor
+    request.timeout.ms retries retry.backoff.ms session.timeout.ms state.cleanup.delay.ms
+    state.dir statestore.cache.max.bytes task.timeout.ms topology.optimization""".split()
+)
+"""And those of Kafka Streams, whose work Spark does here."""
+
+
+@dataclass(frozen=True)
+class StatementRequest:
+    """The body of /ksql, /query and /query-stream."""
+
+    sql: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    sequence: int | None = None
+    """The command that must have been executed before (commandSequenceNumber)."""
+    request_properties: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(body: object) -> StatementRequest:
+        """From a parsed body; both of ksqlDB's spellings of the fields are taken."""
+        given = as_object(body, "the request")
+        sql = given.get("ksql", given.get("sql"))
+        if not isinstance(sql, str) or not sql.strip():
+            name = "sql" if "sql" in given else "ksql"
+            raise RequestError(BAD_REQUEST, f'the request gives no statement in "{name}"')
+        properties = given.get("streamsProperties", given.get("properties"))
+        sequence = given.get("commandSequenceNumber")
+        if sequence is not None and (isinstance(sequence, bool) or not isinstance(sequence, int)):
+            raise RequestError(BAD_REQUEST, "commandSequenceNumber is not a whole number")
+        return StatementRequest(
+            sql,
+            _optional_object(properties, "streamsProperties"),
+            _optional_object(given.get("sessionVariables"), "sessionVariables"),
+            sequence,
+            _optional_object(given.get("requestProperties"), "requestProperties"),
+        )
+
+    def session(self, server: Session) -> Session:
+        """A session of its own for this request. RequestError for a property that is none."""
+        variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
+        properties = session_properties(server, self.properties)
+        return Session(properties, {**server.variables, **variables}, remote=True)
+
+
+def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, str]:
+    """The server's own, and a request's over them. RequestError for one that is none, or that the
+    request's role may not set."""
+    found = checked_properties(given)
+    properties = {**server.properties, **found}
+    for name in CONNECTIONS.keys() & found.keys():
+        if not allowed_by_role(Role.ADMIN):
+            raise RequestError(FORBIDDEN, f"setting '{name}' needs the role admin")
+        forget_credentials(name, properties, server.properties)
+    return properties
+
+
+def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
+    """Properties by canonical name; what only ksqlDB knows is left out."""
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        try:
+            resolve(name)
+        except ConfigError as error:
+            if is_ignored(name):
+                continue
+            raise RequestError(BAD_REQUEST, error.message) from None
+        try:
+            canonical, text = validate(name, as_text(value))
+        except ConfigError as error:
+            raise RequestError(BAD_REQUEST, error.message) from None
+        found[canonical] = text
+    return found
+
+
+def is_ignored(name: str) -> bool:
+    """Whether a property is one that only ksqlDB or Kafka Streams knows."""
+    bare = name.lower().removeprefix("ksql.streams.")
+    return bare in IGNORED or bare.startswith(IGNORED_PREFIXES)
+
+
+def as_text(value: object) -> str:
+    """A JSON value of a property or variable as the text that SET or DEFINE would give."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def as_object(body: object, what: str) -> dict[str, Any]:
+    if not isinstance(body, dict):
+        raise RequestError(BAD_REQUEST, f"{what} is not a JSON object")
+    return body
+
+
+def _optional_object(value: object, what: str) -> dict[str, Any]:
+    return {} if value is None else as_object(value, what)
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body; RequestError beyond `limit` bytes."""
+    chunks = bytearray()
+    try:
+        async for chunk in request.stream():
+            chunks += chunk
+            if len(chunks) > limit:
+                raise RequestError(TOO_LARGE, f"the request has more than {limit} bytes")
+    except ClientDisconnect:
+        raise RequestError(BAD_REQUEST, "the request ended early") from None
+    return bytes(chunks)
+
+
+def parse_json(
+    text: bytes | str, what: str = "the request", parse_float: Callable[[str], Any] = float
+) -> Any:
+    """A JSON value; RequestError where it is none, or nested beyond reason."""
+    try:
+        if _too_deep(text):
+            raise RequestError(BAD_REQUEST, f"{what} is nested too deeply")
+        # A text of several lines is what people write into curl.
+        return json.loads(text, parse_float=parse_float, parse_constant=_no_constant, strict=False)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(BAD_REQUEST, f"{what} is not JSON: {error}") from None
+
+
+def _too_deep(text: bytes | str) -> bool:
+    opening = (
+        text.count(b"[") + text.count(b"{")
+        if isinstance(text, bytes)
+        else (text.count("[") + text.count("{"))
+    )
+    if opening <= MAX_DEPTH:
+        return False
+    depth, quoted, escaped = 0, False, False
+    for char in text.decode("utf-8", "replace") if isinstance(text, bytes) else text:
+        if quoted:
+            quoted = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            quoted = True
+        elif char in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif char in "]}":
+            depth -= 1
+    return False
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not a value of JSON")

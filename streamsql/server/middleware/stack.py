@@ -1,0 +1,35 @@
+"""What stands before the endpoints by way of security, as the server's settings want it."""
+
+from __future__ import annotations
+
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from streamsql.server.security.auth import Authentication
+from streamsql.server.security.throttle import Throttle
+from streamsql.server.security.users import Users
+from streamsql.server.settings.config import ServerConfig
+
+_METHODS = ("GET", "POST", "OPTIONS")
+_HEADERS = ("Authorization", "Content-Type", "Accept", "X-Request-ID", "streamsql-token")
+
+
+def security(config: ServerConfig) -> list[Middleware]:
+    """The outermost first; ConfigError for a users file that cannot be read."""
+    found = []
+    if config.cors_origins:
+        # Before the authentication: a browser asks first whether it may ask, without a name.
+        found.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=config.cors_origins,
+                allow_methods=_METHODS,
+                allow_headers=_HEADERS,
+                expose_headers=("X-Request-ID", "streamsql-token", "Retry-After"),
+            )
+        )
+    if config.users_file is not None:
+        found.append(Middleware(Authentication, users=Users(config.users_file)))
+    if config.max_requests_per_second is not None:
+        found.append(Middleware(Throttle, per_second=config.max_requests_per_second))
+    return found

@@ -1,0 +1,1 @@
+"""Rows as clients want them."""

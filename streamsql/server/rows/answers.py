@@ -1,0 +1,138 @@
+"""Answering with a complete result: what a pull query gives.
+
+An answer that is short is made and sent in one piece; a long one goes out piece by piece, each made
+in a thread when the client has taken the one before, so that no answer is ever held whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from streamsql.results import Answer, Row
+from streamsql.server.http.errors import failure
+from streamsql.server.rows.streamed_rows import Form
+from streamsql.server.state.server_state import ServerState
+
+_log = logging.getLogger("streamsql.server")
+PIECE_CHARACTERS = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Texts that are sent one after the other; `last`: there is no more."""
+
+    texts: list[str]
+    last: bool
+
+
+class AnswerWriter:
+    """Makes the text of an answer. Blocks: to be called in a thread."""
+
+    def __init__(self, answer: Answer, form: Form) -> None:
+        self._answer = answer
+        self.form = form
+        self._rows: Iterator[Row] = iter(answer.rows)
+        self._begun = False
+
+    def first(self) -> Piece:
+        """The first piece; raises what is wrong with the query itself."""
+        return self._piece([self.form.head()])
+
+    def next(self) -> Piece:
+        """Another piece; by now an error can only be told in the answer."""
+        try:
+            return self._piece([])
+        except Exception as error:
+            _log.warning("query %s failed: %s", self._answer.query_id, error)
+            return Piece([self.form.failed(failure(error))], last=True)
+
+    def _piece(self, texts: list[str]) -> Piece:
+        size = 0
+        for row in self._rows:
+            text = self.form.row(row)
+            texts.append(text)
+            size += len(text)
+            if size >= PIECE_CHARACTERS:
+                return Piece(texts, last=False)
+        texts.append(self.form.end(self._answer.final_message))
+        return Piece(texts, last=True)
+
+    def close(self) -> None:
+        """Nobody wants the rest."""
+        close = getattr(self._rows, "close", None)
+        if callable(close):
+            close()
+
+
+class AnswerResponse(Response):
+    """Sends the pieces; ends early when the client goes."""
+
+    def __init__(self, writer: AnswerWriter, first: Piece, state: ServerState) -> None:
+        super().__init__(media_type=writer.form.media_type)
+        self._writer = writer
+        self._first = first
+        self._state = state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        whole = self._first.last
+        # A client of HTTP/2 may take every frame of this form for a row.
+        apart = self._writer.form.row_by_row and scope.get("http_version", "1.1")[:1] == "2"
+        if whole and not apart:
+            await self._send_whole(send, "".join(self._first.texts).encode())
+            return
+        del self.headers["content-length"]
+        await send(self._start())
+        await _until_gone(receive, self._send_all(send, apart))
+
+    async def _send_whole(self, send: Send, body: bytes) -> None:
+        # A client of HTTP/1.1 may expect this form in chunks, as ksqlDB sends it.
+        chunked = self._writer.form.row_by_row
+        if chunked:
+            del self.headers["content-length"]
+        else:
+            self.headers["content-length"] = str(len(body))
+        await send(self._start())
+        await send({"type": "http.response.body", "body": body, "more_body": chunked})
+        if chunked:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _start(self) -> dict[str, object]:
+        return {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+
+    async def _send_all(self, send: Send, apart: bool) -> None:
+        piece = self._first
+        try:
+            while True:
+                for text in piece.texts if apart else ["".join(piece.texts)]:
+                    body = text.encode()
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                if piece.last:
+                    break
+                piece = await self._state.run(self._writer.next)
+        finally:
+            if not piece.last:
+                await asyncio.shield(self._state.run(self._writer.close))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _until_gone(receive: Receive, work: Coroutine[object, object, None]) -> None:
+    """Do some work, or stop in the middle of it because the client has gone."""
+
+    async def gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    watching = asyncio.create_task(gone())
+    working = asyncio.create_task(work)
+    try:
+        await asyncio.wait({watching, working}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (watching, working):
+            task.cancel()
+        await asyncio.gather(watching, working, return_exceptions=True)

@@ -1,0 +1,70 @@
+"""Servers described by a file: ksqlDB's server properties, as far as they have a meaning here.
+
+What is about the server is given back under the names of ServerConfig and EngineConfig; what is
+about the connection to Kafka, and what SET would set, separately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamsql.errors import ConfigError
+from streamsql.kafka.security import KNOWN, checked
+from streamsql.properties_file import read_properties
+from streamsql.server.http.errors import RequestError
+from streamsql.server.http.requests import checked_properties
+
+SERVER_NAMES = {
+    "listeners": "listen",
+    "bootstrap.servers": "bootstrap_servers",
+    "ksql.service.id": "service_id",
+    "ksql.advertised.listener": "advertised_url",
+    "ksql.queries.file": "queries_file",
+    "streamsql.data": "data",
+    "streamsql.master": "master",
+    "streamsql.checkpoints": "checkpoints",
+    "streamsql.tls.cert": "tls_cert",
+    "streamsql.tls.key": "tls_key",
+    "streamsql.tls.client.ca": "tls_client_ca",
+    "streamsql.users.file": "users_file",
+    "streamsql.log.format": "log_format",
+    "streamsql.log.level": "log_level",
+    "streamsql.cors.origins": "cors_origin",
+    "streamsql.max.requests.per.second": "max_requests_per_second",
+    "streamsql.max.push.queries": "max_push_queries",
+    "ksql.max.push.queries": "max_push_queries",
+    "streamsql.max.request.bytes": "max_request_bytes",
+}
+"""The option of `streamsql server` that a property stands for."""
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """What a file says."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    """By the names of the command's options."""
+    kafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def read_config(path: Path) -> ConfigFile:
+    """The file's settings; ConfigError where it cannot be read or a setting is not known."""
+    options: dict[str, str] = {}
+    kafka: dict[str, str] = {}
+    rest: dict[str, str] = {}
+    for name, value in read_properties(path).items():
+        if name in SERVER_NAMES:
+            options[SERVER_NAMES[name]] = value
+        elif name in KNOWN:
+            kafka[name] = value
+        else:
+            rest[name] = value
+    if "listen" in options:
+        options["listen"] = options["listen"].split(",")[0].strip()
+    try:
+        return ConfigFile(options, checked(kafka), checked_properties(rest))
+    except RequestError as error:
+        raise ConfigError(f"{path}: {error.message}") from None

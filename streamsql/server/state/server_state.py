@@ -1,0 +1,76 @@
+"""What all requests of one server share."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+
+from streamsql.engine import Engine
+from streamsql.server.http.requests import StatementRequest, parse_json, read_body
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.state.hosts import Hosts
+from streamsql.server.state.running import RunningQueries
+from streamsql.server.state.statuses import CommandStatuses
+from streamsql.server.telemetry.metrics import Metrics
+from streamsql.session import Session
+
+T = TypeVar("T")
+TOKEN_HEADER = "streamsql-token"
+"""In an answer: what its statements wrote. In a request: what its queries are to have seen."""
+TOKEN_PROPERTY = "streamsql.consistency.token"
+
+
+class ServerState:
+    """The engine, the settings and the bounds; kept as `app.state.server`."""
+
+    def __init__(self, engine: Engine, config: ServerConfig) -> None:
+        self.engine = engine
+        self.config = config
+        self.started_at = time.time()
+        self.stopping = False
+        """Set once: from then on requests are refused."""
+        self.requests: set[asyncio.Task[object]] = set()
+        """Those being answered."""
+        self.commands = CommandStatuses()
+        """What became of statements, for /status."""
+        self.running = RunningQueries(config.max_push_queries)
+        """Push queries, each with a thread of its own besides the bounded ones."""
+        self.hosts = Hosts()
+        """Other servers, as they report themselves."""
+        self.metrics = Metrics(engine)
+        self._threads: anyio.CapacityLimiter | None = None
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do something that blocks (any call of the engine) in a thread, off the event loop."""
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(self.config.threads)
+        return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+
+    def session(self, request: StatementRequest) -> Session:
+        """The session of one request; see requests.py."""
+        return request.session(self.engine.session)
+
+
+def state_of(request: Request) -> ServerState:
+    """The server's state, from any endpoint's request."""
+    state = request.app.state.server
+    assert isinstance(state, ServerState)
+    return state
+
+
+async def statement_request(request: Request) -> StatementRequest:
+    """The body of a request with statements, read and checked."""
+    state = state_of(request)
+    body = await read_body(request, state.config.max_request_bytes)
+    given = StatementRequest.of(parse_json(body))
+    token = request.headers.get(TOKEN_HEADER)
+    if token:
+        return replace(given, properties={TOKEN_PROPERTY: token, **given.properties})
+    return given

@@ -1,0 +1,174 @@
+"""Read your writes: a pull query waits until what it reads has taken in what a token stands for.
+
+From the topics written, along the queries that read them, to the tables asked for. Of a query in
+micro-batches it is known exactly what it has processed. Of one in real time it is known what it has
+read: its results are taken to be complete once its topic has been at rest for a moment (or, if it
+never is, after a second), a query's latency being some milliseconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from streamsql.catalog import Catalog, QueryLinks, Source
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.planner.plans.logical import Mode
+from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, get_int, get_text
+from streamsql.status import QueryState
+from streamsql.tokens import from_token
+
+if TYPE_CHECKING:
+    from streamsql.executor.queries.launcher import SparkLauncher
+    from streamsql.executor.queries.manager import QueryManager
+    from streamsql.kafka.client import KafkaClient
+    from streamsql.serving.stores import TableStores
+
+LOOK_SECONDS = 0.02
+REST_SECONDS = 0.1
+"""How long a real-time query's topic has to stay as it is."""
+RESTLESS_SECONDS = 1.0
+"""How long to wait for that."""
+
+Ends = dict[int, int]
+
+
+class Consistency:
+    """Waits on behalf of pull queries; may be used from any thread."""
+
+    def __init__(
+        self,
+        client: Callable[[], KafkaClient],
+        launcher: SparkLauncher,
+        queries: QueryManager,
+        stores: TableStores,
+    ) -> None:
+        self._client = client
+        self._launcher = launcher
+        self._queries = queries
+        self._stores = stores
+
+    def wait(
+        self, sources: Iterable[Source], catalog: Catalog, properties: Mapping[str, str]
+    ) -> None:
+        """Wait for the token of the properties, if there is one, for sources that are read out of
+        their topics. ExternalError where that takes too long."""
+        self._reach(sources, catalog, properties)
+
+    def wait_stored(self, source: Source, catalog: Catalog, properties: Mapping[str, str]) -> None:
+        """As `wait`, for a table that is read out of its store."""
+        found = self._reach([source], catalog, properties)
+        if found is None:
+            return
+        deadline, (ends,) = found
+        if ends and not self._stores.get(source).await_positions(ends, deadline - time.monotonic()):
+            raise _late()
+
+    def _reach(
+        self, sources: Iterable[Source], catalog: Catalog, properties: Mapping[str, str]
+    ) -> tuple[float, list[Ends]] | None:
+        token = get_text(properties, CONSISTENCY_TOKEN)
+        if not token:
+            return None
+        deadline = time.monotonic() + get_int(properties, CONSISTENCY_TIMEOUT) / 1000
+        walk = _Walk(self, catalog, dict(from_token(token)), deadline)
+        return deadline, [walk.ends_of(source.topic.name) for source in sources]
+
+    def await_query(self, query: QueryLinks, wanted: Mapping[str, Ends], deadline: float) -> None:
+        """Wait until a query's results of these records of its topics are in Kafka, as far as that
+        can be known."""
+        while True:
+            real_time = self._in_real_time(query.id)
+            if _reached(self._positions(query.id, real_time), wanted):
+                return
+            if time.monotonic() > deadline:
+                raise _late()
+            time.sleep(LOOK_SECONDS)
+
+    def ends(self, topic: str, at_rest: bool, deadline: float) -> Ends:
+        """Where a topic ends, once it is at rest if that is asked for."""
+        client = self._client()
+        ends = client.end_offsets(topic)
+        restless = min(deadline, time.monotonic() + RESTLESS_SECONDS)
+        while at_rest and time.monotonic() < restless:
+            time.sleep(REST_SECONDS)
+            before, ends = ends, client.end_offsets(topic)
+            if before == ends:
+                break
+        return ends
+
+    def _in_real_time(self, query_id: str) -> bool:
+        return any(
+            info.id == query_id
+            and info.mode == Mode.REAL_TIME.value
+            and info.state is QueryState.RUNNING
+            for info in self._queries.infos()
+        )
+
+    def in_real_time(self, query: QueryLinks) -> bool:
+        """Whether a query runs in real time just now."""
+        return self._in_real_time(query.id)
+
+    def _positions(self, query_id: str, real_time: bool) -> Mapping[str, Ends]:
+        try:
+            known = self._queries.position(query_id) or {}
+            if not real_time:
+                return known
+            read = self._launcher.live_positions(self._queries.definition(query_id))
+            return {t: {**known.get(t, {}), **read.get(t, {})} for t in known | read}
+        except StreamSQLError:
+            return {}  # it has just been terminated: the wait ends with its time
+
+
+class _Walk:
+    """Up the queries from a table to the topics of a token, each topic once."""
+
+    def __init__(
+        self, consistency: Consistency, catalog: Catalog, wanted: dict[str, Ends], deadline: float
+    ) -> None:
+        self._consistency = consistency
+        self._catalog = catalog
+        self._deadline = deadline
+        self._wanted = wanted
+        self._found: dict[str, Ends] = {}
+
+    def ends_of(self, topic: str) -> Ends:
+        """The offsets of a topic that hold all results of what was written; empty: none can."""
+        if topic in self._found:
+            return self._found[topic]
+        self._found[topic] = ends = dict(self._wanted.get(topic, {}))
+        for query in self._writers(topic):
+            wanted = {name: found for name in self._reads(query) if (found := self.ends_of(name))}
+            if not wanted:
+                continue
+            self._consistency.await_query(query, wanted, self._deadline)
+            at_rest = self._consistency.in_real_time(query)
+            for partition, end in self._consistency.ends(topic, at_rest, self._deadline).items():
+                ends[partition] = max(end, ends.get(partition, 0))
+        return ends
+
+    def _writers(self, topic: str) -> list[QueryLinks]:
+        names = {s.name for s in self._catalog.sources.values() if s.topic.name == topic}
+        return [query for query in self._catalog.queries.values() if query.writes in names]
+
+    def _reads(self, query: QueryLinks) -> list[str]:
+        sources = (self._catalog.sources.get(name) for name in query.reads)
+        return list(dict.fromkeys(s.topic.name for s in sources if s is not None))
+
+
+def _reached(positions: Mapping[str, Ends], wanted: Mapping[str, Ends]) -> bool:
+    return all(
+        positions.get(topic, {}).get(partition, 0) >= end
+        for topic, ends in wanted.items()
+        for partition, end in ends.items()
+    )
+
+
+def _late() -> ExternalError:
+    return ExternalError(
+        "what was written has not arrived in time",
+        retryable=True,
+        hint=f"SHOW QUERIES tells which query is behind; '{CONSISTENCY_TIMEOUT}' is how long to "
+        "wait.",
+    )

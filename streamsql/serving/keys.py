@@ -1,0 +1,103 @@
+"""Values of key columns as the bytes that a store is asked for, and when they can be known.
+
+A key can be looked up where equal keys have equal bytes: always in the KAFKA format; in JSON and
+DELIMITED where our own query has written the topic. Else all rows are looked at.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from datetime import datetime, time
+
+from streamsql.catalog import Source
+from streamsql.executor.frames.encode_record import encode_key
+from streamsql.planner.plans.routes import KeyRange, WindowRange
+from streamsql.results import Value
+from streamsql.schema import WindowType
+from streamsql.types import STRING
+
+_EPOCH = datetime(1970, 1, 1)
+_LAST = (1 << 56) - 1
+"""No window begins later: the first byte of its start is 0."""
+_FIRST_SURROGATE = "\ud800"
+
+
+def can_look_up(source: Source) -> bool:
+    """Whether a key of the table has one form only, and it is known here."""
+    name = source.topic.key_format.name
+    return name == "KAFKA" or (
+        name in ("JSON", "DELIMITED") and source.created_by_query is not None
+    )
+
+
+def window_bytes(source: Source) -> int:
+    """How many bytes of a key are its window's."""
+    window = source.topic.window
+    if window is None:
+        return 0
+    return 16 if window.type is WindowType.SESSION else 8
+
+
+def key_bytes(source: Source, values: Sequence[Value]) -> bytes:
+    """The bytes of a key without its window; of a key of nulls none."""
+    cells = {c.name: _cell(v) for c, v in zip(source.schema.key, values, strict=True)}
+    return encode_key(source.topic, source.schema, cells) or b""
+
+
+def packed(keys: Sequence[bytes], source: Source, window: WindowRange | None) -> bytes:
+    """Keys as KeyLookups.java reads them: what bounds their windows, then the keys."""
+    low, high = _bounds(source, window)
+    found = [struct.pack(">qq", low, high)]
+    for key in keys:
+        found += (struct.pack(">i", len(key)), key)
+    return b"".join(found)
+
+
+def _bounds(source: Source, window: WindowRange | None) -> tuple[int, int]:
+    """Of the number that follows the key's own bytes: a window's start, a session's end."""
+    kind = source.topic.window
+    if window is None or kind is None:
+        return 0, _LAST
+    if kind.type is WindowType.SESSION:
+        low, high = window.end_from, window.end_to
+    else:
+        low, high = window.start_from, window.start_to
+        if kind.size_ms is not None:
+            if window.end_from is not None:
+                low = max(low or 0, window.end_from - kind.size_ms)
+            if window.end_to is not None:
+                end = window.end_to - kind.size_ms
+                high = end if high is None else min(high, end)
+    return min(max(low or 0, 0), _LAST), _LAST if high is None else min(max(high, 0), _LAST)
+
+
+def range_bytes(source: Source, route: KeyRange) -> tuple[bytes | None, bytes | None]:
+    """The bytes between which the keys of a range lie, inclusive; None: no bound is known."""
+    (column,) = source.schema.key
+    if source.topic.key_format.name != "KAFKA" or column.type != STRING:
+        return None, None
+    low = _bound(route.low)
+    high = _bound(route.high)
+    if high is not None and source.is_windowed:
+        # The window's bytes begin with 0.
+        high += b"\x01"
+    return low, high
+
+
+def _bound(text: str | None) -> bytes | None:
+    """Bytes are ordered as UTF-16 is, which orders strings in SQL, below the surrogates only."""
+    if text is None or any(c >= _FIRST_SURROGATE for c in text):
+        return None
+    return text.encode()
+
+
+def _cell(value: Value) -> Value:
+    """A value of a result as planner/constants.py has it."""
+    if isinstance(value, datetime):
+        delta = value - _EPOCH
+        return (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
+    if isinstance(value, time):
+        seconds = (value.hour * 60 + value.minute) * 60 + value.second
+        return seconds * 1000 + value.microsecond // 1000
+    return value

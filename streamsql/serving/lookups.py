@@ -1,0 +1,333 @@
+"""The short way for lookups of keys that are asked again and again with other keys.
+
+A statement like SELECT .. FROM t WHERE k = 5 is planned and lowered once, without the comparison of
+its key. Of the next one of the same shape only the key is read, out of its text. Whatever is not
+that simple takes the usual way.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.nodes import Expression, SelectQuery
+from streamsql.parser import parse
+from streamsql.planner.plans.routes import KeyLookup
+from streamsql.planner.plans.statements import PullPlan
+from streamsql.planner.statements import plan
+from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, PULL_TABLE_SCAN
+from streamsql.results import Answer
+from streamsql.schema import Schema
+from streamsql.serving.fingerprints import Literal, Shape, shape_of
+from streamsql.serving.key_conditions import conjuncts, simple_scan
+from streamsql.serving.keys import can_look_up, key_bytes, packed, window_bytes
+from streamsql.session import Session
+from streamsql.types import BIGINT, INT, STRING
+
+if TYPE_CHECKING:
+    from streamsql.serving.channel import Channel
+    from streamsql.serving.table import KeyLookups, StoredTable
+    from streamsql.serving.tables import Serving
+
+SHAPES = 1_000
+RELEASE_SECONDS = 10.0
+_Name = tuple[str, tuple[tuple[str, str], ...]]
+"""A shape and the session's properties."""
+_Values = tuple[str | int | None, ...]
+"""Of the key columns."""
+_BITS = {INT: 31, BIGINT: 63}
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A key column and the literal it is compared with."""
+
+    literal: int
+    negative: bool
+    bits: int | None
+    """Of an integer's type, without its sign; None: the column is a STRING."""
+
+    def value(self, literals: tuple[Literal, ...]) -> str | int | None:
+        """What the key is; None for a number that its type does not have."""
+        literal = literals[self.literal]
+        if self.bits is None:
+            return literal.text
+        if not literal.written.isdigit():
+            return None
+        number = -int(literal.written) if self.negative else int(literal.written)
+        return number if -(1 << self.bits) <= number < 1 << self.bits else None
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Statements of one shape whose other literals are the same too."""
+
+    parameters: tuple[_Parameter, ...]
+    """One for each key column."""
+    constants: tuple[str, ...]
+    plan: PullPlan
+    source: Source
+    schema: Schema
+    table: StoredTable
+    lookups: KeyLookups
+
+
+class Lookups:
+    """The prepared statements of one engine; may be used from any thread."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self._catalog: Catalog | None = None
+        self._prepared: dict[_Name, _Prepared | None] = {}
+        self._lock = threading.Lock()
+
+    def find(self, sql: str, session: Session, catalog: Catalog) -> Answer | None:
+        """The answer, or None where the statement has to take the usual way."""
+        found = self._ready(sql, session, catalog, prepare=True)
+        if found is None:
+            return None
+        prepared, values = found
+        source = prepared.source
+        if CONSISTENCY_TOKEN in session.properties:
+            self._serving.consistency.wait_stored(source, catalog, session.properties)
+        wanted = packed([key_bytes(source, values)], source, None)
+        return _answer(prepared, prepared.lookups.get(wanted))
+
+    def find_soon(
+        self, sql: str, session: Session, catalog: Catalog
+    ) -> Coroutine[object, object, Answer] | None:
+        """As `find`, for an event loop: nothing blocks. None also where something would."""
+        if CONSISTENCY_TOKEN in session.properties:
+            return None
+        found = self._ready(sql, session, catalog, prepare=False)
+        channel = None if found is None else self._serving.channel()
+        return None if found is None or channel is None else _ask(channel, *found)
+
+    def _ready(
+        self, sql: str, session: Session, catalog: Catalog, *, prepare: bool
+    ) -> tuple[_Prepared, _Values] | None:
+        shape = shape_of(sql)
+        if shape is None:
+            return None
+        if self._catalog is not catalog:
+            self._forget(catalog)
+        name = (shape.text, _relevant(session.properties))
+        known = partial(self._known, sql, shape, session, catalog, prepare=prepare)
+        prepared = known(name)
+        if prepared is not None:
+            constants = _constants(shape, prepared.parameters)
+            if constants != prepared.constants:
+                # The others of the shape are found by their constants.
+                name = ("\0".join((*constants, shape.text)), name[1])
+                prepared = known(name)
+        if prepared is None:
+            return None
+        if not self._serving.stores.is_open(prepared.table):
+            self._prepared.pop(name, None)
+            return None
+        values = tuple(p.value(shape.literals) for p in prepared.parameters)
+        if None in values:
+            return None
+        return prepared, values
+
+    def _known(
+        self,
+        sql: str,
+        shape: Shape,
+        session: Session,
+        catalog: Catalog,
+        name: _Name,
+        *,
+        prepare: bool,
+    ) -> _Prepared | None:
+        if not prepare:
+            return self._prepared.get(name)
+        try:
+            return self._prepared[name]
+        except KeyError:
+            pass
+        try:
+            prepared = self._prepare(sql, shape, session, catalog)
+        except ExternalError:
+            return None  # not now; the usual way tells why
+        self._remember(name, prepared, catalog)
+        return prepared
+
+    # -- preparing -------------------------------------------------------------------------------
+
+    def _forget(self, catalog: Catalog) -> None:
+        with self._lock:
+            forgotten = [p.lookups for p in self._prepared.values() if p is not None]
+            self._prepared.clear()
+            self._catalog = catalog
+        _release(forgotten)
+
+    def _remember(
+        self,
+        name: _Name,
+        prepared: _Prepared | None,
+        catalog: Catalog,
+    ) -> None:
+        with self._lock:
+            if self._catalog is catalog:
+                if len(self._prepared) >= SHAPES:
+                    oldest = self._prepared.pop(next(iter(self._prepared)))
+                    _release([] if oldest is None else [oldest.lookups])
+                self._prepared[name] = prepared
+
+    def _prepare(
+        self, sql: str, shape: Shape, session: Session, catalog: Catalog
+    ) -> _Prepared | None:
+        try:
+            (statement,) = parse(sql)
+            if not isinstance(statement, SelectQuery) or statement.query.emit is not None:
+                return None
+            asked = plan(statement, catalog, session.properties)
+            if not isinstance(asked, PullPlan) or asked.order:
+                return None
+            return self._prepare_plan(statement, asked, shape, session, catalog)
+        except ExternalError:
+            raise
+        except (StreamSQLError, ValueError):
+            return None  # the usual way tells what is wrong with it
+
+    def _prepare_plan(
+        self,
+        statement: SelectQuery,
+        asked: PullPlan,
+        shape: Shape,
+        session: Session,
+        catalog: Catalog,
+    ) -> _Prepared | None:
+        scan = simple_scan(asked.query.root)
+        where = statement.query.where
+        if scan is None or where is None or not can_look_up(scan.source):
+            return None
+        source = scan.source
+        if not isinstance(asked.route, KeyLookup) or len(asked.route.keys) != 1:
+            return None
+        parameters: dict[str, _Parameter] = {}
+        rest: list[Expression] = []
+        for condition in conjuncts(where):
+            found = _parameter(condition, source, shape)
+            if found is None or found[0] in parameters:
+                rest.append(condition)
+            else:
+                parameters[found[0]] = found[1]
+        if set(parameters) != {c.name for c in source.schema.key}:
+            return None
+        ordered = tuple(parameters[c.name] for c in source.schema.key)
+        if tuple(p.value(shape.literals) for p in ordered) != asked.route.keys[0]:
+            return None
+        query = replace(statement.query, where=_all_of(rest))
+        without_key = plan(
+            replace(statement, query=query),
+            catalog,
+            {**session.properties, PULL_TABLE_SCAN: "true"},
+        )
+        assert isinstance(without_key, PullPlan)
+        return self._loaded(without_key, source, ordered, shape, session)
+
+    def _loaded(
+        self,
+        plan: PullPlan,
+        source: Source,
+        parameters: tuple[_Parameter, ...],
+        shape: Shape,
+        session: Session,
+    ) -> _Prepared:
+        from streamsql.serving.rows import result_schema
+
+        table = self._serving.complete(source)
+        program = self._serving.program(plan, session.properties)
+        lookups = table.lookups(program, window_bytes(source))
+        lookups.register()
+        return _Prepared(
+            parameters,
+            _constants(shape, parameters),
+            plan,
+            source,
+            result_schema(plan),
+            table,
+            lookups,
+        )
+
+
+async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer:
+    from streamsql.serving.table import split
+
+    wanted = packed([key_bytes(prepared.source, values)], prepared.source, None)
+    return _answer(prepared, split(await channel.ask(prepared.lookups.number, wanted)))
+
+
+def _answer(prepared: _Prepared, found: list[bytes]) -> Answer:
+    from streamsql.serving.rows import answer_rows
+
+    rows = list(answer_rows(found, prepared.plan, prepared.schema))
+    return Answer(f"query_{time.time_ns() // 1_000_000}", prepared.plan.schema, rows)
+
+
+def _release(forgotten: list[KeyLookups]) -> None:
+    """Let the JVM forget, when questions that are on their way have been answered."""
+
+    def release() -> None:
+        for lookups in forgotten:
+            lookups.close()
+
+    if forgotten:
+        timer = threading.Timer(RELEASE_SECONDS, release)
+        timer.daemon = True
+        timer.start()
+
+
+def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """What a plan can depend on."""
+    own = (CONSISTENCY_TOKEN, CONSISTENCY_TIMEOUT)
+    return tuple(sorted(item for item in properties.items() if item[0] not in own))
+
+
+def _constants(shape: Shape, parameters: tuple[_Parameter, ...]) -> tuple[str, ...]:
+    """The literals that are not parameters."""
+    if len(shape.literals) == len(parameters):
+        return ()
+    variable = {p.literal for p in parameters}
+    return tuple(x.written for i, x in enumerate(shape.literals) if i not in variable)
+
+
+def _all_of(conditions: list[Expression]) -> Expression | None:
+    if not conditions:
+        return None
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = exp.And(this=whole, expression=condition)
+    return whole
+
+
+def _parameter(node: Expression, source: Source, shape: Shape) -> tuple[str, _Parameter] | None:
+    """The key column and the literal of a condition that is a comparison of the two."""
+    if not isinstance(node, exp.EQ):
+        return None
+    column, literal = node.left, node.right
+    if isinstance(column, exp.Literal):
+        column, literal = literal, column
+    if not isinstance(column, exp.Column) or not isinstance(literal, exp.Literal):
+        return None
+    found = next((c for c in source.schema.key if c.name == column.name), None)
+    if found is None or (found.type == STRING) != literal.is_string:
+        return None
+    if found.type != STRING and found.type not in _BITS:
+        return None
+    end = literal.meta.get("end")
+    at = next((i for i, known in enumerate(shape.literals) if known.end == end), None)
+    if at is None:
+        return None
+    negative = not literal.is_string and str(literal.this).startswith("-")
+    return found.name, _Parameter(at, negative, _BITS.get(found.type))

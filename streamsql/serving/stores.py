@@ -1,0 +1,166 @@
+"""The stores of an engine's served tables: opened, kept in line with the catalog, closed.
+
+A store is a copy of its topic: what is lost or damaged is read from Kafka again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.services.services import Services
+from streamsql.schema import Kind
+
+if TYPE_CHECKING:
+    from streamsql.serving.table import StoredTable
+
+CLOSE_SECONDS = 10.0
+LOOK_SECONDS = 5.0
+"""How often to see that every store is open."""
+
+
+@dataclass(frozen=True)
+class _Opened:
+    source: Source
+    table: StoredTable
+
+
+class TableStores:
+    """Stores by topic; may be used from any thread."""
+
+    def __init__(self, services: Services, folder: Path, catalog: Callable[[], Catalog]) -> None:
+        self._services = services
+        self._folder = folder
+        self._catalog = catalog
+        self._opened: dict[str, _Opened] = {}
+        self._lock = threading.RLock()
+        self._changed = threading.Event()
+        self._closed = False
+        self._eager = False
+        self._thread = threading.Thread(target=self._reconcile_all, name="serving", daemon=True)
+
+    def start(self, *, eager: bool) -> None:
+        """Begin to follow: `eager` every served table, else those that were asked for before."""
+        self._eager = eager
+        self._changed.set()
+        self._thread.start()
+
+    def changed(self) -> None:
+        """The catalog is another one: new tables are followed, dropped ones forgotten, soon."""
+        self._changed.set()
+
+    def get(self, source: Source) -> StoredTable:
+        """The store of a table, opened if need be; ExternalError where that fails."""
+        spark = self._services.spark.get().session
+        opened = self._opened.get(source.topic.name)
+        if opened is not None and opened.table.spark is spark and self._holds(opened, source):
+            return opened.table
+        with self._lock:
+            opened = self._opened.get(source.topic.name)
+            if opened is not None:
+                if opened.table.spark is spark and self._holds(opened, source):
+                    return opened.table
+                del self._opened[source.topic.name]
+                opened.table.close()
+            if self._closed:
+                raise ExternalError("the engine was closed")
+            table = self._open(source)
+            self._opened[source.topic.name] = _Opened(source, table)
+            return table
+
+    def is_open(self, table: StoredTable) -> bool:
+        """Whether the store is still the one of its topic, in the JVM that runs now."""
+        opened = self._opened.get(table.topic)
+        is_of_topic = opened is not None and opened.table is table
+        return is_of_topic and self._services.current_spark() is table.spark
+
+    def peek(self, source: Source) -> StoredTable | None:
+        """The store of a table that is being followed."""
+        opened = self._opened.get(source.topic.name)
+        return None if opened is None else opened.table
+
+    def close(self) -> None:
+        """Stop following; the stores stay on disk."""
+        with self._lock:
+            self._closed = True
+            opened = list(self._opened.values())
+            self._opened.clear()
+        self._changed.set()
+        for each in opened:
+            each.table.close()
+        if self._thread.ident is not None:
+            self._thread.join(CLOSE_SECONDS)
+
+    def _open(self, source: Source) -> StoredTable:
+        from streamsql.serving.table import StoredTable
+
+        client = self._services.kafka.get()
+        connection = {**client.security, "bootstrap.servers": client.bootstrap}
+        topic = source.topic
+        self._folder.mkdir(parents=True, exist_ok=True)
+        spark = self._services.spark.get().session
+        return StoredTable(
+            spark, self._path(topic.name), topic.name, connection, _retention(source)
+        )
+
+    def _holds(self, opened: _Opened, source: Source) -> bool:
+        """Whether the store is good for the table: opened for it, or for another that still is
+        there and reads the same topic."""
+        if opened.source is source:
+            return True
+        alike = None in (retentions := {_retention(opened.source), _retention(source)})
+        known = self._catalog().sources.get(opened.source.name)
+        return known == opened.source and (alike or len(retentions) == 1)
+
+    def _path(self, topic: str) -> Path:
+        return self._folder / quote(topic, safe="")
+
+    # -- in line with the catalog ----------------------------------------------------------------
+
+    def _reconcile_all(self) -> None:
+        while not self._closed:
+            self._changed.wait(LOOK_SECONDS)
+            self._changed.clear()
+            # A JVM that has died took the stores with it; who needs it starts the next one.
+            if not self._closed and self._services.current_spark() is not None:
+                try:
+                    self._reconcile()
+                except Exception:
+                    # The JVM has died in the midst of it: the next look sees to the rest.
+                    continue
+
+    def _reconcile(self) -> None:
+        served = {s.topic.name: s for s in self._catalog().sources.values() if is_served(s)}
+        with self._lock:
+            gone = [topic for topic in self._opened if topic not in served]
+            for topic in gone:
+                self._opened.pop(topic).table.close()
+            paths = {self._path(topic) for topic in served}
+            if self._folder.is_dir():
+                for path in self._folder.iterdir():
+                    if path not in paths:
+                        shutil.rmtree(path, ignore_errors=True)
+        for topic, source in served.items():
+            if self._eager or self._path(topic).is_dir():
+                try:
+                    self.get(source)
+                except StreamSQLError:
+                    continue  # whoever asks for it tries again, and is told
+
+
+def is_served(source: Source) -> bool:
+    """Whether a store answers for the table: one made by CREATE TABLE .. AS, or a SOURCE TABLE."""
+    made = source.created_by_query is not None or source.is_source
+    return source.kind is Kind.TABLE and made
+
+
+def _retention(source: Source) -> int | None:
+    """How long (ms) a row outlives the topic's newest one; None: for ever."""
+    return source.topic.retention_ms if source.is_windowed else None

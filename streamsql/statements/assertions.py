@@ -1,0 +1,86 @@
+"""ASSERT TOPIC and ASSERT SCHEMA: wait until something is as expected, or fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from streamsql.errors import CatalogError
+from streamsql.kafka.client import KafkaClient
+from streamsql.nodes import AssertSchema, AssertTopic
+from streamsql.properties import ASSERT_SCHEMA_TIMEOUT, ASSERT_TOPIC_TIMEOUT, get_int
+from streamsql.registry.client import RegistryClient
+from streamsql.results import Message, Result
+from streamsql.runtime.state import Context
+
+POLL_SECONDS = 0.1
+
+
+def assert_topic(statement: AssertTopic, context: Context) -> Iterable[Result]:
+    """ASSERT [NOT EXISTS] TOPIC: looks again and again until it is so or the time is up."""
+    context.plan(statement)
+    client = context.state.services.kafka.get()
+    _await(lambda: _topic_problem(client, statement), statement, context, ASSERT_TOPIC_TIMEOUT)
+    return [Message(f"Topic {statement.topic} {_verb(statement)}.")]
+
+
+def assert_schema(statement: AssertSchema, context: Context) -> Iterable[Result]:
+    """ASSERT [NOT EXISTS] SCHEMA: the same for a schema by its subject, its id or both."""
+    context.plan(statement)
+    client = context.state.services.registry(context.session.properties)
+    _await(lambda: _schema_problem(client, statement), statement, context, ASSERT_SCHEMA_TIMEOUT)
+    return [Message(f"{_schema_name(statement)} {_verb(statement)}.")]
+
+
+def _await(
+    problem: Callable[[], str | None],
+    statement: AssertTopic | AssertSchema,
+    context: Context,
+    default_timeout: str,
+) -> None:
+    """CatalogError with what is wrong at the end of the statement's time."""
+    if statement.timeout is not None:
+        timeout_ms = statement.timeout.ms
+    else:
+        timeout_ms = get_int(context.session.properties, default_timeout)
+    deadline = time.monotonic() + timeout_ms / 1000
+    while (found := problem()) is not None:
+        if time.monotonic() >= deadline:
+            raise CatalogError(found, span=statement.span)
+        time.sleep(POLL_SECONDS)
+
+
+def _verb(statement: AssertTopic | AssertSchema) -> str:
+    return "exists" if statement.exists else "does not exist"
+
+
+def _topic_problem(client: KafkaClient, statement: AssertTopic) -> str | None:
+    """Why the assertion does not hold just now."""
+    found = client.describe(statement.topic)
+    if not statement.exists:
+        return None if found is None else f"Topic {statement.topic} exists."
+    if found is None:
+        return f"Topic {statement.topic} does not exist."
+    actual = {"PARTITIONS": found.partitions, "REPLICAS": found.replicas}
+    wrong = [
+        f"- Mismatched configuration for topic {statement.topic}: For config "
+        f"{p.name.lower()}, expected {p.value} got {actual[p.name]}"
+        for p in statement.properties
+        if p.name in actual and p.value != actual[p.name]
+    ]
+    return "\n".join(wrong) or None
+
+
+def _schema_problem(client: RegistryClient, statement: AssertSchema) -> str | None:
+    if client.has(statement.subject, statement.id) == statement.exists:
+        return None
+    return f"{_schema_name(statement)} {'does not exist' if statement.exists else 'exists'}."
+
+
+def _schema_name(statement: AssertSchema) -> str:
+    parts = ["Schema"]
+    if statement.subject is not None:
+        parts.append(f"with subject name {statement.subject}")
+    if statement.id is not None:
+        parts.append(f"id {statement.id}")
+    return " ".join(parts)

@@ -1,0 +1,147 @@
+"""CREATE, DROP, DESCRIBE and SHOW of connectors, which a Kafka Connect cluster runs.
+
+They are no part of the catalog or of the statement log: Connect remembers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from streamsql.catalog import Catalog
+from streamsql.connect.client import CLASS, ConnectClient, Connector
+from streamsql.errors import ConfigError, did_you_mean
+from streamsql.nodes import (
+    ConnectorType,
+    CreateConnector,
+    DescribeConnector,
+    DropConnector,
+    Properties,
+)
+from streamsql.results import Field, Message, Result, Rows, Text, Warning
+from streamsql.runtime.state import Context
+
+
+def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
+    """CREATE SOURCE | SINK CONNECTOR: what Connect finds wrong is known before it is made."""
+    context.plan(statement)
+    client = _client(context)
+    if statement.if_not_exists and client.exists(statement.name):
+        return [Warning(f"Connector {statement.name} already exists")]
+    if "/" in statement.name:
+        # Connect would make it, and then never find it again by its URL.
+        raise ConfigError("the name of a connector may not hold a slash")
+    config = _config(statement.properties)
+    try:
+        _check_class(client, statement.type, config.get(CLASS))
+    except ConfigError as error:
+        error.span = next((p.span for p in statement.properties if p.name == CLASS), None)
+        raise
+    client.validate({"name": statement.name, **config})
+    client.create(statement.name, config)
+    return [Message(f"Created connector {statement.name}")]
+
+
+def _config(properties: Properties) -> dict[str, str]:
+    """The properties as Connect takes them: texts all."""
+    return {p.name: _text(p.value) for p in properties}
+
+
+def _text(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_class(client: ConnectClient, type: ConnectorType, name: str | None) -> None:
+    """Before Connect is asked, whose own answer to an unknown class is an inner failure of its."""
+    hint = "SHOW CONNECTOR PLUGINS lists the classes that there are."
+    if name is None:
+        raise ConfigError(f"the connector has no '{CLASS}'", hint=hint)
+    plugins = client.plugins()
+    plugin = next((plugin for plugin in plugins if plugin.is_called(name)), None)
+    if plugin is None:
+        near = did_you_mean(name, (alias for plugin in plugins for alias in plugin.names))
+        raise ConfigError(f"Connect has no connector class {name}", hint=near or hint)
+    # A source that is called a sink would begin to write where nobody expects it.
+    if plugin.type != type.value.lower():
+        raise ConfigError(
+            f"{plugin.class_name} is a {plugin.type} connector",
+            hint=f"Use CREATE {plugin.type.upper()} CONNECTOR.",
+        )
+
+
+def drop(statement: DropConnector, context: Context) -> Iterable[Result]:
+    """DROP CONNECTOR [IF EXISTS]."""
+    context.plan(statement)
+    client = _client(context)
+    if statement.if_exists and not client.exists(statement.name):
+        return [Warning(f"Connector {statement.name} does not exist.")]
+    client.delete(statement.name)
+    return [Message(f"Dropped connector {statement.name}")]
+
+
+def describe(statement: DescribeConnector, context: Context) -> Iterable[Result]:
+    """DESCRIBE CONNECTOR: its state, its tasks, its topics and what is declared over them."""
+    context.plan(statement)
+    client = _client(context)
+    connector = client.connector(statement.name)
+    topics = client.topics(statement.name)
+    results: list[Result] = [Text(_facts(connector))]
+    tasks = [(task.id, task.state) for task in connector.tasks]
+    results.append(Rows(_fields("Task ID", "State"), tasks))
+    results += [
+        Text(f"Task {task.id} failed: {task.trace.strip()}\n")
+        for task in connector.tasks
+        if task.trace
+    ]
+    sources = _sources(context.state.catalog, topics)
+    if sources:
+        results.append(Rows(_fields("Source Name", "Kafka Topic", "Type"), sources))
+    if topics:
+        results.append(Rows(_fields("Related Topics"), [(topic,) for topic in topics]))
+    return results
+
+
+def _facts(connector: Connector) -> str:
+    facts: Mapping[str, str | None] = {
+        "Name": connector.name,
+        "Class": connector.class_name,
+        "Type": connector.type,
+        "State": connector.state,
+        "Worker": connector.worker,
+        "Error": connector.trace,
+    }
+    return "\n".join(f"{title:<8}: {fact}" for title, fact in facts.items() if fact)
+
+
+def _sources(catalog: Catalog, topics: Iterable[str]) -> list[tuple[str, str, str]]:
+    """The streams and tables over the topics."""
+    used = set(topics)
+    found = (s for s in catalog.sources.values() if s.topic.name in used)
+    return sorted((s.name, s.topic.name, s.kind.value) for s in found)
+
+
+def show(context: Context, type: ConnectorType | None) -> Iterable[Result]:
+    """SHOW [SOURCE | SINK] CONNECTORS; `type` None for all."""
+    rows = [
+        (c.name, c.type.upper(), c.class_name, c.status)
+        for c in _client(context).connectors()
+        if type is None or c.type == type.value.lower()
+    ]
+    return [Rows(_fields("Connector Name", "Type", "Class", "Status"), rows)]
+
+
+def show_plugins(context: Context) -> Iterable[Result]:
+    """SHOW CONNECTOR PLUGINS: sources and sinks, not what Connect needs inside."""
+    rows = [
+        (plugin.class_name, plugin.type.upper(), plugin.version)
+        for plugin in _client(context).plugins()
+        if plugin.type in ("source", "sink")
+    ]
+    return [Rows(_fields("Class", "Type", "Version"), rows)]
+
+
+def _client(context: Context) -> ConnectClient:
+    return ConnectClient.of(context.session.properties)
+
+
+def _fields(*names: str) -> tuple[Field, ...]:
+    return tuple(Field(name) for name in names)

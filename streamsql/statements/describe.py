@@ -1,0 +1,161 @@
+"""DESCRIBE and EXPLAIN: what a source, a function or a query is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import StreamSQLError
+from streamsql.functions import REGISTRY
+from streamsql.functions.user import UserAggregate, UserFunction, using
+from streamsql.kafka.client import KafkaClient
+from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
+from streamsql.planner.ddl.user_functions import functions_of
+from streamsql.planner.ddl.views import source_of
+from streamsql.planner.explain.plan import explain as explain_plan
+from streamsql.planner.plans.statements import ExplainPlan, ExplainQueryPlan
+from streamsql.results import Field, Result, Rows, Text
+from streamsql.runtime.state import Context
+from streamsql.schema import Column, FormatSpec, Kind, Namespace, WindowType
+from streamsql.statements.query_details import offsets, query_line, query_lines
+from streamsql.types import to_sql
+
+_TITLE_WIDTH = 22
+
+
+def describe(statement: Describe, context: Context) -> Iterable[Result]:
+    """DESCRIBE name [EXTENDED]."""
+    catalog = context.state.catalog
+    if statement.name in catalog.views:
+        return _view(catalog, statement)
+    try:
+        source = catalog.get(statement.name)
+    except StreamSQLError as error:
+        error.span = error.span or statement.span
+        raise
+    return description(source, context, extended=statement.extended)
+
+
+def _view(catalog: Catalog, statement: Describe) -> list[Result]:
+    view = catalog.views[statement.name]
+    source = source_of(view, catalog)
+    rows = [(c.name, _column_type(c, source)) for c in source.schema]
+    table = Rows((Field("Field"), Field("Type")), rows, f"Name : {view.name}")
+    details = Text(
+        f"{'Type':<{_TITLE_WIDTH}}: VIEW ({source.kind.value})\n"
+        f"{'Statement':<{_TITLE_WIDTH}}: {view.statement}"
+    )
+    return [table, details] if statement.extended else [table]
+
+
+def describe_all(statement: DescribeAll, context: Context) -> Iterable[Result]:
+    """DESCRIBE STREAMS | TABLES [EXTENDED]."""
+    sources = sorted(context.state.catalog.of_kind(statement.kind), key=lambda s: s.name)
+    return [part for s in sources for part in description(s, context, extended=statement.extended)]
+
+
+def description(source: Source, context: Context, *, extended: bool) -> list[Result]:
+    """A source's columns and, extended, where its records are and who reads and writes them."""
+    rows = [(c.name, _column_type(c, source)) for c in source.schema]
+    table = Rows((Field("Field"), Field("Type")), rows, f"Name : {source.name}")
+    if not extended:
+        return [table]
+    catalog = context.state.catalog
+    queries = dict.fromkeys([*catalog.readers(source.name), *catalog.writers(source.name)])
+    return [table, Text(_details(source, context)), *offsets(queries, context)]
+
+
+def _column_type(column: Column, source: Source) -> str:
+    text = to_sql(column.type)
+    if column.namespace is Namespace.KEY:
+        key = "primary key" if source.kind is Kind.TABLE else "key"
+        return f"{text} ({key}){_window(source)}"
+    if column.namespace is Namespace.HEADERS:
+        return f"{text} (header('{column.header}'))" if column.header else f"{text} (headers)"
+    return text
+
+
+def _window(source: Source) -> str:
+    window = source.topic.window
+    return f" (Window type: {window.type.value})" if window else ""
+
+
+def _details(source: Source, context: Context) -> str:
+    catalog, topic = context.state.catalog, source.topic
+    facts = {
+        "Type": source.kind.value + (" (read-only)" if source.is_source else ""),
+        "Timestamp field": _timestamp(source),
+        "Key format": _format(topic.key_format),
+        "Value format": _format(topic.value_format),
+        "Kafka topic": _topic(source, context),
+        "Statement": source.statement,
+    }
+    if topic.window and topic.window.type is not WindowType.SESSION:
+        facts["Window size"] = f"{topic.window.size_ms} ms"
+    lines = [f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items()]
+    for title, ids in (
+        ("Queries that read from this source", catalog.readers(source.name)),
+        ("Queries that write into this source", catalog.writers(source.name)),
+    ):
+        if ids:
+            lines += ["", title, "-" * len(title)]
+            lines += [line for i in ids for line in query_lines(i, context)]
+    return "\n".join(lines)
+
+
+def _timestamp(source: Source) -> str:
+    if source.timestamp is None:
+        return "Not set - using <ROWTIME>"
+    pattern = source.timestamp.format
+    return source.timestamp.name + (f" (format {pattern})" if pattern else "")
+
+
+def _format(spec: FormatSpec) -> str:
+    settings = ", ".join(f"{k}={v!r}" for k, v in sorted(spec.properties.items()))
+    return f"{spec.name} ({settings})" if settings else spec.name
+
+
+def _topic(source: Source, context: Context) -> str:
+    """The topic, with what Kafka says of it where it is there to be asked."""
+    name = source.topic.name
+    client: KafkaClient | None = context.state.services.kafka.peek()
+    try:
+        info = client.describe(name) if client else None
+        if client is None or info is None:
+            return name
+        begins, ends = client.begin_offsets(name), client.end_offsets(name)
+    except StreamSQLError as error:
+        return f"{name} ({error.message})"
+    count = sum(end - begins.get(p, 0) for p, end in ends.items())
+    return f"{name} (partitions: {info.partitions}, replication: {info.replicas}, offsets: {count})"
+
+
+def describe_function(statement: DescribeFunction, context: Context) -> Iterable[Result]:
+    """DESCRIBE FUNCTION name."""
+    with using(functions_of(context.state.catalog)):
+        function = REGISTRY.get(statement.name, span=statement.span)
+    lines = [
+        f"{'Name':<12}: {function.name}",
+        f"{'Type':<12}: {function.type}",
+        f"{'Category':<12}: {function.category}",
+        f"{'Overview':<12}: {function.doc}",
+        "",
+        "Variations:",
+        *(f"  {function.name}{overload.signature}" for overload in function.overloads),
+    ]
+    if isinstance(function, UserFunction | UserAggregate):
+        lines += ["", f"Statement: {function.statement}"]
+    if function.examples:
+        lines += ["", "Examples:", *(f"  {sql} -> {value}" for sql, value in function.examples)]
+    return [Text("\n".join(lines))]
+
+
+def explain(statement: Explain, context: Context) -> Iterable[Result]:
+    """EXPLAIN [VERBOSE] of a statement, or of a query that runs."""
+    planned = context.plan(statement)
+    if isinstance(planned, ExplainPlan):
+        return [Text(planned.text)]
+    assert isinstance(planned, ExplainQueryPlan)
+    definition = context.state.queries.definition(planned.query_id)
+    text = explain_plan(definition.plan, verbose=planned.verbose)
+    return [Text(f"{definition.sql}\n\n{text}\n\n{query_line(definition.id, context)}")]

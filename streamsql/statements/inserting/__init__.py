@@ -1,0 +1,1 @@
+"""INSERT .. VALUES and rows that clients insert."""

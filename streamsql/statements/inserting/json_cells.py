@@ -1,0 +1,105 @@
+"""JSON values as the cells of a row that is inserted: a value must be of its column's type, but
+for what JSON has no type for (dates, times and BYTES are text, a DECIMAL may be).
+
+Cells are those of streamsql.planner.types.constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from streamsql.errors import TypeMismatchError
+from streamsql.planner.types.constants import coerce_value
+from streamsql.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    STRING,
+    SQLType,
+    element_type,
+    fields,
+    is_array,
+    is_decimal,
+    is_map,
+    is_struct,
+    to_sql,
+)
+
+_BITS = {INT.this: 32, BIGINT.this: 64}
+_NAMES = {bool: "a boolean", str: "text", list: "an array", dict: "an object"}
+
+
+def cell(value: Any, t: SQLType) -> Any:
+    """The cell of a JSON value, of which numbers with a point are Decimals; None for null.
+
+    TypeMismatchError where it does not fit the type.
+    """
+    if value is None:
+        return None
+    if is_array(t) and isinstance(value, list):
+        return [cell(item, element_type(t)) for item in value]
+    if is_map(t) and isinstance(value, dict):
+        return {key: cell(item, element_type(t)) for key, item in value.items()}
+    if is_struct(t) and isinstance(value, dict):
+        given = without_case(value)
+        return {name: cell(given.get(name.upper()), kind) for name, kind in fields(t)}
+    found = _number(value, t) if _is_number(value) else _other(value, t)
+    if found is None:
+        raise _misfit(value, t)
+    return found
+
+
+def without_case(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Members by upper-case name."""
+    return {str(name).upper(): value for name, value in given.items()}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+
+
+def _number(value: Any, t: SQLType) -> Any:
+    bits = _BITS.get(t.this)
+    if bits is not None:
+        fits = isinstance(value, int) and -(1 << bits - 1) <= value < 1 << bits - 1
+        return value if fits else None
+    if t == DOUBLE:
+        try:
+            return float(value)
+        except OverflowError:
+            return None
+    return _coerced(str(value), t) if is_decimal(t) else None
+
+
+def _other(value: Any, t: SQLType) -> Any:
+    if isinstance(value, bool):
+        return value if t == BOOLEAN else None
+    if not isinstance(value, str) or t in (BOOLEAN, INT, BIGINT, DOUBLE):
+        return None
+    if is_array(t) or is_map(t) or is_struct(t):
+        return None
+    return value if t == STRING else _coerced(value, t)
+
+
+def _coerced(text: str, t: SQLType) -> Any:
+    try:
+        return coerce_value(text, STRING, t)
+    except (ValueError, ArithmeticError) as error:
+        raise TypeMismatchError(
+            f"Can't coerce '{text[:100]}' into type {to_sql(t)}", detail=_detail(error)
+        ) from None
+
+
+def _detail(error: Exception) -> str | None:
+    # Only our own messages are sentences; Python's are for programmers.
+    text = str(error)
+    return f"{text}." if "digits" in text or "precision" in text else None
+
+
+def _misfit(value: Any, t: SQLType) -> TypeMismatchError:
+    what = _NAMES.get(type(value), "a number")
+    shown = "" if isinstance(value, (list, dict)) else f" ({str(value)[:100]})"
+    return TypeMismatchError(f"Can't coerce {what}{shown} into type {to_sql(t)}")

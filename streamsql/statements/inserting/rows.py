@@ -1,0 +1,123 @@
+"""Many rows into one stream or table, given as JSON objects: /inserts-stream and clients.
+
+Rules and messages are those of INSERT .. VALUES, whose plan is made once for the columns that rows
+have in common.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streamsql.errors import ParseError, PlanError, StreamSQLError, UserError
+from streamsql.executor.frames.encode_record import can_encode, encode_record
+from streamsql.kafka.client import NewRecord
+from streamsql.nodes import InsertValues
+from streamsql.parser import parse_one
+from streamsql.planner.plans.statements import InsertValuesPlan
+from streamsql.registry.serdes import Schemas
+from streamsql.runtime import permissions
+from streamsql.runtime.state import Context
+from streamsql.schema import ROWTIME, Kind
+from streamsql.statements.inserting.json_cells import cell, without_case
+from streamsql.types import BIGINT, quote
+
+Outcome = StreamSQLError | None
+"""What became of a row: None where Kafka has acknowledged it."""
+
+
+class RowInserts:
+    """Inserts into one target, for one client at a time."""
+
+    def __init__(self, target: str, context: Context) -> None:
+        """The target as SQL names it. Raises what INSERT VALUES would."""
+        self._target = target = _name(target)
+        self._context = context
+        self._plans: dict[tuple[str, ...], InsertValuesPlan] = {}
+        source = context.state.catalog.sources.get(target)
+        names = source.schema.names if source is not None else ()
+        self._columns = {name.upper(): name for name in (*names, ROWTIME.name)}
+        # With all columns only the target itself can be wrong.
+        of_records = (*source.schema.key, *source.schema.value) if source is not None else ()
+        self._plan(tuple(column.name for column in of_records))
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        """Write rows and wait until Kafka has them; what became of each, in their order.
+
+        ExternalError where Kafka or Spark fails: then nothing is known of any of them.
+        """
+        planned = [self._cells(row) for row in rows]
+        good = [p for p in planned if not isinstance(p, StreamSQLError)]
+        if good:
+            topic = good[0][0].source.topic.name
+            self._context.state.services.kafka.get().produce(topic, self._records(good))
+        return [p if isinstance(p, StreamSQLError) else None for p in planned]
+
+    def _plan(self, columns: tuple[str, ...]) -> InsertValuesPlan:
+        plan = self._plans.get(columns)
+        if plan is None:
+            names = ", ".join(map(quote, columns)) or "ROWTIME"
+            nulls = ", ".join("NULL" for _ in columns) or "0"
+            sql = f"INSERT INTO {quote(self._target)} ({names}) VALUES ({nulls})"
+            statement = parse_one(sql)
+            permissions.check(statement, self._context.session)
+            found = self._context.plan(statement)
+            assert isinstance(found, InsertValuesPlan)
+            plan = self._plans[columns] = found
+        return plan
+
+    def _cells(self, row: Mapping[str, Any]) -> _Planned | StreamSQLError:
+        given = without_case(row)
+        columns = tuple(self._columns.get(name, name) for name in given)
+        try:
+            plan = self._plan(columns)
+            types = {column.name: column.type for column in plan.source.schema}
+            cells = {
+                name: cell(value, types.get(name, BIGINT))
+                for name, value in zip(columns, given.values(), strict=True)
+            }
+            _check_key(plan, cells)
+        except UserError as error:
+            error.span = None  # It points into a statement that the user has not written.
+            return error
+        return plan, cells
+
+    def _records(self, planned: Sequence[_Planned]) -> list[NewRecord]:
+        source = planned[0][0].source
+        now = int(time.time() * 1000)
+        times = [cells.get(ROWTIME.name) for _, cells in planned]
+        if can_encode(source.topic):
+            pairs = [encode_record(source, cells) for _, cells in planned]
+        else:
+            from streamsql.executor.frames.encode_rows import encode_rows
+
+            services, session = self._context.state.services, self._context.session
+            schemas = Schemas(lambda: services.registry(session.properties))
+            rows = [cells for _, cells in planned]
+            pairs = encode_rows(services.spark.get().session, source, rows, schemas.writing)
+        return [
+            NewRecord(key, value, now if moment is None else moment)
+            for (key, value), moment in zip(pairs, times, strict=True)
+        ]
+
+
+_Planned = tuple[InsertValuesPlan, dict[str, Any]]
+
+
+def _name(target: str) -> str:
+    """Folded to upper case, or as it stands between backticks."""
+    statement = parse_one(f"INSERT INTO {target} VALUES (NULL)")
+    if not isinstance(statement, InsertValues) or statement.columns:
+        raise ParseError(f"{target} is not the name of a stream or table")
+    return statement.target
+
+
+def _check_key(plan: InsertValuesPlan, cells: Mapping[str, Any]) -> None:
+    if plan.source.kind is Kind.TABLE:
+        for column in plan.source.schema.key:
+            if cells.get(column.name) is None:
+                raise PlanError(
+                    f"Failed to insert values into '{plan.source.name}'. "
+                    f"The primary key column {column.name} must not be null"
+                )

@@ -1,0 +1,72 @@
+"""INSERT INTO .. VALUES: one record, written at once.
+
+Constants are computed here; expressions that only Spark can compute are computed there, one row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from streamsql.errors import InternalError, UserError
+from streamsql.executor.frames.encode_record import can_encode, encode_record
+from streamsql.kafka.client import NewRecord
+from streamsql.nodes import InsertValues
+from streamsql.planner.plans.statements import InsertValuesPlan
+from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
+from streamsql.registry.serdes import Schemas
+from streamsql.results import Message, Result
+from streamsql.runtime.state import Context
+from streamsql.tokens import to_token
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
+    """Returns when Kafka has acknowledged the record: there is nothing to show, but a token."""
+    planned = context.plan(statement)
+    assert isinstance(planned, InsertValuesPlan)
+    services = context.state.services
+    schemas = Schemas(lambda: services.registry(context.session.properties))
+    record = record_of(planned, lambda: services.spark.get().session, schemas)
+    topic = planned.source.topic.name
+    written = services.kafka.get().insert(topic, record)
+    return [Message("", token=to_token({topic: written}))]
+
+
+def record_of(
+    planned: InsertValuesPlan,
+    spark: Callable[[], SparkSession],
+    schemas: Schemas | None = None,
+) -> NewRecord:
+    """The record to write; `spark` is asked for only where an expression or a format needs it.
+
+    UserError where a value cannot be computed.
+    """
+    try:
+        return _record(planned, spark, schemas or Schemas())
+    except UserError as error:
+        error.message = f"Failed to insert values into '{planned.source.name}'. {error.message}"
+        raise
+
+
+def _record(
+    planned: InsertValuesPlan, spark: Callable[[], SparkSession], schemas: Schemas
+) -> NewRecord:
+    expressions = [*planned.expressions, *([planned.rowtime] if planned.rowtime else [])]
+    values = [evaluate_constant(e) for e in expressions]
+    if any(value is NOT_CONSTANT for value in values) or not can_encode(planned.source.topic):
+        from streamsql.executor.frames.constants import evaluate_record
+
+        key, value, rowtime = evaluate_record(spark(), planned, schemas.writing)
+    else:
+        cells = dict(zip(planned.columns, values, strict=False))
+        key, value = encode_record(planned.source, cells)
+        rowtime = values[-1] if planned.rowtime is not None else None
+    if rowtime is None:
+        rowtime = int(time.time() * 1000)
+    if not isinstance(rowtime, int):
+        raise InternalError(f"ROWTIME is not a number of milliseconds: {rowtime!r}")
+    return NewRecord(key, value, rowtime)

@@ -1,0 +1,94 @@
+"""CREATE .. AS SELECT and INSERT INTO .. SELECT: queries that run until they are terminated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from streamsql.errors import UnsupportedError
+from streamsql.nodes import CreateAsSelect, InsertInto
+from streamsql.parser import to_sql
+from streamsql.planner.plans.logical import LogicalPlan, QueryPlan, Repartition
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
+from streamsql.registry.serdes import register_written
+from streamsql.results import Message, Result, Warning
+from streamsql.runtime.replay import define
+from streamsql.runtime.state import Context
+from streamsql.runtime.topics import create_topic
+
+
+def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Result]:
+    """CREATE STREAM | TABLE .. AS SELECT."""
+    return _start(statement, context)
+
+
+def insert_into(statement: InsertInto, context: Context) -> Iterable[Result]:
+    """INSERT INTO .. SELECT."""
+    return _start(statement, context)
+
+
+def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable[Result]:
+    state = context.state
+    topics = state.topics()
+    with state.lock:
+        schemas = state.schemas()
+        planned = context.plan(statement, topics, schemas)
+        if isinstance(planned, NothingToDo):
+            return [Warning(planned.warning)]
+        assert isinstance(planned, QueryStatementPlan) and planned.sink is not None
+        query_id = planned.query.query_id
+        assert query_id is not None
+        properties = dict(context.session.properties)
+        sql = to_sql(statement) + ";"
+        sequence = state.log.next_sequence
+        definition = define(sql, planned, state.catalog, properties, None, sequence)
+        if planned.replaces:
+            known = state.queries.definition(query_id)
+            _check_replaceable(known.plan, planned.query)
+            definition = replace(
+                definition,
+                starting_offsets=known.starting_offsets,
+                generation=known.generation,
+            )
+        else:
+            offsets = state.launcher.starting_offsets(
+                definition.topics, planned.query.starts, properties
+            )
+            definition = replace(definition, starting_offsets=offsets)
+        if planned.create_topic:
+            create_topic(state.services.kafka.get(), planned.sink)
+        register_written(schemas.registry, planned.sink)
+        context.commit(
+            statement,
+            planned,
+            topics=topics,
+            schemas=schemas,
+            query_id=query_id,
+            offsets=definition.starting_offsets,
+        )
+        if planned.replaces:
+            state.queries.replace(definition)
+        else:
+            state.queries.add(definition)
+    return [Message(f"Created query with ID {query_id}", query_id)]
+
+
+def _check_replaceable(old: QueryPlan, new: QueryPlan) -> None:
+    """Only what keeps no state may change under a checkpoint: the projection and the filter."""
+    if old.reads != new.reads:
+        raise UnsupportedError(
+            "CREATE OR REPLACE cannot make a query read other sources",
+            hint="DROP it and create it anew; it then begins with empty state.",
+        )
+    if _stateful(old.root) or _stateful(new.root):
+        raise UnsupportedError(
+            "CREATE OR REPLACE of a query with state or PARTITION BY is not supported",
+            detail="Its state was computed by the query as it is.",
+            hint="DROP it and create it anew; it then begins with empty state.",
+        )
+
+
+def _stateful(plan: LogicalPlan) -> bool:
+    return bool(state_stores(plan)) or any(isinstance(o, Repartition) for o in operators(plan))

@@ -1,0 +1,44 @@
+"""Pull queries: answers out of stores, and out of Spark's batch engine where no store has them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from streamsql.planner.plans.routes import Batch
+from streamsql.planner.plans.statements import PullPlan
+from streamsql.results import Answer, Row
+from streamsql.runtime.state import Context
+from streamsql.schema import Kind
+
+LIMIT_REACHED = "Limit Reached"
+COMPLETED = "Query Completed"
+
+
+def answer(plan: PullPlan, context: Context) -> Answer:
+    """The answer: under way when it is returned, its rows come while it is read."""
+    query_id = f"query_{time.time_ns() // 1_000_000}"
+    found = Answer(query_id, plan.schema, ())
+    rows = () if plan.limit == 0 else _rows(plan, query_id, context)
+    found.rows = _completed(rows, plan, found)
+    return found
+
+
+def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
+    state, properties = context.state, dict(context.session.properties)
+    if not isinstance(plan.route, Batch):
+        return state.serving.answer(plan, properties)
+    catalog = state.catalog
+    sources = [catalog.sources[name] for name in plan.query.reads if name in catalog.sources]
+    state.serving.consistency.wait(sources, catalog, properties)
+    return state.launcher.batch(plan, query_id, properties)
+
+
+def _completed(rows: Iterable[Row], plan: PullPlan, found: Answer) -> Iterator[Row]:
+    """The rows; at the end of a stream's the answer says why they end."""
+    count = 0
+    for row in rows:
+        count += 1
+        yield row
+    if plan.query.root.kind is Kind.STREAM:
+        found.final_message = LIMIT_REACHED if count == plan.limit else COMPLETED

@@ -1,0 +1,130 @@
+"""What EXTENDED statements tell of queries: state, mode, what they keep, and how far they are.
+
+Where Kafka is not there yet, or lost, they tell what is known without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from streamsql.catalog import Source
+from streamsql.errors import StreamSQLError
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.kafka.client import KafkaClient
+from streamsql.planner.explain.plan import explain
+from streamsql.planner.plans.state_stores import state_stores
+from streamsql.properties import shown
+from streamsql.results import Field, Result, Rows, Text
+from streamsql.runtime.state import Context
+from streamsql.statements.metrics import metrics_lines
+from streamsql.status import QueryInfo
+
+_TITLE_WIDTH = 12
+_OFFSET_FIELDS = tuple(
+    Field(name)
+    for name in (
+        "Query ID",
+        "Kafka Topic",
+        "Partition",
+        "Start Offset",
+        "End Offset",
+        "Offset",
+        "Lag",
+    )
+)
+
+
+def details(info: QueryInfo, context: Context) -> list[Result]:
+    """A query of SHOW QUERIES EXTENDED."""
+    facts = {
+        "Query ID": info.id,
+        "Type": info.kind,
+        "State": info.state.value,
+        "Mode": f"{info.mode} ({info.reason})",
+        "Lag": "unknown" if info.lag is None else f"{info.lag} record{'s' * (info.lag != 1)}",
+        **metrics_lines(context.state.query_metrics().get(info.id)),
+        "Error": info.error,
+        "Statement": info.sql,
+    }
+    definition = _definition(info.id, context)
+    if definition is None:
+        return [Text(_lines(facts))]
+    root = definition.plan.root
+    sources = context.state.catalog.sources
+    facts["Reads"] = _with_topics(sources[n] for n in definition.plan.reads if n in sources)
+    facts["Writes"] = _with_topics(sources[n] for n in (definition.sink,) if n in sources)
+    facts["Columns"] = str(root.schema)
+    facts["Properties"] = ", ".join(
+        f"{name}={shown(name, value)}" for name, value in sorted(definition.properties.items())
+    )
+    return [Text(f"{_lines(facts)}\n\n{explain(definition.plan)}\n"), *offsets([info.id], context)]
+
+
+def query_line(query_id: str, context: Context) -> str:
+    """A query in one line."""
+    info = _info(query_id, context)
+    if info is None:
+        return query_id
+    lag = "" if info.lag is None else f", lag {info.lag}"
+    return f"{info.id} ({info.state.value}, {info.mode}{lag}): {info.sql}"
+
+
+def query_lines(query_id: str, context: Context) -> Iterator[str]:
+    """A query of DESCRIBE .. EXTENDED: in one line, what it keeps in further ones."""
+    yield query_line(query_id, context)
+    info, definition = _info(query_id, context), _definition(query_id, context)
+    if info is not None and info.error:
+        yield f"  Error: {info.error.splitlines()[0]}"
+    if definition is not None:
+        for store in state_stores(definition.plan.root):
+            yield f"  State: {store.text}"
+    for title, text in metrics_lines(context.state.query_metrics().get(query_id)).items():
+        yield f"  {title}: {text}"
+
+
+def offsets(query_ids: Iterable[str], context: Context) -> list[Result]:
+    """How far queries are in each partition that they read; nothing where there are no queries."""
+    client = context.state.services.kafka.peek()
+    rows: list[tuple[object, ...]] = []
+    for query_id in query_ids:
+        definition = _definition(query_id, context)
+        if definition is None:
+            continue
+        positions = context.state.queries.position(query_id) or {}
+        for topic in dict.fromkeys(definition.topics):
+            known = positions.get(topic, {})
+            begins, ends = _ends(client, topic)
+            for partition in sorted(known.keys() | ends.keys()):
+                offset, end = known.get(partition), ends.get(partition)
+                lag = None if offset is None or end is None else max(0, end - offset)
+                place = (query_id, topic, partition)
+                rows.append((*place, begins.get(partition), end, offset, lag))
+    return [Rows(_OFFSET_FIELDS, rows)] if rows else []
+
+
+def _ends(client: KafkaClient | None, topic: str) -> tuple[dict[int, int], dict[int, int]]:
+    """First and next offsets of a topic, nothing of one that cannot be asked."""
+    try:
+        return (client.begin_offsets(topic), client.end_offsets(topic)) if client else ({}, {})
+    except StreamSQLError:
+        return {}, {}
+
+
+def _info(query_id: str, context: Context) -> QueryInfo | None:
+    return next((i for i in context.state.queries.infos() if i.id == query_id), None)
+
+
+def _definition(query_id: str, context: Context) -> Definition | None:
+    """None for a push query, and for one that has just ended."""
+    try:
+        return context.state.queries.definition(query_id)
+    except StreamSQLError:
+        return None
+
+
+def _with_topics(sources: Iterable[Source]) -> str:
+    return ", ".join(f"{source.name} (topic {source.topic.name})" for source in sources)
+
+
+def _lines(facts: dict[str, str | None]) -> str:
+    return "\n".join(f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items() if text)

@@ -1,0 +1,38 @@
+"""SELECT and PRINT: answers, and results that come for as long as one looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streamsql.nodes import Print, SelectQuery
+from streamsql.parser import to_sql
+from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
+from streamsql.results import Result
+from streamsql.runtime.state import Context
+from streamsql.statements.print_topic import print_records
+from streamsql.statements.pull import answer
+
+
+def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
+    """A push query; without EMIT a pull query."""
+    state = context.state
+    planned = context.plan(statement)
+    if isinstance(planned, PullPlan):
+        return [answer(planned, context)]
+    assert isinstance(planned, QueryStatementPlan)
+    plan = planned.query
+    catalog = state.catalog
+    topics = tuple(dict.fromkeys(catalog.get(name).topic.name for name in plan.reads))
+    properties = dict(context.session.properties)
+    offsets = state.launcher.starting_offsets(topics, plan.starts, properties)
+    sql = to_sql(statement) + ";"
+    return [state.pushes.start(plan, sql, plan.columns, properties, offsets)]
+
+
+def print_topic(statement: Print, context: Context) -> Iterable[Result]:
+    """PRINT: the records of any topic, in formats that are guessed."""
+    context.plan(statement)
+    client = context.state.services.kafka.get()
+    registry = context.state.services.registry
+    properties = context.session.properties
+    return [print_records(client, statement, lambda id: registry(properties).by_id(id))]

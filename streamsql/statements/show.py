@@ -1,0 +1,187 @@
+"""SHOW: lists of what there is, in the columns of ksqlDB."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from streamsql.catalog import Source
+from streamsql.config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX, REGISTRY_TOPIC
+from streamsql.errors import CatalogError
+from streamsql.functions import REGISTRY
+from streamsql.kafka.client import KafkaClient, TopicInfo
+from streamsql.kafka.groups import Readers
+from streamsql.nodes import ConnectorType, Show, ShowWhat
+from streamsql.planner.ddl.user_functions import functions_of
+from streamsql.planner.plans.logical import Mode
+from streamsql.properties import PROPERTIES, get_text, shown
+from streamsql.results import Field, Result, Rows, Text
+from streamsql.runtime.state import Context
+from streamsql.schema import Kind
+from streamsql.statements import connectors
+from streamsql.statements.describe import description
+from streamsql.statements.query_details import details
+from streamsql.status import QueryInfo, QueryState
+from streamsql.types import to_sql
+
+
+def show(statement: Show, context: Context) -> Iterable[Result]:
+    """SHOW | LIST what [EXTENDED]."""
+    return _LISTS[statement.what](context, statement.extended)
+
+
+def _fields(*names: str) -> tuple[Field, ...]:
+    return tuple(Field(name) for name in names)
+
+
+def _sources(kind: Kind) -> Callable[[Context, bool], Iterable[Result]]:
+    name = f"{kind.value.capitalize()} Name"
+
+    def rows(context: Context, extended: bool) -> Iterable[Result]:
+        sources = sorted(context.state.catalog.of_kind(kind), key=lambda s: s.name)
+        if extended:
+            return [part for s in sources for part in description(s, context, extended=True)]
+        fields = _fields(name, "Kafka Topic", "Key Format", "Value Format", "Windowed")
+        return [Rows(fields, [_source_row(s) for s in sources])]
+
+    return rows
+
+
+def _source_row(source: Source) -> tuple[object, ...]:
+    topic = source.topic
+    return (
+        source.name,
+        topic.name,
+        topic.key_format.name,
+        topic.value_format.name,
+        source.is_windowed,
+    )
+
+
+def _topics(everything: bool) -> Callable[[Context, bool], Iterable[Result]]:
+    def listed(context: Context, extended: bool) -> Iterable[Result]:
+        client = context.state.services.kafka.get()
+        hidden = () if everything else (PUSH_TOPIC_PREFIX, PROCESSING_LOG_TOPIC, REGISTRY_TOPIC)
+        names = [n for n in client.topics() if not n.startswith(hidden or ("\0",))]
+        found = [info for name in names if (info := client.describe(name)) is not None]
+        plain = [(t.name, t.partitions, t.replicas) for t in found]
+        fields = _fields("Kafka Topic", "Partitions", "Partition Replicas")
+        if not extended:
+            return [Rows(fields, plain)]
+        queries = Counter(context.state.queries.topics())
+        more = _fields("Consumers", "Consumer Groups", "Queries", "Offsets", "Settings")
+        readers = client.readers()
+        rows = [
+            (
+                *row,
+                *_readers(readers.get(t.name)),
+                queries[t.name],
+                _count(client, t.name),
+                _settings(t),
+            )
+            for row, t in zip(plain, found, strict=True)
+        ]
+        return [Rows((*fields, *more), rows)]
+
+    return listed
+
+
+def _readers(readers: Readers | None) -> tuple[int, int]:
+    return (readers.consumers, readers.groups) if readers else (0, 0)
+
+
+def _count(client: KafkaClient, topic: str) -> int | None:
+    """How many offsets lie between the ends of a topic; None if it is gone meanwhile."""
+    try:
+        ends, begins = client.end_offsets(topic), client.begin_offsets(topic)
+    except CatalogError:
+        return None
+    return sum(end - begins.get(p, 0) for p, end in ends.items())
+
+
+def _settings(topic: TopicInfo) -> str:
+    return ", ".join(f"{name}={value}" for name, value in topic.config.items())
+
+
+def _queries(context: Context, extended: bool) -> Iterable[Result]:
+    state = context.state
+    infos = [*state.queries.infos(), *state.pushes.infos()]
+    if extended:
+        parts = [part for q in infos for part in details(q, context)]
+        return parts or [Text("There are no queries.")]
+    fields = _fields(
+        "Query ID", "Query Type", "Status", "Mode", "Lag", "Sink Name", "Remark", "Query String"
+    )
+    rows = [(q.id, q.kind, q.state.value, q.mode, q.lag, q.sink, _remark(q), q.sql) for q in infos]
+    return [Rows(fields, rows)]
+
+
+def _remark(query: QueryInfo) -> str | None:
+    """What is out of the ordinary: an error, why it waits, why it does not run in real time."""
+    if query.error:
+        return query.error.splitlines()[0]
+    if (
+        query.state in (QueryState.WAITING, QueryState.STANDBY)
+        or query.mode != Mode.REAL_TIME.value
+    ):
+        return query.reason
+    return None
+
+
+def _functions(context: Context, extended: bool) -> Iterable[Result]:
+    found = [*REGISTRY, *functions_of(context.state.catalog)]
+    rows = [(f.name, f.type, f.category, f.doc) for f in sorted(found, key=lambda f: f.name)]
+    return [Rows(_fields("Function Name", "Type", "Category", "Description"), rows)]
+
+
+def _types(context: Context, extended: bool) -> Iterable[Result]:
+    found = sorted(context.state.catalog.types.items())
+    return [Rows(_fields("Type Name", "Schema"), [(n, to_sql(t)) for n, t in found])]
+
+
+def _views(context: Context, extended: bool) -> Iterable[Result]:
+    found = sorted(context.state.catalog.views.values(), key=lambda view: view.name)
+    rows = [(v.name, ", ".join(sorted(v.reads)), v.statement) for v in found]
+    return [Rows(_fields("View Name", "Reads", "Statement"), rows)]
+
+
+def _properties(context: Context, extended: bool) -> Iterable[Result]:
+    overrides = context.session.properties
+    rows = [
+        (
+            name,
+            shown(name, overrides.get(name)),
+            shown(name, get_text(overrides, name)),
+            definition.doc,
+        )
+        for name, definition in sorted(PROPERTIES.items())
+    ]
+    fields = _fields("Property", "Default override", "Effective Value", "Description")
+    return [Rows(fields, rows)]
+
+
+def _variables(context: Context, extended: bool) -> Iterable[Result]:
+    rows = sorted(context.session.variables.items())
+    return [Rows(_fields("Variable Name", "Value"), rows)]
+
+
+def _connectors(type: ConnectorType | None) -> Callable[[Context, bool], Iterable[Result]]:
+    return lambda context, extended: connectors.show(context, type)
+
+
+_LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
+    ShowWhat.STREAMS: _sources(Kind.STREAM),
+    ShowWhat.TABLES: _sources(Kind.TABLE),
+    ShowWhat.TOPICS: _topics(everything=False),
+    ShowWhat.ALL_TOPICS: _topics(everything=True),
+    ShowWhat.QUERIES: _queries,
+    ShowWhat.FUNCTIONS: _functions,
+    ShowWhat.TYPES: _types,
+    ShowWhat.VIEWS: _views,
+    ShowWhat.PROPERTIES: _properties,
+    ShowWhat.VARIABLES: _variables,
+    ShowWhat.CONNECTORS: _connectors(None),
+    ShowWhat.SOURCE_CONNECTORS: _connectors(ConnectorType.SOURCE),
+    ShowWhat.SINK_CONNECTORS: _connectors(ConnectorType.SINK),
+    ShowWhat.CONNECTOR_PLUGINS: lambda context, extended: connectors.show_plugins(context),
+}

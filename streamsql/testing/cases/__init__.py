@@ -1,0 +1,1 @@
+"""Tests as data: read, written and reported."""

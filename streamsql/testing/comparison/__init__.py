@@ -1,0 +1,1 @@
+"""When what was found is what was expected."""

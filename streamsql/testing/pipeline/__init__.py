@@ -1,0 +1,1 @@
+"""Runs a test's pipeline on a real broker and Spark."""

@@ -1,0 +1,85 @@
+"""A query that is driven: it processes what is in its topics when told to, and says if it died.
+
+For tests, which decide what a query sees and when; the engine's queries run by themselves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streamsql.errors import ExternalError
+from streamsql.executor.frames.context import StreamingQuerySpec
+from streamsql.executor.queries.run import classify
+from streamsql.executor.queries.start import Trigger, start
+from streamsql.executor.spark.failures import SPARK_FAILURES
+
+DEADLINE_SECONDS = 120.0
+
+
+class QueryDied(ExternalError):
+    """The query failed for a reason of its own: another try would fail as well."""
+
+
+class DrivenQuery:
+    """A running micro-batch query. What it dies of is a QueryDied, or, where Kafka or Spark are
+    to blame, another ExternalError."""
+
+    def __init__(self, spec: StreamingQuerySpec) -> None:
+        self.id = spec.query_id
+        self._query = start(spec, Trigger.CONTINUOUS_MICRO_BATCH)
+
+    def process_available(self) -> None:
+        """Return when everything that is in its topics now has been processed and written."""
+        with _watched(self.id, self._query):
+            self._query.processAllAvailable()
+
+    def stop(self) -> None:
+        """End it; does nothing if it has ended, or the JVM has."""
+        _quietly(self._query.stop)
+
+
+def process_once(spec: StreamingQuerySpec) -> None:
+    """Start the query, process what is in its topics, end it. Errors as of a DrivenQuery."""
+    query = start(spec, Trigger.AVAILABLE_NOW)
+    with _watched(spec.query_id, query):
+        query.awaitTermination()
+
+
+@contextmanager
+def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
+    """Ends a query that takes too long, and raises what it dies of."""
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        _quietly(query.stop)
+
+    timer = threading.Timer(DEADLINE_SECONDS, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+        error = query.exception()
+    except SPARK_FAILURES as died:
+        error = cast(Any, died)
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise ExternalError(f"a query took more than {DEADLINE_SECONDS:g} s", retryable=True)
+    if error is not None:
+        failure = classify(error)
+        if failure.retryable:
+            raise ExternalError(f"a query failed: {failure.text}", retryable=True)
+        raise QueryDied(f"a query failed: {failure.text}")
+
+
+def _quietly(action: Callable[[], object]) -> None:
+    try:
+        action()
+    except SPARK_FAILURES:
+        return

@@ -1,0 +1,179 @@
+"""Runs one test on the real thing: its statements are planned, its queries lowered and driven over
+the inputs, piece by piece, and its topics read.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from streamsql.catalog import Source
+from streamsql.errors import UnsupportedError
+from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
+from streamsql.executor.lowering.streaming import lower
+from streamsql.kafka.records import NewRecord, Record
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.runtime.catch_up import in_order
+from streamsql.testing.cases.case import Case, JSONObject
+from streamsql.testing.cases.json_text import from_text
+from streamsql.testing.pipeline.driven_query import DrivenQuery, process_once
+from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.records import decode, encode
+from streamsql.testing.pipeline.renamed_topics import moved
+from streamsql.testing.pipeline.script import Script
+from streamsql.testing.pipeline.segments import Arrival, order_matters, segments
+
+
+@dataclass(frozen=True)
+class Input:
+    """A record on its way into a topic."""
+
+    topic: str
+    record: NewRecord
+    arrival: Arrival
+
+
+class CaseRun:
+    """One run of one test, under topics and query names of its own."""
+
+    def __init__(self, case: Case, bed: Bed) -> None:
+        self.case = case
+        self.script = Script(case, lambda: bed.spark)
+        self.bed = bed
+        self._prefix = bed.next_prefix()
+        self._topics: list[str] = []
+
+    @property
+    def context(self) -> LoweringContext:
+        """Where the queries run."""
+        return replace(self.bed.context(self._prefix), schemas=self.script.registry.schemas)
+
+    def plan(self) -> None:
+        """Plan the statements; the StreamSQLError of the first that is rejected."""
+        self.script.run()
+        self.reject_pushes()
+
+    def reject_pushes(self) -> None:
+        """UnsupportedError where a statement gives rows and not records."""
+        if self.script.pushes:
+            raise UnsupportedError(
+                "a test cannot read the rows of SELECT .. EMIT CHANGES",
+                hint="Write CREATE STREAM .. AS SELECT, and expect the records of its topic.",
+            )
+
+    def process(self, *, each: bool = False) -> None:
+        """Make the topics, write the inputs and let the queries process them; `each` record on its
+        own, or as many at a time as do not change the result of a table."""
+        inputs = [*self.inserted(), *map(self.input, self.case.inputs)]
+        self.create_topics({i.topic for i in inputs})
+        ordered = order_matters(list(self.script.queries.values()))
+        pieces = segments([i.arrival for i in inputs], ordered=ordered, each=each)
+        if len(pieces) <= 1:
+            self.write(inputs)
+            for spec in self.specs():
+                process_once(spec)
+            return
+        self._drive([[inputs[i] for i in piece] for piece in pieces])
+
+    def close(self) -> None:
+        """Leave no topics and files behind."""
+        self.bed.kafka.delete_topics(self._topics)
+        shutil.rmtree(self.bed.checkpoints(self._prefix), ignore_errors=True)
+
+    # -- topics ----------------------------------------------------------------------------------
+
+    def create_topics(self, others: Iterable[str] = ()) -> None:
+        """Make the topics of all sources, those compared, and `others`, where they are not there
+        yet."""
+        names = {*self.script.sources, *self.case.output_topics, *others}
+        missing = sorted({*map(self.renamed, names)} - set(self._topics))
+        if missing:
+            self._topics += missing
+            self.bed.kafka.create_topics(missing)
+
+    def renamed(self, name: str) -> str:
+        return self._prefix + name
+
+    def input(self, record: JSONObject) -> Input:
+        """An input of the test as bytes; ConfigError where it does not fit its source."""
+        topic = str(record["topic"])
+        source = self.script.source_of(topic)
+        written = encode(record, source, self.script.registry)
+        return Input(topic, written, Arrival(topic, _event_time(source, written)))
+
+    def inserted(self, first: int = 0) -> list[Input]:
+        """What INSERT .. VALUES statements write, from the one of that number on."""
+        inputs = []
+        for source, record in self.script.inserts[first:]:
+            topic = source.topic.name
+            inputs.append(Input(topic, record, Arrival(topic, _event_time(source, record))))
+        return inputs
+
+    def write(self, inputs: Iterable[Input]) -> None:
+        """Write records; they are there when this returns."""
+        self.bed.records.write((self.renamed(i.topic), i.record) for i in inputs)
+
+    def read(self, topic: str) -> list[JSONObject]:
+        """All records of a topic, in the form of the test files; none where no stream or table is
+        declared over it: nothing says how to read them."""
+        source = self.script.sink_of(topic)
+        return [] if source is None else self.read_as(source)
+
+    def read_as(self, source: Source) -> list[JSONObject]:
+        """All records of the source's topic, in the form of the test files."""
+        topic = source.topic.name
+        return [self.decoded(r, source) for r in self.bed.records.read(self.renamed(topic))]
+
+    def decoded(self, record: Record, source: Source) -> JSONObject:
+        """A record in the form of the test files."""
+        return decode(record, source, source.topic.name, self.script.registry)
+
+    def complaints(self) -> list[str]:
+        """What the queries had to say of records that they could not process, a line each."""
+        entries = [from_text(r.value or b"{}") for r in self.bed.records.read(self.bed.log_topic)]
+        own = [e for e in entries if str(e.get("queryId")).startswith(self._prefix)]
+        return [_complaint(entry).replace(self._prefix, "") for entry in own]
+
+    # -- queries ---------------------------------------------------------------------------------
+
+    def specs(self) -> list[StreamingQuerySpec]:
+        """The queries, lowered, each after those whose output it reads."""
+        return [self.spec(query) for query in self.queries()]
+
+    def queries(self) -> list[QueryPlan]:
+        """Those that run, each after those whose output it reads."""
+        levels = in_order(self.script.catalog)
+        ids = [query_id for level in levels for query_id in level]
+        return [self.script.queries[i] for i in ids if i in self.script.queries]
+
+    def spec(self, query: QueryPlan) -> StreamingQuerySpec:
+        """The query, lowered, over the topics of this run."""
+        return lower(moved(query, self.renamed), self.context)
+
+    def _drive(self, pieces: Sequence[Sequence[Input]]) -> None:
+        running: list[DrivenQuery] = []
+        specs = self.specs()
+        try:
+            for piece in pieces:
+                self.write(piece)
+                for number, spec in enumerate(specs):
+                    if number == len(running):
+                        running.append(DrivenQuery(spec))
+                    running[number].process_available()
+        finally:
+            for query in running:
+                query.stop()
+
+
+def _event_time(source: Source | None, record: NewRecord) -> int | None:
+    """None where a column gives it: that is the engine's to compute."""
+    if source is not None and source.timestamp is not None:
+        return None
+    return record.timestamp
+
+
+def _complaint(entry: JSONObject) -> str:
+    details = next((v for v in entry["message"].values() if isinstance(v, dict)), {})
+    place = f"{entry['queryId']} at {entry['topic']}, offset {entry['offset']}"
+    return f"{place}: {details.get('errorMessage')}"

@@ -1,0 +1,200 @@
+"""A test's statements, planned one after the other as the engine would: what runs afterwards.
+
+Nothing here touches Kafka or Spark but an INSERT whose values only Spark can compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from streamsql import nodes
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import ConfigError, StreamSQLError, UnsupportedError
+from streamsql.kafka.records import NewRecord
+from streamsql.parser import parse_each
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.statements import (
+    ControlPlan,
+    DropPlan,
+    InsertValuesPlan,
+    Planned,
+    PropertyPlan,
+    PullPlan,
+    QueryStatementPlan,
+    SourcePlan,
+    TopicInfo,
+)
+from streamsql.planner.statements import apply, plan
+from streamsql.properties import AUTO_OFFSET_RESET, validate
+from streamsql.statements.inserting.values import record_of
+from streamsql.testing.cases.case import Case, JSONObject
+from streamsql.testing.pipeline.registries import CaseRegistry
+
+DECLARED_PARTITIONS = 4
+"""How many partitions a declared topic is said to have. It really has one, as all have."""
+
+
+class Topics:
+    """The topics a test declares, as the planner asks for them. One that is declared without a
+    number of partitions has as many as the statement says."""
+
+    def __init__(self, declared: Sequence[JSONObject], statement: nodes.Statement) -> None:
+        self._declared = {str(t["name"]): t for t in declared}
+        self._partitions = _partitions_of(statement)
+        self.asked_in_vain = False
+
+    def topic(self, name: str) -> TopicInfo | None:
+        declared = self._declared.get(name)
+        if declared is None:
+            self.asked_in_vain = True
+            return None
+        return TopicInfo(
+            int(declared.get("partitions", self._partitions)), int(declared.get("replicas", 1))
+        )
+
+
+class Script:
+    """Runs statements as far as the catalog goes, and keeps what they leave to do."""
+
+    def __init__(self, case: Case, spark: Callable[[], Any]) -> None:
+        self.catalog = Catalog()
+        self.queries: dict[str, QueryPlan] = {}
+        """The persistent queries by id, in the order of their creation."""
+        self.pushes: list[QueryPlan] = []
+        self.inserts: list[tuple[Source, NewRecord]] = []
+        self.sources: dict[str, list[Source]] = {}
+        """By topic: the sources that were ever declared over it, the latest last."""
+        self.registry = CaseRegistry(case.topics)
+        self._case = case
+        self._spark = spark
+        self._text = ""
+        self._variables: dict[str, str] = {}
+        self._properties = {AUTO_OFFSET_RESET: "earliest", **_known(case.properties)}
+
+    def run(self) -> None:
+        """Plan all statements. Raises the StreamSQLError of the first that is rejected."""
+        for statement in self.statements():
+            self.execute(statement)
+
+    def statements(self) -> Iterator[nodes.Statement]:
+        """All statements, one by one: DEFINE, once executed, takes effect on those after it. An
+        error of one knows the text that it stands in."""
+        for text in self._case.statements:
+            for statement in parse_each(text, self._variables):
+                self.registry.before(text)
+                if isinstance(statement, StreamSQLError):
+                    raise statement
+                self._text = text
+                yield statement
+
+    def execute(self, statement: nodes.Statement) -> None:
+        """Plan a statement and note what it does. Raises the StreamSQLError that rejects it."""
+        with self.located():
+            self._execute(statement)
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Errors in the block are about the statement that was handed out last."""
+        try:
+            yield
+        except StreamSQLError as error:
+            raise error.located(self._text) from error
+
+    def source_of(self, topic: str) -> Source | None:
+        """Whose format an input of the topic has, None where no source was declared over it."""
+        declared = self.sources.get(topic)
+        return declared[0] if declared else None
+
+    def sink_of(self, topic: str) -> Source | None:
+        """Whose format an output of the topic has: a query's, if one writes to it."""
+        declared = self.sources.get(topic, [])
+        written = [s for s in declared if self.catalog.writers(s.name)]
+        candidates = written or declared
+        return candidates[-1] if candidates else None
+
+    def _execute(self, statement: nodes.Statement) -> None:
+        match statement:
+            case nodes.DefineVariable():
+                self._variables[statement.name.upper()] = statement.value
+            case nodes.UndefineVariable():
+                self._variables.pop(statement.name.upper(), None)
+            case nodes.RunScript():
+                raise UnsupportedError("RUN SCRIPT is not supported in a test")
+            case _:
+                planned = self._plan(statement)
+                apply(planned, self.catalog)
+                self._keep(planned)
+
+    def _plan(self, statement: nodes.Statement) -> Planned:
+        """A topic that is not declared is there as soon as a statement names it: of such a one
+        the planner is told nothing."""
+        topics = Topics(self._case.topics, statement)
+        try:
+            planned = plan(
+                statement, self.catalog, self._properties, topics, schemas=self.registry.lookup
+            )
+        except StreamSQLError:
+            if not topics.asked_in_vain:
+                raise
+        else:
+            if not topics.asked_in_vain:
+                return planned
+        return plan(statement, self.catalog, self._properties, schemas=self.registry.lookup)
+
+    def _keep(self, planned: Planned) -> None:
+        match planned:
+            case SourcePlan(source=source):
+                self.registry.declared(source)
+                self._declare(source)
+            case QueryStatementPlan(query=query, sink=None):
+                self.pushes.append(query)
+            case QueryStatementPlan(query=query, sink=sink):
+                assert sink is not None and query.query_id is not None
+                self.registry.written(sink)
+                if planned.creates_sink:
+                    self._declare(sink)
+                self.queries[query.query_id] = query
+            case PullPlan():
+                raise UnsupportedError(
+                    "a test cannot read the rows of SELECT",
+                    hint="Write CREATE STREAM .. AS SELECT, and expect the records of its topic.",
+                )
+            case InsertValuesPlan(source=source):
+                record = record_of(planned, self._spark, self.registry.schemas)
+                self.inserts.append((source, record))
+            case DropPlan(terminate=ended):
+                self._end(ended)
+            case ControlPlan(action=nodes.QueryAction.TERMINATE, query_ids=ended):
+                self._end(ended)
+            case PropertyPlan(name=name, value=None):
+                self._properties.pop(name, None)
+            case PropertyPlan(name=name, value=str(value)):
+                self._properties[name] = value
+            case _:
+                pass
+
+    def _declare(self, source: Source) -> None:
+        self.sources.setdefault(source.topic.name, []).append(source)
+
+    def _end(self, query_ids: Sequence[str]) -> None:
+        for query_id in query_ids:
+            self.queries.pop(query_id, None)
+
+
+def _partitions_of(statement: nodes.Statement) -> int:
+    given = [p.value for p in getattr(statement, "properties", ()) if p.name == "PARTITIONS"]
+    return int(given[0]) if given else DECLARED_PARTITIONS
+
+
+def _known(properties: Mapping[str, str]) -> dict[str, str]:
+    """Canonical names and values; properties of other engines are ignored."""
+    known = {}
+    for name, value in properties.items():
+        try:
+            canonical, text = validate(name, value)
+        except ConfigError:
+            continue
+        known[canonical] = text
+    return known

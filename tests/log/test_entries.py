@@ -1,0 +1,136 @@
+"""The statement log survives whatever a crash may leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from streamsql.errors import ConfigError, ExternalError
+from streamsql.log.entries import Entry, FileLog, read_file
+
+
+def entry(sequence: int, sql: str = "SHOW STREAMS;") -> Entry:
+    return Entry(
+        sequence,
+        sql,
+        {"processing.mode": "auto"},
+        "CSAS_X_1",
+        {"t": (2, 1), "missing": None},
+        {"t": {"0": 5}},
+        "0.1.0",
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "statements.log"
+
+
+def written(path: Path, count: int) -> list[Entry]:
+    log = FileLog(path)
+    for _ in range(count):
+        log.append(entry(log.next_sequence, f"DEFINE x = 'ä{log.next_sequence}';"))
+    log.close()
+    return log.entries
+
+
+def reopened(path: Path) -> FileLog:
+    """The log as the next start reads it."""
+    log = FileLog(path)
+    log.close()
+    return log
+
+
+def test_entries_come_back_as_they_were(path: Path) -> None:
+    entries = written(path, 3)
+    log = reopened(path)
+    assert log.entries == entries
+    assert [e.sequence for e in log.entries] == [1, 2, 3]
+    assert log.next_sequence == 4
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 60])
+def test_a_torn_last_line_is_cut_off(path: Path, cut: int) -> None:
+    entries = written(path, 3)
+    content = path.read_bytes()
+    path.write_bytes(content[:-cut])
+    log = FileLog(path)
+    assert log.entries == entries[:2]
+    log.append(entry(log.next_sequence))
+    log.close()
+    assert [e.sequence for e in reopened(path).entries] == [1, 2, 3]
+    assert path.read_bytes().count(b"\n") == 3
+
+
+def test_every_prefix_of_the_file_opens(path: Path) -> None:
+    written(path, 2)
+    content = path.read_bytes()
+    first = content.index(b"\n") + 1
+    for size in range(len(content) + 1):
+        path.write_bytes(content[:size])
+        log = reopened(path)
+        assert len(log.entries) == (2 if size == len(content) else 1 if size >= first else 0)
+
+
+def test_damage_in_the_middle_is_an_error(path: Path) -> None:
+    written(path, 3)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{broken\n" + lines[2])
+    with pytest.raises(ExternalError, match="damaged after entry 1"):
+        FileLog(path)
+
+
+def test_a_log_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ExternalError, match="cannot read the statement log"):
+        FileLog(tmp_path)
+
+
+def test_another_process_reads_while_an_entry_is_being_written(path: Path) -> None:
+    entries = written(path, 2)
+    with path.open("ab") as file:
+        file.write(b'{"sequence": 3, "sql"')
+    assert read_file(path) == entries
+    assert path.read_bytes().endswith(b'"sql"'), "it changes nothing"
+    assert read_file(path.with_name("none.log")) == []
+
+
+LATER = {"sequence": 3, "sql": "DROP STREAM s;", "topics": {}, "version": "9.1.0"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"lineage": {"a": 1}}, {"topics": {"t": {"partitions": 3}}}, {"sql": ["DROP", "STREAM"]}],
+)
+def test_an_entry_of_a_later_version_stays_and_refuses_the_start(
+    path: Path, changed: dict[str, object]
+) -> None:
+    written(path, 2)
+    with path.open("ab") as file:
+        file.write(json.dumps(LATER | changed).encode() + b"\n")
+    content = path.read_bytes()
+    for read in (FileLog, read_file):
+        with pytest.raises(ConfigError, match=r"entry 3 .* written by streamsql 9\.1\.0") as caught:
+            read(path)
+        assert caught.value.hint and "Start streamsql 9.1.0 or a later version" in caught.value.hint
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("line", [b"null", b"{}", b'{"sql": "SHOW STREAMS;"}', b"[1, 2]"])
+def test_what_is_no_entry_at_all_stays_too(path: Path, line: bytes) -> None:
+    written(path, 1)
+    with path.open("ab") as file:
+        file.write(line + b"\n")
+    content = path.read_bytes()
+    with pytest.raises(ConfigError, match="entry 2 .* no statement of streamsql"):
+        FileLog(path)
+    assert path.read_bytes() == content
+
+
+def test_another_process_sees_damage_too(path: Path) -> None:
+    written(path, 3)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{broken\n" + lines[2])
+    with pytest.raises(ExternalError, match="damaged after entry 1"):
+        read_file(path)

@@ -1,0 +1,182 @@
+"""The statement log in Kafka: what is acknowledged is there, and only one writes it at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from awaiting import await_until
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from streamsql.errors import ConfigError, ExternalError
+from streamsql.kafka.client import KafkaClient, NewRecord
+from streamsql.log.entries import Entry
+from streamsql.log.leadership import Leadership
+from streamsql.log.topic_log import CommandLog, Leader, entries_of
+
+pytestmark = pytest.mark.kafka
+
+
+def entry(sequence: int) -> Entry:
+    facts = {"t": (2, 1), "missing": None}
+    return Entry(sequence, f"DEFINE x = 'ä{sequence}';", {"a": "b"}, "CSAS_X_1", facts)
+
+
+Opened = Callable[[], CommandLog]
+
+
+@pytest.fixture
+def opened(kafka: KafkaClient, topic_name: str) -> Iterator[Opened]:
+    """Opens the log of one service, as each of its servers does."""
+    with ExitStack() as logs:
+
+        def open_log() -> CommandLog:
+            log = CommandLog(kafka, topic_name)
+            logs.callback(log.close)
+            return log
+
+        yield open_log
+
+
+def read(log: CommandLog) -> list[Entry | Leader]:
+    """What is in the log that this one has not read yet."""
+    found, end = [], log.end()
+
+    def at_end() -> bool:
+        record = log.poll(0.1)
+        if record is not None:
+            found.append(record)
+        return log.position >= end
+
+    await_until(at_end, "the end of the log")
+    return found
+
+
+def test_entries_come_back_as_they_were(opened: Opened, kafka: KafkaClient) -> None:
+    log = opened()
+    log.take_over()
+    log.announce(Leader("http://a:8088", "0.1.0"))
+    for sequence in (1, 2):
+        log.append(entry(log.next_sequence))
+        assert log.next_sequence == sequence + 1
+    assert read(opened()) == [Leader("http://a:8088", "0.1.0"), entry(1), entry(2)]
+    assert entries_of(kafka, log.service_id) == [entry(1), entry(2)]
+    config = kafka.describe(log.topic)
+    assert config is not None and config.config["retention.ms"] == "-1"
+
+
+def test_a_server_knows_its_own_entries_again(opened: Opened) -> None:
+    log, other = opened(), opened()
+    log.take_over()
+    log.append(entry(1))
+    (own,), (foreign,) = read(log), read(other)
+    assert isinstance(own, Entry) and isinstance(foreign, Entry)
+    assert not log.is_new(own)
+    assert other.is_new(foreign) and not other.is_new(foreign)
+
+
+def test_a_log_begins_with_what_an_engine_by_itself_has_left(opened: Opened) -> None:
+    log = opened()
+    log.take_over()
+    log.adopt([])
+    log.adopt([entry(1), entry(2)])
+    found = read(log)
+    assert found == [entry(1), entry(2)] == read(opened())
+    assert all(isinstance(e, Entry) and log.is_new(e) for e in found), "they take effect now"
+    assert log.next_sequence == 3
+
+
+def test_who_led_before_cannot_write_any_more(opened: Opened) -> None:
+    old, new = opened(), opened()
+    old.take_over()
+    old.append(entry(1))
+    new.take_over()
+    with pytest.raises(ExternalError, match="does not lead any more") as caught:
+        old.append(entry(2))
+    assert caught.value.retryable and not old.writable
+    assert read(new) == [entry(1)]
+    new.append(entry(2))
+    assert read(opened()) == [entry(1), entry(2)]
+
+
+def test_what_a_crash_has_left_half_written_keeps_nobody_waiting(
+    opened: Opened, kafka: KafkaClient
+) -> None:
+    log = opened()
+    log.take_over()
+    log.append(entry(1))
+    end = log.committed_end()
+    id = f"streamsql-{log.service_id}"
+    crashed = Producer({**kafka.settings, "transactional.id": id})
+    crashed.init_transactions(20)
+    crashed.begin_transaction()
+    crashed.produce(log.topic, b"{}", b"statement", partition=0)
+    crashed.flush()
+    assert log.end() > end == log.committed_end()
+    follower = opened()
+    await_until(lambda: follower.poll(0.1) == entry(1), "what was committed before")
+    assert follower.position <= end
+    log.take_over()
+    log.append(entry(2))
+    assert read(opened()) == [entry(1), entry(2)]
+
+
+def test_a_follower_cannot_write(opened: Opened) -> None:
+    with pytest.raises(ExternalError, match="does not lead"):
+        opened().append(entry(1))
+
+
+def test_a_log_without_its_beginning_is_not_taken_for_whole(
+    opened: Opened, kafka: KafkaClient
+) -> None:
+    log = opened()
+    log.take_over()
+    log.append(entry(1))
+    admin = AdminClient(dict(kafka.settings))
+    (deleted,) = admin.delete_records([TopicPartition(log.topic, 0, 1)]).values()
+    deleted.result()
+    with pytest.raises(ExternalError, match="has lost its first 1 records"):
+        opened()
+
+
+def test_one_member_owns_the_log_and_another_follows_it(
+    kafka: KafkaClient, topic_name: str
+) -> None:
+    kafka.create_topic(topic_name)
+    first, second = (Leadership(kafka, topic_name, topic_name) for _ in range(2))
+    try:
+        first.start()
+        await_until(lambda: first.owner, "the only member to lead")
+        second.start()
+        await_until(second.decided.is_set, "the second to know that it does not")
+        assert first.owner and not second.owner
+        first.close()
+        assert not first.owner
+        await_until(lambda: second.owner, "the second to lead")
+    finally:
+        first.close()
+        second.close()
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (
+            b'{"sequence": 1, "sql": "SHOW STREAMS;", "version": "9.1.0", "lineage": {}}',
+            r"it was written by streamsql 9\.1\.0",
+        ),
+        (b'{"sequence": 1, "novelty": true}', "it is no statement of streamsql"),
+        (b"hello", "it is no statement of streamsql"),
+    ],
+)
+def test_a_record_that_is_not_understood_is_not_passed_over(
+    opened: Opened, kafka: KafkaClient, record: bytes, why: str
+) -> None:
+    log = opened()
+    kafka.produce(log.topic, [NewRecord(b"statement", record)])
+    with pytest.raises(ConfigError, match=f"cannot read record 0 of the command topic .*: {why}"):
+        read(log)
+    with pytest.raises(ConfigError, match=why):
+        entries_of(kafka, log.service_id)

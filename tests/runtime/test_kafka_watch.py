@@ -1,0 +1,83 @@
+"""The watch over Kafka outlives whatever goes wrong while it looks."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+from awaiting import await_until
+
+from streamsql.executor.services.services import Services
+from streamsql.runtime import kafka_watch
+from streamsql.runtime.kafka_watch import KafkaWatch
+
+
+class Failing:
+    """Services whose broker has died, and cannot be started while the disk is full."""
+
+    def __init__(self) -> None:
+        self.disk_full = True
+        self.running = False
+        self.kafka = self.broker = self
+
+    def peek(self) -> Failing:
+        return self
+
+    def reachable(self, timeout: float) -> bool:
+        return self.running
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        return {0: 7}
+
+    def alive(self) -> bool:
+        return self.running
+
+    def start(self) -> None:
+        if self.disk_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.running = True
+
+
+@pytest.fixture
+def services() -> Failing:
+    return Failing()
+
+
+@pytest.fixture
+def watch(services: Failing, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaWatch]:
+    monkeypatch.setattr(kafka_watch, "WATCH_SECONDS", 0.01)
+    watch = KafkaWatch(cast(Services, services), lambda: ["t"])
+    watch.start()
+    yield watch
+    watch.close()
+
+
+def test_an_outage_ends_once_the_broker_can_be_started_again(
+    services: Failing, watch: KafkaWatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "streamsql.kafka")
+    await_until(lambda: "No space left on device" in (watch.outage or ""), "the outage's reason")
+    services.disk_full = False
+    await_until(lambda: watch.outage is None and watch.lag({"t": {0: 2}}) == 5, "its end")
+    assert len(caplog.records) == 1, "an error that comes again and again is logged once"
+
+
+def test_a_topic_list_that_fails_does_not_end_the_watch(
+    services: Failing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_watch, "WATCH_SECONDS", 0.01)
+    services.running = True
+    asked = iter([KeyError("changed while it was read")])
+
+    def topics() -> list[str]:
+        for error in asked:
+            raise error
+        return ["t"]
+
+    watch = KafkaWatch(cast(Services, services), topics)
+    watch.start()
+    await_until(lambda: watch.lag({"t": {}}) == 7, "the look after")
+    watch.close()

@@ -1,0 +1,104 @@
+"""What each role may do."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamsql.errors import ForbiddenError
+from streamsql.parser import parse
+from streamsql.properties import (
+    SCHEMA_REGISTRY_URL,
+    SCHEMA_REGISTRY_USER,
+    forget_credentials,
+    without_owned_secrets,
+)
+from streamsql.roles import Role, acting_as, allowed_by_role, current_role
+from streamsql.runtime.permissions import (
+    CHANGING,
+    REACHING,
+    READING,
+    check,
+    needed,
+)
+from streamsql.session import Session
+from streamsql.statements import HANDLERS
+
+READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN
+
+
+def test_every_statement_has_its_place() -> None:
+    lists = (READING, CHANGING, REACHING)
+    assert frozenset().union(*lists) == HANDLERS.keys()
+    assert sum(map(len, lists)) == len(HANDLERS)
+
+
+@pytest.mark.parametrize(
+    ("sql", "role"),
+    [
+        ("SELECT * FROM s EMIT CHANGES;", READ),
+        ("SELECT * FROM t WHERE k = 1;", READ),
+        ("SHOW QUERIES EXTENDED;", READ),
+        ("EXPLAIN SELECT * FROM s EMIT CHANGES;", READ),
+        ("SET 'auto.offset.reset' = 'latest';", READ),
+        ("PRINT 'orders';", READ),
+        ("INSERT INTO s (a) VALUES (1);", WRITE),
+        ("CREATE TABLE t AS SELECT a, COUNT(*) FROM s GROUP BY a;", WRITE),
+        ("DROP STREAM s DELETE TOPIC;", WRITE),
+        ("TERMINATE ALL;", WRITE),
+        ("CREATE SINK CONNECTOR c WITH ('a'='b');", ADMIN),
+        ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'def f(x): return x';", ADMIN),
+        ("SET 'ksql.schema.registry.url' = 'http://elsewhere:8081';", ADMIN),
+        ("SET 'schema.registry.url' = 'http://elsewhere:8081';", ADMIN),
+        ("ALTER SYSTEM 'a' = 'b';", ADMIN),
+        ("PRINT '_streamsql_command_default_' FROM BEGINNING;", ADMIN),
+        (
+            "CREATE STREAM s (a INT) WITH (kafka_topic='_streamsql_push_1', value_format='json');",
+            ADMIN,
+        ),
+    ],
+)
+def test_what_a_statement_needs(sql: str, role: Role) -> None:
+    (statement,) = parse(sql)
+    assert needed(statement) is role
+    for own in Role:
+        session = Session(role=own)
+        if own.may(role):
+            check(statement, session)
+        else:
+            with pytest.raises(ForbiddenError, match=f"needs the role {role.value}, yours is"):
+                check(statement, session)
+    check(statement, Session())
+
+
+def test_a_role_holds_for_a_request() -> None:
+    assert current_role() is None and allowed_by_role(ADMIN)
+    with acting_as(WRITE):
+        assert Session().role is WRITE
+        assert allowed_by_role(READ) and allowed_by_role(WRITE) and not allowed_by_role(ADMIN)
+        with acting_as(READ):
+            assert Session().role is READ
+        assert Session().role is WRITE
+    assert Session().role is None
+
+
+def test_credentials_are_for_the_system_that_they_were_given_for() -> None:
+    owned = {SCHEMA_REGISTRY_URL: "http://ours", SCHEMA_REGISTRY_USER: "me:pass"}
+    same = dict(owned)
+    forget_credentials(SCHEMA_REGISTRY_URL, same, owned)
+    assert same == owned
+    other = {**owned, SCHEMA_REGISTRY_URL: "http://theirs"}
+    forget_credentials(SCHEMA_REGISTRY_URL, other, owned)
+    assert other == {SCHEMA_REGISTRY_URL: "http://theirs"}
+    own_ones = {SCHEMA_REGISTRY_URL: "http://theirs", SCHEMA_REGISTRY_USER: "you:word"}
+    forget_credentials(SCHEMA_REGISTRY_URL, own_ones, owned)
+    assert own_ones[SCHEMA_REGISTRY_USER] == "you:word"
+    forget_credentials(SCHEMA_REGISTRY_URL, owned, owned)
+    assert owned[SCHEMA_REGISTRY_USER] == "me:pass"
+
+
+def test_what_each_server_is_told_is_not_logged() -> None:
+    owned = {SCHEMA_REGISTRY_URL: "http://ours", SCHEMA_REGISTRY_USER: "me:pass"}
+    assert without_owned_secrets(owned, owned) == {SCHEMA_REGISTRY_URL: "http://ours"}
+    own_ones = {**owned, SCHEMA_REGISTRY_USER: "you:word"}
+    assert without_owned_secrets(own_ones, owned) == own_ones
+    assert without_owned_secrets(owned, {}) == owned
