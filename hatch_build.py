@@ -18,10 +18,11 @@ class JvmPartHook(BuildHookInterface):  # type: ignore[type-arg, misc]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return  # A checkout builds the jar when it needs it.
-        executor = Path(self.root) / "streamsql" / "executor"
-        sources = _load(executor / "jvm_sources.py")
-        jar = executor / "jvm" / "streamsql-jvm.jar"
-        if sources.hash_in_jar(jar) != sources.hash_of_sources(executor / "jvm"):
+        package = Path(self.root) / "streamsql"
+        sources = _load(package / "jvm" / "sources.py")
+        folder = package / "executor" / "jvm"
+        jar = folder / "streamsql-jvm.jar"
+        if sources.hash_in_jar(jar) != sources.hash_of_sources(folder):
             self.app.abort(
                 f"{jar.relative_to(self.root)} is missing or older than the Java sources: "
                 "build the wheel with `make wheel`, or install a checkout with `pip install -e .`"

@@ -16,8 +16,7 @@ from importlib import import_module
 from types import FrameType
 
 from streamsql.cli.options.parser import build_parser
-
-INTERRUPTED = 130
+from streamsql.cli.terminal.identity import INTERRUPTED, version_line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(version_line())
         return 0
     if args.execute is not None:
-        args.handler = "streamsql.cli.subcommands.run:execute"
+        args.handler = "subcommands.run:execute"
     return guarded(_handler(args.handler), args)
 
 
@@ -38,7 +37,7 @@ def _handler(name: str) -> Handler:
     module, _, function = name.partition(":")
 
     def call(args: argparse.Namespace) -> int:
-        handler: Handler = getattr(import_module(module), function)
+        handler: Handler = getattr(import_module(f"streamsql.cli.{module}"), function)
         return handler(args)
 
     return call
@@ -87,12 +86,6 @@ def report(error: Exception, *, debug: bool) -> int:
 
 def _terminated(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def version_line() -> str:
-    from importlib.metadata import version
-
-    return f"streamsql {version('streamsql')}"
 
 
 if __name__ == "__main__":

@@ -53,7 +53,8 @@ def test_the_import_contracts_hold() -> None:
 
 def test_the_prompt_does_not_wait_for_the_language() -> None:
     program = (
-        "import sys, streamsql.cli.subcommands.connect, streamsql.cli.shell.prompt, streamsql.cli.shell.shell\n"
+        "import sys, streamsql.cli.subcommands.connect\n"
+        "import streamsql.cli.shell.prompt, streamsql.cli.shell.shell\n"
         "print([n for n in ('sqlglot', 'lark', 'streamsql.parser', 'rich') if n in sys.modules])\n"
     )
     done = subprocess.run(

@@ -34,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
         "-e", "--execute", metavar="SQL", action="append", help="run the statements and exit"
     )
     _common(parser, top=True)
-    parser.set_defaults(handler="streamsql.cli.shell.shell:command", command=None)
+    parser.set_defaults(handler="shell.shell:command", command=None)
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     _run(commands)
     _check(commands)
@@ -113,7 +113,7 @@ def _run(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "run",
         "Run the statements of files and keep their queries running until Ctrl-C.",
-        "streamsql.cli.subcommands.run:run_files",
+        "subcommands.run:run_files",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a .sql file; - is standard input")
     parser.add_argument(
@@ -129,7 +129,7 @@ def _check(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "check",
         "Parse and plan the statements of files, and report all errors. Runs nothing.",
-        "streamsql.cli.subcommands.check:command",
+        "subcommands.check:command",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a .sql file; - is standard input")
     _common(parser)
@@ -140,16 +140,14 @@ def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "kafka",
         "The embedded Kafka broker of the data folder.",
-        "streamsql.cli.subcommands.kafka:command",
+        "subcommands.kafka:command",
     )
     parser.add_argument("action", choices=("start", "stop", "status"))
     _common(parser)
 
 
 def _load(commands: Commands[argparse.ArgumentParser]) -> None:
-    parser = _add(
-        commands, "load", "Load a file into a topic.", "streamsql.cli.subcommands.data:load_command"
-    )
+    parser = _add(commands, "load", "Load a file into a topic.", "subcommands.data:load_command")
     parser.add_argument(
         "file", metavar="FILE", help=".csv, .json(l), .parquet or .txt (also .gz, .zip); - is stdin"
     )
@@ -175,7 +173,7 @@ def _datagen(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "datagen",
         "Write made-up records into a topic.",
-        "streamsql.cli.subcommands.data:datagen_command",
+        "subcommands.data:datagen_command",
     )
     parser.add_argument("--schema", required=True, choices=("users", "pageviews", "orders"))
     parser.add_argument("--topic", help="default: the schema's name")
@@ -191,7 +189,7 @@ def _test(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "test",
         "Run tests of pipelines: their statements on a real broker and Spark, over given records.",
-        "streamsql.cli.subcommands.test:command",
+        "subcommands.test:command",
     )
     parser.add_argument(
         "paths",
@@ -219,7 +217,7 @@ def _connect(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "connect",
         "The shell over a server, wherever that runs.",
-        "streamsql.cli.subcommands.connect:command",
+        "subcommands.connect:command",
     )
     parser.add_argument("url", metavar="URL", help="such as http://localhost:8088")
     # Not `execute`: that is for an engine of this process.
@@ -253,7 +251,7 @@ def _server(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "server",
         "Serve ksqlDB's REST API, shells and clients over HTTP until Ctrl-C.",
-        "streamsql.cli.subcommands.server:command",
+        "subcommands.server:command",
     )
     add_server_options(parser)
     _common(parser)
@@ -265,7 +263,7 @@ def _catalog(commands: Commands[argparse.ArgumentParser]) -> None:
         "catalog",
         "Write all streams, tables, views, types, functions and queries as a .sql file, or make "
         "them anew from one.",
-        "streamsql.cli.subcommands.catalog:command",
+        "subcommands.catalog:command",
     )
     parser.add_argument("action", choices=("export", "import"))
     parser.add_argument(
@@ -278,11 +276,9 @@ def _catalog(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _user(commands: Commands[argparse.ArgumentParser]) -> None:
-    from streamsql.cli.subcommands.user import add_user_options
+    from streamsql.cli.options.user import add_user_options
 
-    parser = _add(
-        commands, "user", "The users of a server.", "streamsql.cli.subcommands.user:command"
-    )
+    parser = _add(commands, "user", "The users of a server.", "subcommands.user:command")
     add_user_options(parser)
     _common(parser, remote=True)
 

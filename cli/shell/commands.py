@@ -131,7 +131,7 @@ def _clear(shell: Shell, argument: str) -> None:
 
 @command("version", "version", "the version of streamsql")
 def _version(shell: Shell, argument: str) -> None:
-    from streamsql.cli.main import version_line
+    from streamsql.cli.terminal.identity import version_line
 
     shell.renderer.write([version_line()])
 

@@ -80,7 +80,7 @@ def _piped(args: argparse.Namespace) -> int:
 
 def read_statements(shell: Shell) -> int:
     """Statements from standard input, each run as soon as it is complete; ends at an error."""
-    from streamsql.cli.main import INTERRUPTED
+    from streamsql.cli.terminal.identity import INTERRUPTED
     from streamsql.parser import is_complete
 
     pending = ""
@@ -122,7 +122,7 @@ class Shell:
         self._debug = debug
 
     def greet(self, remark: str = "SQL over streams") -> None:
-        from streamsql.cli.main import version_line
+        from streamsql.cli.terminal.identity import version_line
 
         style = self.renderer.style
         self.renderer.write(

@@ -53,7 +53,7 @@ def run_text(
     engine: Connection, sql: str, renderer: Renderer, debug: bool, file: str | None = None
 ) -> int:
     """Run statements; an error is shown with its place in the text and gives the exit code."""
-    from streamsql.cli.main import INTERRUPTED
+    from streamsql.cli.terminal.identity import INTERRUPTED
 
     try:
         run(engine, sql, renderer, partial(waiting, engine.startup))

@@ -10,25 +10,6 @@ from pathlib import Path
 from streamsql.errors import ConfigError
 
 
-def add_user_options(parser: argparse.ArgumentParser) -> None:
-    """What to do, in which file, to whom."""
-    parser.add_argument("action", choices=("add", "remove", "list"))
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the user's name")
-    parser.add_argument(
-        "--users-file", metavar="FILE", required=True, help="made by the first `user add`"
-    )
-    parser.add_argument(
-        "--role",
-        default="read-only",
-        help="read-only (default), developer or admin",
-    )
-    parser.add_argument(
-        "--password-file",
-        metavar="FILE",
-        help="a file with the password in its first line; - is standard input (default: ask)",
-    )
-
-
 def command(args: argparse.Namespace) -> int:
     """Exit code 0 if it was done."""
     from streamsql.server.security.users import add_user, read_accounts, remove_user, role_of

@@ -20,7 +20,7 @@ from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import MINIMUM_VERSION, find_java
 from streamsql.jvm.sources import HASH_ENTRY, hash_in_jar, hash_of_sources, java_sources
 
-SOURCES = Path(__file__).parent / "jvm"
+SOURCES = Path(__file__).parent.parent / "executor" / "jvm"
 PACKAGED_JAR = SOURCES / "streamsql-jvm.jar"
 
 

@@ -71,7 +71,7 @@ def parse_lock(text: str) -> list[Jar]:
 @functools.cache
 def locked_jars(group: Group) -> tuple[Jar, ...]:
     """The jars of one group, in the order of the lock file."""
-    text = resources.files("streamsql.executor").joinpath("jars.lock").read_text("utf-8")
+    text = resources.files("streamsql.jvm").joinpath("jars.lock").read_text("utf-8")
     return tuple(jar for jar in parse_lock(text) if jar.group == group)
 
 

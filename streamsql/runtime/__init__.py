@@ -1,1 +1,1 @@
-"""What an engine is made of, how it comes back after a restart, and how one takes over from another."""
+"""What an engine is made of: its parts, its start, and how one engine takes over from another."""

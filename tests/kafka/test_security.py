@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from executor.secured_broker import secured_broker, security
+from kafka.secured_broker import secured_broker, security
 
 from streamsql.kafka.client import KafkaClient, NewRecord
 
