@@ -334,13 +334,15 @@ class KafkaClient:
             self._writer.flush()
         return count
 
-    def insert(self, topic: str, record: NewRecord) -> dict[int, int]:
-        """Write a record and wait until it is acknowledged; the offset after it, by partition."""
+    def insert(self, topic: str, records: Iterable[NewRecord]) -> dict[int, int]:
+        """Write records and wait until they are acknowledged; the offset after the last of each
+        partition."""
         with self._insert_lock:
             if self._inserter is None:
                 self._inserter = self.writer({"delivery.report.only.error": False})
             self._inserter.written.clear()
-            self._inserter.send(topic, record)
+            for record in records:
+                self._inserter.send(topic, record)
             self._inserter.flush()
             return dict(self._inserter.written)
 

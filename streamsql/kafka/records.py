@@ -20,7 +20,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from streamsql.errors import ConfigError, ExternalError
+from streamsql.errors import ConfigError, ExternalError, InternalError
 
 Settings = Mapping[str, str | int | float | bool]
 
@@ -116,6 +116,8 @@ class Writer:
 
     def send(self, topic: str, record: NewRecord) -> None:
         """Queue a record, waiting where the queue is full."""
+        if record.timestamp == 0:
+            raise InternalError("librdkafka writes the timestamp 0 as now: see epoch_records")
         while True:
             try:
                 self._producer.produce(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streamsql.errors import ExternalError
+from streamsql.errors import ConfigError, ExternalError
 from streamsql.kafka.records import failure
 from streamsql.load.spec import Chunk
 
@@ -60,7 +60,15 @@ class BulkProducer:
             self._failed.append(error)
 
     def write(self, chunk: Chunk, on_sent: Callable[[int], None]) -> None:
-        """Queue the chunk's records in their order; `on_sent` gets the total now and then."""
+        """Queue the chunk's records in their order; `on_sent` gets the total now and then.
+
+        ConfigError for a record of the timestamp 0, which this client would write as now.
+        """
+        if chunk.timestamps is not None and 0 in chunk.timestamps:
+            raise ConfigError(
+                "a record has the timestamp 0 (1970-01-01), which cannot be loaded",
+                hint="Leave its timestamp empty, to leave the row out, or INSERT it.",
+            )
         if not self._started:
             self._started = time.monotonic()
         step = max(1, self._rate // PACES_PER_SECOND) if self._rate else len(chunk.values)

@@ -47,6 +47,16 @@ def test_create_insert_print(live: Live, kafka: KafkaClient) -> None:
     assert any('key: b, value: {"V":null,"T":null}' in line for line in lines)
 
 
+def test_the_beginning_of_time_is_a_time(live: Live, kafka: KafkaClient) -> None:
+    live.run(STREAM + "INSERT INTO $s (rowtime, id, v) VALUES (0, 'a', 1);")
+    inserts = live.engine.inserts(live.name("S"))
+    assert (
+        inserts.write([{"ID": "a", "V": 2, "ROWTIME": 0}, {"ID": "a", "ROWTIME": 7}]) == [None] * 2
+    )
+    written = kafka.consume(live.name("S"), limit=3)
+    assert [(r.key, r.timestamp) for r in written] == [(b"a", 0), (b"a", 0), (b"a", 7)]
+
+
 def test_insert_of_what_only_spark_computes(live: Live) -> None:
     live.run(STREAM + "INSERT INTO $s (id, v, t) VALUES (UCASE('a'), LEN('four'), TRIM(' x '));")
     assert live.rows("SELECT id, v, t FROM $s EMIT CHANGES;", 1) == [("A", 4, "x")]

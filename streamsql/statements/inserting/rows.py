@@ -21,6 +21,7 @@ from streamsql.runtime import permissions
 from streamsql.runtime.state import Context
 from streamsql.schema import ROWTIME, Kind
 from streamsql.statements.inserting.json_cells import cell, without_case
+from streamsql.statements.inserting.records import insert_records
 from streamsql.types import BIGINT, quote
 
 Outcome = StreamSQLError | None
@@ -51,7 +52,7 @@ class RowInserts:
         good = [p for p in planned if not isinstance(p, StreamSQLError)]
         if good:
             topic = good[0][0].source.topic.name
-            self._context.state.services.kafka.get().produce(topic, self._records(good))
+            insert_records(self._context.state.services, topic, self._records(good))
         return [p if isinstance(p, StreamSQLError) else None for p in planned]
 
     def _plan(self, columns: tuple[str, ...]) -> InsertValuesPlan:

@@ -18,6 +18,7 @@ from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.registry.serdes import Schemas
 from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
+from streamsql.statements.inserting.records import insert_records
 from streamsql.tokens import to_token
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]
     schemas = Schemas(lambda: services.registry(context.session.properties))
     record = record_of(planned, lambda: services.spark.get().session, schemas)
     topic = planned.source.topic.name
-    written = services.kafka.get().insert(topic, record)
+    written = insert_records(services, topic, [record])
     return [Message("", token=to_token({topic: written}))]
 
 

@@ -1,0 +1,52 @@
+"""Records of the timestamp 0, which librdkafka takes for "now": Java's client writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pyspark.sql import SparkSession
+
+from streamsql.errors import ExternalError
+from streamsql.executor.spark.failures import JVM_FAILURES
+from streamsql.kafka.records import NewRecord
+
+_BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
+
+
+def write_records(
+    spark: SparkSession, connection: Mapping[str, str], topic: str, records: Sequence[NewRecord]
+) -> dict[int, int]:
+    """Write records in their order and wait until Kafka has them; by partition, the offset after
+    the last. `connection` is as Java's client has it. ExternalError where Kafka fails.
+    """
+    clients = cast(Any, spark)._jvm.org.apache.kafka.clients.producer
+    settings = {**connection, "key.serializer": _BYTES, "value.serializer": _BYTES}
+    try:
+        producer = clients.KafkaProducer(_java_map(spark, settings))
+        try:
+            sent = [producer.send(_java_record(spark, topic, record)) for record in records]
+            written = [future.get() for future in sent]
+        finally:
+            producer.close()
+    except JVM_FAILURES as error:
+        raise ExternalError(f"cannot write to {topic}", detail=str(error)) from error
+    return {place.partition(): place.offset() + 1 for place in written}
+
+
+def _java_map(spark: SparkSession, settings: Mapping[str, str]) -> Any:
+    found = cast(Any, spark)._jvm.java.util.HashMap()
+    for name, value in settings.items():
+        found.put(name, value)
+    return found
+
+
+def _java_record(spark: SparkSession, topic: str, record: NewRecord) -> Any:
+    jvm = cast(Any, spark)._jvm
+    clients = jvm.org.apache.kafka.clients.producer
+    headers = jvm.java.util.ArrayList()
+    for name, value in record.headers:
+        headers.add(jvm.org.apache.kafka.common.header.internals.RecordHeader(name, value))
+    return clients.ProducerRecord(
+        topic, record.partition, record.timestamp, record.key, record.value, headers
+    )
