@@ -1,0 +1,1 @@
+"""From parse trees to nodes."""
