@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -59,6 +60,49 @@ def test_avro_unions_references_and_names_in_any_case() -> None:
         written = avro_from_json(avro, {"u": given, "e": "B"})
         expected = {"X": 3} if isinstance(given, dict) else given
         assert avro_to_json(avro, written) == {"U": expected, "E": "B", "N": 1.5}
+
+
+@pytest.mark.parametrize(
+    "type, value, data",
+    [
+        ('"int"', "-3", b"\5"),
+        ('["null", "long"]', 64, b"\2\x80\1"),
+        ('["int", "string"]', "64", b"\2\x0464"),
+        ('["string", "null"]', 5, b"\0\0025"),
+        ('["null", "double"]', Decimal("2.5"), b"\2" + struct.pack("<d", 2.5)),
+        ('"float"', "NaN", b"\0\0\xc0\x7f"),
+        ('{"type": "fixed", "name": "F", "size": 2}', "AQI=", b"\1\2"),
+        (
+            '{"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}',
+            "-2.56",
+            b"\4\xff\0",
+        ),
+        ('{"type": "array", "items": "T"}', {"a": 1}, b"\2\2a\2\0"),
+        ('{"type": {"type": "array", "items": ["null", "T"]}}', [None], b"\2\0\0"),
+    ],
+)
+def test_a_value_and_its_avro(type: str, value: Any, data: bytes) -> None:
+    entry = '[{"name": "key", "type": "string"}, {"name": "value", "type": "int"}]'
+    named = f'{{"type": "record", "name": "T", "fields": {entry}}}'
+    avro = SchemaText("AVRO", type, {"T": named})
+    assert avro_from_json(avro, value) == data
+    assert avro_from_json(avro, avro_to_json(avro, data)) == data
+
+
+@pytest.mark.parametrize(
+    "type, value",
+    [
+        ('"int"', "three"),
+        ('["null", "int"]', "three"),
+        ('["int", "boolean"]', "true"),
+        ('{"type": "enum", "name": "E", "symbols": ["A"]}', "B"),
+        ('{"type": "record", "name": "R", "fields": [{"name": "A", "type": "int"}]}', {}),
+        ('{"type": "record", "name": "R", "fields": []}', 1),
+    ],
+)
+def test_what_has_no_avro(type: str, value: Any) -> None:
+    with pytest.raises(ValueError, match="does not fit its Avro schema"):
+        avro_from_json(SchemaText("AVRO", type), value)
 
 
 def test_protobuf_there_and_back() -> None:
