@@ -67,5 +67,5 @@ wheel: setup
 
 clean:
 	rm -rf .venv dist build .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .hypothesis streamsql/executor/jvm/streamsql-jvm.jar
+	rm -rf .hypothesis streamsql/jvm/streamsql-jvm.jar
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -19,8 +19,8 @@ class JvmPartHook(BuildHookInterface):  # type: ignore[type-arg, misc]
         if version == "editable":
             return  # A checkout builds the jar when it needs it.
         package = Path(self.root) / "streamsql"
-        sources = _load(package / "jvm" / "sources.py")
-        folder = package / "executor" / "jvm"
+        folder = package / "jvm"
+        sources = _load(folder / "sources.py")
         jar = folder / "streamsql-jvm.jar"
         if sources.hash_in_jar(jar) != sources.hash_of_sources(folder):
             self.app.abort(

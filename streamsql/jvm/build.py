@@ -20,12 +20,12 @@ from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import MINIMUM_VERSION, find_java
 from streamsql.jvm.sources import HASH_ENTRY, hash_in_jar, hash_of_sources, java_sources
 
-SOURCES = Path(__file__).parent.parent / "executor" / "jvm"
+SOURCES = Path(__file__).parent
 PACKAGED_JAR = SOURCES / "streamsql-jvm.jar"
 
 
 def ensure_runtime_jar(progress: Progress | None = None) -> Path:
-    """The jar of the package `io.streamsql`, built first if the sources have changed.
+    """The jar of the packages `io.streamsql.*`, built first if the sources have changed.
 
     `progress` is that of `ensure_jars`. Raises ExternalError without a compiler, InternalError
     where the sources do not compile.
@@ -63,7 +63,10 @@ def build_jar(sources: Path, jar: Path, progress: Progress | None = None) -> Non
         classes = Path(temporary) / "classes"
         # Copied first, so that the hash and the classes are of the same text.
         copy = Path(temporary) / "sources"
-        shutil.copytree(sources, copy, ignore=shutil.ignore_patterns("*.jar"))
+        for source in java_sources(sources):
+            target = copy / source.relative_to(sources)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
         command = [str(find_java().javac), "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"]
         command += ["-proc:none", "--release", str(MINIMUM_VERSION), "-encoding", "UTF-8"]
         command += ["-nowarn", "-cp", class_path, "-d", str(classes)]

@@ -14,7 +14,7 @@ from streamsql.data_folder import DataDir
 from streamsql.jvm.java import find_java
 
 HOST = "127.0.0.1"
-MAIN_CLASS = "io.streamsql.BrokerMain"
+MAIN_CLASS = "io.streamsql.kafka.BrokerMain"
 
 # One node, few partitions, little memory, and answers without waiting for others.
 # Records live by their event time, which may lie years back or ahead: no limit on timestamps, and

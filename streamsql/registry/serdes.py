@@ -30,7 +30,7 @@ class SideSchemas(Protocol):
     """Either way of using a side's schema."""
 
     def of(self, topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
-        """The properties of io.streamsql.Codecs that the side's format needs besides its own."""
+        """The properties that the codec of the side's format needs besides its own (`Codecs`)."""
 
 
 def _no_registry() -> RegistryClient:

@@ -1,6 +1,6 @@
 """Lookups of keys from an event loop: asked over a socket of the JVM, awaited, no thread between.
 
-The JVM's end is io.streamsql.LookupServer, which says how questions and answers are written.
+The JVM's end is io.streamsql.serving.LookupServer, which says how both are written.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Channels:
         self._folder = tempfile.TemporaryDirectory(prefix="streamsql-")
         self._path = str(Path(self._folder.name) / "lookups")
         try:
-            server = cast(Any, spark)._jvm.io.streamsql.LookupServer
+            server = cast(Any, spark)._jvm.io.streamsql.serving.LookupServer
             self._server = server.listen(self._path)
         except JVM_FAILURES as error:
             raise _failed(str(error)) from error

@@ -1,4 +1,4 @@
-"""One served table's store in the JVM (io.streamsql.ServedTable), as Python uses it."""
+"""One served table's store in the JVM (io.streamsql.serving.ServedTable), as Python uses it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class StoredTable:
             settings.put(name, value)
         retention = -1 if retention_ms is None else retention_ms
         try:
-            self._java = jvm.io.streamsql.ServedTable.open(str(folder), topic, settings, retention)
+            self._java = jvm.io.streamsql.serving.ServedTable.open(
+                str(folder), topic, settings, retention
+            )
         except JVM_FAILURES as error:
             raise broken(topic, error) from error
 
@@ -91,7 +93,7 @@ class StoredTable:
 
     def lookups(self, program: Any, suffix: int) -> KeyLookups:
         """What looks up keys and gives a program's results; `suffix` as `window_bytes` has it."""
-        server = cast(Any, self.spark)._jvm.io.streamsql.LookupServer
+        server = cast(Any, self.spark)._jvm.io.streamsql.serving.LookupServer
         return KeyLookups(self.topic, self._java.lookups(program, suffix), server)
 
     def scan(self, program: Any, low: bytes | None, high: bytes | None) -> Iterator[bytes]:

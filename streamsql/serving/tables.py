@@ -51,7 +51,7 @@ PROGRAMS = 256
 
 @dataclass(frozen=True)
 class _Prepared:
-    """The Java LocalProgram, and in which JVM it is."""
+    """The Java CompiledPlan, and in which JVM it is."""
 
     program: Any
     spark: SparkSession

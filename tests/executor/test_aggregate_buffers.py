@@ -168,7 +168,13 @@ def test_sessions_merge_buffers(spark: SparkSession, tmp_path: Path, seed: int) 
     key = jvm.pack(F.struct("k"), stream.select("k").schema)
     frame = keyed(timed, key, jvm.pack(F.struct(*columns), packed.schema))
     operated = jvm.keyed(
-        frame, "SessionWindows", jvm.aggregate_buffers(totals), len(columns), GAP, 10**6, True
+        frame,
+        "aggregates.SessionWindows",
+        jvm.aggregate_buffers(totals),
+        len(columns),
+        GAP,
+        10**6,
+        True,
     )
     made = operated.select(
         jvm.unpack(F.col("key"), stream.select("k").schema)["k"].alias("k"),
@@ -213,11 +219,11 @@ def test_tables_take_rows_back(spark: SparkSession, tmp_path: Path, seed: int) -
     )
     row = F.when(F.col("k").isNotNull(), jvm.pack(pair, PAIR))
     frame = keyed(signed, jvm.pack(F.struct("member"), member), row)
-    moved = jvm.keyed(frame, "TableChanges")
+    moved = jvm.keyed(frame, "tables.TableChanges")
     both = jvm.pack(F.struct(F.col("before").alias("a"), F.col("after").alias("b")), PAIR)
     frame = keyed(moved, F.col("key"), both)
     buffers = jvm.aggregate_buffers(totals)
-    operated = jvm.keyed(frame, "TableGroups", buffers, len(columns)).select(
+    operated = jvm.keyed(frame, "aggregates.TableGroups", buffers, len(columns)).select(
         jvm.unpack(F.col("key"), group)["k"].alias("k"),
         "offset",
         jvm.unpack(F.col("row"), totals.schema).alias("row"),

@@ -48,7 +48,7 @@ def sessions(rows: DataFrame, updates: bool) -> DataFrame:
         jvm.pack(F.struct("stream_time"), packed.schema).alias("row"),
     )
     buffers = jvm.aggregate_buffers(totals)
-    made = jvm.keyed(keyed, "SessionWindows", buffers, 1, GAP, GRACE, updates)
+    made = jvm.keyed(keyed, "aggregates.SessionWindows", buffers, 1, GAP, GRACE, updates)
     return made.select(
         jvm.unpack(F.col("key"), key)["k"].alias("k"),
         jvm.unpack(F.col("row"), totals.schema)["n"].alias("n"),

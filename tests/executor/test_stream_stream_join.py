@@ -121,7 +121,7 @@ def _history(seed: int, late: int) -> list[list[In]]:
 def _join(window: Window) -> Lower:
     def joined(jvm: Jvm, rows: DataFrame) -> DataFrame:
         times = (window.before, window.after, window.grace)
-        return jvm.keyed(rows, "StreamStreamJoin", *times, *window.alone, window.held)
+        return jvm.keyed(rows, "joins.StreamStreamJoin", *times, *window.alone, window.held)
 
     return joined
 

@@ -49,7 +49,7 @@ def test_stream_rows_meet_the_table_as_of_their_time(
     spark: SparkSession, tmp_path: Path, outer: bool
 ) -> None:
     def joined(jvm: Jvm, rows: DataFrame) -> DataFrame:
-        return jvm.keyed(rows, "StreamTableJoin", outer)
+        return jvm.keyed(rows, "joins.StreamTableJoin", outer)
 
     batches = _history(1, KEYS, 300, 3)
     expected: dict[str, list[Out]] = defaultdict(list)
@@ -70,7 +70,7 @@ def test_tables_give_a_result_for_each_change(
     spark: SparkSession, tmp_path: Path, left_alone: bool, right_alone: bool
 ) -> None:
     def joined(jvm: Jvm, rows: DataFrame) -> DataFrame:
-        return jvm.keyed(rows, "TableTableJoin", left_alone, right_alone)
+        return jvm.keyed(rows, "joins.TableTableJoin", left_alone, right_alone)
 
     batches = _history(2, KEYS, 300, 3)
     expected: dict[str, list[Out]] = defaultdict(list)
@@ -105,10 +105,10 @@ def _foreign_key_join(outer: bool) -> Lower:
         left = rows.where("side = 0").withColumn(
             "row", F.when(F.col("row").isNotNull(), jvm.pack(struct, pair))
         )
-        members = jvm.keyed(left, "ForeignKeySubscriptions")
+        members = jvm.keyed(left, "joins.ForeignKeySubscriptions")
         right = rows.where("side = 1")
-        results = jvm.keyed(routed(members, 0).unionAll(right), "ForeignKeyJoin", outer)
-        return jvm.keyed(routed(results, 0), "ForeignKeyResults")
+        results = jvm.keyed(routed(members, 0).unionAll(right), "joins.ForeignKeyJoin", outer)
+        return jvm.keyed(routed(results, 0), "joins.ForeignKeyResults")
 
     return joined
 

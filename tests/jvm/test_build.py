@@ -74,7 +74,7 @@ def test_the_runtime_jar_is_that_of_the_sources(monkeypatch: pytest.MonkeyPatch)
     jar = ensure_runtime_jar()
     assert hash_in_jar(jar) == hash_of_sources(SOURCES)
     with zipfile.ZipFile(jar) as archive:
-        assert "io/streamsql/BrokerMain.class" in archive.namelist()
+        assert "io/streamsql/kafka/BrokerMain.class" in archive.namelist()
     # It is there now: no compiler is needed any more.
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)

@@ -22,7 +22,7 @@ class JvmErrorGuard:
 
     def __init__(self, scope: Scope, step: str) -> None:
         gateway = cast(Any, scope.context.spark)._jvm
-        self._java = gateway.io.streamsql.ErrorGuard.of(scope.log.java, step)
+        self._java = gateway.io.streamsql.expressions.ErrorGuard.of(scope.log.java, step)
 
     def fail(self, message: Column, data_type: DataType) -> Column:
         return ClassicColumn(self._java.fail(cast(Any, message)._jc, data_type.json()))

@@ -1,6 +1,6 @@
 """The frames of our state operators: rows go in packed, by key, and come out packed.
 
-What an operator does is its Java class's business (io.streamsql.KeyedOperator).
+What an operator does is its Java class's business (io.streamsql.operators.KeyedOperator).
 """
 
 from __future__ import annotations

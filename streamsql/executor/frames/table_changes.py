@@ -17,7 +17,7 @@ def table_changes(rows: DataFrame, key: Column, member: Column, scope: Scope) ->
 
     `key` is the packed primary key, `member` the `pair` of group and row; null: there is no row.
     """
-    changes = operate([input_rows(rows, key, member)], "TableChanges", scope=scope)
+    changes = operate([input_rows(rows, key, member)], "tables.TableChanges", scope=scope)
     before_and_after = pair(F.col("before"), F.col("after"), scope)
     none = F.lit(None).cast("binary")
     return routed(changes.withColumns({"headers": none, "row": before_and_after}), 0)

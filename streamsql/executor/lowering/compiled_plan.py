@@ -49,7 +49,7 @@ NO_LOG = ""
 
 
 def local_program(plan: QueryPlan, schema: Schema, context: LoweringContext) -> Any:
-    """The Java LocalProgram that gives the columns of `schema` of the plan's rows.
+    """The Java CompiledPlan that gives the columns of `schema` of the plan's rows.
 
     InternalError where the plan needs a Spark job.
     """
@@ -62,7 +62,7 @@ def local_program(plan: QueryPlan, schema: Schema, context: LoweringContext) -> 
     values = sink.lower_push(rows, schema, NO_LOG, scope).select("value")
     try:
         java = cast(Any, values)._jdf
-        return cast(Any, context.spark)._jvm.io.streamsql.LocalProgram.of(java)
+        return cast(Any, context.spark)._jvm.io.streamsql.serving.CompiledPlan.of(java)
     except SPARK_FAILURES as error:
         raise rejected(error) from error
 
@@ -71,5 +71,7 @@ def _records(spark: SparkSession) -> DataFrame:
     from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
     session = cast(Any, spark)
-    java = session._jvm.io.streamsql.LocalProgram.source(session._jsparkSession, RECORDS.json())
+    java = session._jvm.io.streamsql.serving.CompiledPlan.source(
+        session._jsparkSession, RECORDS.json()
+    )
     return ClassicDataFrame(java, spark)

@@ -26,14 +26,14 @@ def lower(node: Distinct, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFr
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
     key = _key(node)
-    # DistinctRows finds the row's stream time in the first column.
+    # Deduplication finds the row's stream time in the first column.
     time = quoted(TIME_COLUMN)
     timed = rows.select(scope.jvm.stream_time(time).alias(_STREAM_TIME), *map(quoted, rows.columns))
     packed = scope.jvm.pack(F.struct(*map(quoted, timed.columns)), timed.schema)
     keyed = input_rows(timed, packed_key(timed, key, scope), packed)
     size, grace = _times(node.window)
     arguments = (len(timed.columns), size, grace)
-    distinct = operate([keyed], "DistinctRows", *arguments, scope=scope)
+    distinct = operate([keyed], "tables.Deduplication", *arguments, scope=scope)
     row = distinct.select(unpacked("after", timed.schema, scope).alias("$row"))
     return row.select(*(quoted("$row").getField(name).alias(name) for name in rows.columns))
 

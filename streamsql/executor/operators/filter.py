@@ -45,13 +45,15 @@ def passes(node: Filter, scope: Scope) -> Column:
 def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) -> DataFrame:
     """Of the rows that fail only those whose key has passed before, as deletions."""
     closes = _closes(node)
-    # PassedRows finds in the first columns whether a row passes, and how long that matters.
+    # TableFilter finds in the first columns whether a row passes, and how long that matters.
     expires = F.lit(None).cast("bigint") if closes is None else closes
     judged = rows.select(passes.alias(_PASSES), expires.alias(_EXPIRES), *map(quoted, rows.columns))
     key = packed_key(judged, primary_key(node.schema.key), scope)
     row = scope.jvm.pack(F.struct(*map(quoted, judged.columns)), judged.schema)
     keyed = input_rows(judged, key, row)
-    passed = operate([keyed], "PassedRows", len(judged.columns), closes is not None, scope=scope)
+    passed = operate(
+        [keyed], "tables.TableFilter", len(judged.columns), closes is not None, scope=scope
+    )
     after = passed.select(unpacked("after", judged.schema, scope).alias("$row"))
     fields = after.select(*(quoted("$row").getField(name).alias(name) for name in judged.columns))
     return fields.withColumn(NULL_COLUMN, ~quoted(_PASSES)).select(*map(quoted, rows.columns))

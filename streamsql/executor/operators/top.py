@@ -58,7 +58,7 @@ def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     directions = "".join("d" if order.descending else "a" for order in node.order)
     retracts = node.input.kind is Kind.TABLE
     arguments = (row_type.json(), directions, node.count, retracts)
-    ranked = operate([members], "TopRows", *arguments, scope=scope)
+    ranked = operate([members], "tables.TopN", *arguments, scope=scope)
     return _result(node, ranked, row_type, group_type, _carried(rows), scope)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class QueryCounters:
-    """The counters of io.streamsql.QueryMetrics; may be used from any thread."""
+    """The counters of io.streamsql.monitoring.QueryMetrics; may be used from any thread."""
 
     def __init__(self, spark: Callable[[], SparkSession | None]) -> None:
         """`spark` gives the session that runs just now, without waiting for it."""
@@ -37,5 +37,5 @@ class QueryCounters:
         from streamsql.executor.spark.failures import JVM_FAILURES
 
         with suppress(*JVM_FAILURES):
-            return question(cast(Any, spark)._jvm.io.streamsql.QueryMetrics)
+            return question(cast(Any, spark)._jvm.io.streamsql.monitoring.QueryMetrics)
         return None

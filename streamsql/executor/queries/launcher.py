@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any, cast
 from streamsql.config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.batches import extents, guarded
-from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.checkpoint import (
+    Positions,
+    claim,
+    committed,
+    remove_uncommitted_state,
+)
 from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.run import Run, SparkRun
@@ -69,8 +73,8 @@ class SparkLauncher:
     def prepare(self, query: Definition) -> Positions:
         """Where a query goes on: at its checkpoint, else where it is to begin."""
         folder = self._data.checkpoints / query.id
-        checkpoint.claim(folder, query.generation)
-        found = checkpoint.committed(folder)
+        claim(folder, query.generation)
+        found = committed(folder)
         if found:
             return found
         self.counters.forget(query.id)
@@ -105,7 +109,7 @@ class SparkLauncher:
         if spark is None:
             return {}
         try:
-            text = str(cast(Any, spark)._jvm.io.streamsql.Positions.of(query.id))
+            text = str(cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.of(query.id))
         except Exception:
             return {}
         positions: Positions = {}
@@ -142,7 +146,7 @@ class SparkLauncher:
 
         self.stopped(query.id)
         spec = self._spec(query, Mode.MICRO_BATCH)
-        checkpoint.remove_uncommitted_state(spec.checkpoint)
+        remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
@@ -156,7 +160,7 @@ class SparkLauncher:
             reason = "all task slots are held by other real-time queries"
             spec = self._spec(query, mode)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
-        checkpoint.remove_uncommitted_state(spec.checkpoint)
+        remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, trigger)), mode, reason
 
     def push(
@@ -221,7 +225,7 @@ class SparkLauncher:
 
         # A JVM that has died or been stopped just now has forgotten the query already.
         with suppress(*JVM_FAILURES):
-            cast(Any, spark)._jvm.io.streamsql.Positions.forget(query_id)
+            cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.forget(query_id)
 
     def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
         from streamsql.executor.lowering.streaming import lower

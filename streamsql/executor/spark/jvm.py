@@ -1,4 +1,4 @@
-"""Typed access to our Java classes (package io.streamsql) in the session's JVM.
+"""Typed access to our Java classes (packages io.streamsql.*) in the session's JVM.
 
 Decides nothing: what a record must look like is the caller's business, how it is read, written and
 delivered the Java's. Everything that goes through py4j's untyped gateway to io.streamsql is here.
@@ -77,7 +77,9 @@ class Jvm:
     ) -> ProcessingLog:
         """A log that writes JSON records to `topic`, without the failing rows unless asked."""
         settings = self._map(producer_settings)
-        return ProcessingLog(self._io.ProcessingLog(query_id, topic, settings, include_rows))
+        return ProcessingLog(
+            self._io.monitoring.ProcessingLog(query_id, topic, settings, include_rows)
+        )
 
     def decode(
         self,
@@ -95,14 +97,14 @@ class Jvm:
         """
         decoder = self.decoder(key, value, log, step)
         columns = [_java(F.col(name)) for name in source]
-        return _column(self._io.Expressions.decode(*columns, decoder))
+        return _column(self._io.expressions.Expressions.decode(*columns, decoder))
 
     def decoder(
         self, key: SideFormat, value: SideFormat, log: ProcessingLog | None, step: str
     ) -> Any:
         """The Java object behind `decode`; ValueError where a format cannot hold the columns."""
         try:
-            return self._io.RecordDecoder.of(
+            return self._io.connector.RecordDecoder.of(
                 *self._side(key), *self._side(value), log.java if log else None, step
             )
         except Py4JJavaError as error:
@@ -122,12 +124,12 @@ class Jvm:
         by the Kafka sink; without a log it fails the query.
         """
         try:
-            encoder = self._io.RecordEncoder.of(*self._side(side))
+            encoder = self._io.connector.RecordEncoder.of(*self._side(side))
         except Py4JJavaError as error:
             raise ValueError(error.java_exception.getMessage()) from None
         if log is not None:
             encoder = encoder.reporting(log.java, target)
-        return _column(self._io.Expressions.encode(_java(struct), encoder))
+        return _column(self._io.expressions.Expressions.encode(_java(struct), encoder))
 
     def report_null(
         self, message: Column, data_type: DataType, log: ProcessingLog, step: str
@@ -137,7 +139,9 @@ class Jvm:
         Topic, partition and offset of the entry are those of the record last decoded in the same
         task, so it has them only in front of a shuffle.
         """
-        java = self._io.Expressions.reportNull(_java(message), data_type.json(), log.java, step)
+        java = self._io.expressions.Expressions.reportNull(
+            _java(message), data_type.json(), log.java, step
+        )
         return _column(java)
 
     def bounded_aggregate(
@@ -149,29 +153,31 @@ class Jvm:
         struct of order and value, of which the array holds the values in ascending order.
         `ignore_nulls` is for these two alone: leave out null values.
         """
-        java = self._io.BoundedAggregate.of(_java(value), kind, limit, ignore_nulls)
+        java = self._io.functions.BoundedAggregate.of(_java(value), kind, limit, ignore_nulls)
         return _column(java)
 
     def pack(self, struct: Column, schema: StructType) -> Column:
         """The struct, of that very type, as BINARY; equal structs have equal bytes."""
-        return _column(self._io.Expressions.pack(_java(struct), schema.json()))
+        return _column(self._io.expressions.Expressions.pack(_java(struct), schema.json()))
 
     def unpack(self, packed: Column, schema: StructType) -> Column:
         """What `pack` has packed; null for null."""
-        return _column(self._io.Expressions.unpack(_java(packed), schema.json()))
+        return _column(self._io.expressions.Expressions.unpack(_java(packed), schema.json()))
 
     def stream_time(self, time: Column) -> Column:
         """The largest event time (BIGINT ms) that the task has seen up to the row."""
-        return _column(self._io.Expressions.streamTime(_java(time)))
+        return _column(self._io.expressions.Expressions.streamTime(_java(time)))
 
     def aggregate_buffers(self, totals: DataFrame) -> Any:
         """The Java object that evaluates a global aggregation a row at a time: AggregateBuffers."""
-        return self._io.AggregateBuffers.of(cast(Any, totals)._jdf)
+        return self._io.operators.aggregates.AggregateBuffers.of(cast(Any, totals)._jdf)
 
     def keyed(self, rows: DataFrame, operator: str, *arguments: Any) -> DataFrame:
-        """A state operator of io.streamsql (a KeyedOperator, by the name of its class) over rows
-        of key, side, time, partition, offset and row: see KeyedOperator.over."""
-        java = getattr(self._io, operator)(*arguments)
+        """A state operator (a KeyedOperator, as `joins.TableTableJoin`: its class in
+        io.streamsql.operators) over rows of key, side, time, partition, offset and row: see
+        KeyedOperator.over."""
+        package, name = operator.split(".")
+        java = getattr(getattr(self._io.operators, package), name)(*arguments)
         return _frame(java.over(cast(Any, rows)._jdf), rows.sparkSession)
 
     def kafka_writer(
@@ -183,7 +189,7 @@ class Jvm:
         """
         settings = self._map(producer_settings)
         writer = rows.writeStream
-        cast(Any, writer)._jwrite = self._io.KafkaSink.write(
+        cast(Any, writer)._jwrite = self._io.connector.KafkaSink.write(
             cast(Any, rows)._jdf, settings, log.java if log else None
         )
         return writer
@@ -199,12 +205,14 @@ class Jvm:
 
 
 def invoke(method: str, data_type: DataType, *arguments: Column) -> Column:
-    """A static, pure method of io.streamsql, named `Class.method`: a null argument gives null."""
+    """A static, pure method of io.streamsql.functions, named `Class.method`: a null argument
+    gives null."""
     context = cast(Any, SparkContext)._active_spark_context
     inputs = context._jvm.java.util.ArrayList()
     for argument in arguments:
         inputs.add(_java(argument))
-    return _column(context._jvm.io.streamsql.Expressions.invoke(method, data_type.json(), inputs))
+    expressions = context._jvm.io.streamsql.expressions.Expressions
+    return _column(expressions.invoke(method, data_type.json(), inputs))
 
 
 def producer_settings(

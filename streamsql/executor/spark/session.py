@@ -284,7 +284,11 @@ def class_path_of(jars: Sequence[Path]) -> list[str]:
 
 
 _CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils")
-_QUALIFIED = ("java.util.HashMap", "io.streamsql.Expressions", "io.streamsql.ErrorGuard")
+_QUALIFIED = (
+    "java.util.HashMap",
+    "io.streamsql.expressions.Expressions",
+    "io.streamsql.expressions.ErrorGuard",
+)
 """What is asked for most while a query is lowered."""
 
 

@@ -23,7 +23,7 @@ class TopicRecords:
     def __init__(self, spark: SparkSession, connection: Mapping[str, str]) -> None:
         """`connection` is as Kafka's Java client has it, with bootstrap.servers."""
         jvm = cast(Any, spark)._jvm
-        self._java = jvm.io.streamsql.TopicRecords
+        self._java = jvm.io.streamsql.kafka.TopicRecords
         self._settings = jvm.java.util.HashMap()
         for name, value in connection.items():
             self._settings.put(name, value)

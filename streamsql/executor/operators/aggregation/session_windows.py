@@ -27,7 +27,7 @@ def lower(rows: DataFrame, window: Window, grouped: Grouping, scope: Scope) -> D
     keyed = input_rows(timed, key, row)
     return operated(
         keyed,
-        "SessionWindows",
+        "aggregates.SessionWindows",
         scope.jvm.aggregate_buffers(totals),
         len(names),
         window.size.ms,

@@ -41,7 +41,7 @@ def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
     key = packed_key(prepared, quoted(_PRIMARY_KEY), scope)
     return operated(
         table_changes(prepared, key, member, scope),
-        "TableGroups",
+        "aggregates.TableGroups",
         scope.jvm.aggregate_buffers(totals),
         len(names),
         grouped=grouped,

@@ -1,7 +1,7 @@
 """A table's rows meet those of another one by a foreign key: three operators in a row.
 
 Left rows go from their own key to the foreign key's, meet the right table there, and results go
-back to the left row's key (io.streamsql.ForeignKeySubscriptions, -Join, -Results).
+back to the left row's key (io.streamsql.operators.joins.ForeignKeySubscriptions, -Join, -Results).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def join_by_foreign_key(
         }
     )
     changes = keyed_rows(rows, key, 0, scope, [_FOREIGN_KEY, _ROW])
-    members = operate([changes], "ForeignKeySubscriptions", scope=scope)
+    members = operate([changes], "joins.ForeignKeySubscriptions", scope=scope)
     outer = node.type is JoinType.LEFT
     inputs = [routed(members, 0), right.keyed(1, scope)]
-    results = operate(inputs, "ForeignKeyJoin", outer, scope=scope)
-    joined = operate([routed(results, 0)], "ForeignKeyResults", scope=scope)
+    results = operate(inputs, "joins.ForeignKeyJoin", outer, scope=scope)
+    joined = operate([routed(results, 0)], "joins.ForeignKeyResults", scope=scope)
     return joined, struct_type(left.rows, key)

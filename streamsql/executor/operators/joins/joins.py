@@ -36,7 +36,7 @@ def lower(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
             joined = _stream_table(node, left, right, scope)
         case JoinKind.TABLE_TABLE:
             inputs_of = [left.keyed(0, scope), right.keyed(1, scope)]
-            joined = operate(inputs_of, "TableTableJoin", *_alone(node), scope=scope)
+            joined = operate(inputs_of, "joins.TableTableJoin", *_alone(node), scope=scope)
         case JoinKind.STREAM_STREAM:
             joined = _stream_stream(node, left, right, scope)
         case JoinKind.FOREIGN_KEY:
@@ -58,7 +58,7 @@ def _stream_table(node: Join, left: Side, right: Side, scope: Scope) -> DataFram
     outer, _ = _alone(node)
     stream = left if outer else _with_key(left)
     return operate(
-        [right.keyed(0, scope), stream.keyed(1, scope)], "StreamTableJoin", outer, scope=scope
+        [right.keyed(0, scope), stream.keyed(1, scope)], "joins.StreamTableJoin", outer, scope=scope
     )
 
 
@@ -70,7 +70,7 @@ def _stream_stream(node: Join, left: Side, right: Side, scope: Scope) -> DataFra
         grace = max(_DAY_MS - window.before_ms - window.after_ms, 0)
     times = (window.before_ms, window.after_ms, grace)
     inputs = [_with_key(left).keyed(0, scope), _with_key(right).keyed(1, scope)]
-    return operate(inputs, "StreamStreamJoin", *times, *_alone(node), held, scope=scope)
+    return operate(inputs, "joins.StreamStreamJoin", *times, *_alone(node), held, scope=scope)
 
 
 def _with_key(side: Side) -> Side:

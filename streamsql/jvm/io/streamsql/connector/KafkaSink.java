@@ -1,0 +1,163 @@
+package io.streamsql.connector;
+
+import io.streamsql.kafka.SharedProducers;
+import io.streamsql.monitoring.CurrentRecord;
+import io.streamsql.monitoring.ProcessingLog;
+import io.streamsql.monitoring.QueryMetrics;
+import io.streamsql.monitoring.QueryProgress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.errors.InvalidTimestampException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeader;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.ForeachWriter;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.streaming.DataStreamWriter;
+
+/**
+ * Writes rows to Kafka with the record timestamps that Spark's own sink cannot set.
+ *
+ * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now), headers
+ * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null. Delivery is at
+ * least once: the end of a task waits for its records and fails it if one was not written. A record
+ * that Kafka can never take (too large, a time it does not allow) goes to the processing log; one that
+ * could not be encoded is there already.
+ */
+public final class KafkaSink extends ForeachWriter<Row> {
+  private static final long serialVersionUID = 1L;
+  private static final String STEP = "Sink";
+  private final Map<String, String> producerSettings;
+  private final ProcessingLog log;
+  private transient KafkaProducer<byte[], byte[]> producer;
+  private transient volatile Exception failure;
+  private transient Thread task;
+  private transient Queue<String> refused;
+  private transient QueryMetrics metrics;
+
+  private KafkaSink(Map<String, String> producerSettings, ProcessingLog log) {
+    this.producerSettings = Map.copyOf(producerSettings);
+    this.log = log;
+  }
+
+  /**
+   * A writer for the rows, for the caller to give output mode, trigger and checkpoint.
+   *
+   * @param log takes rows that Kafka can never hold; null: such a row fails the query
+   */
+  public static DataStreamWriter<Row> write(
+      Dataset<Row> rows, Map<String, String> producerSettings, ProcessingLog log) {
+    QueryProgress.follow(rows.sparkSession());
+    return rows.writeStream().foreach(new KafkaSink(producerSettings, log));
+  }
+
+  @Override
+  public boolean open(long partition, long epoch) {
+    producer = SharedProducers.get(producerSettings);
+    failure = null;
+    task = Thread.currentThread();
+    refused = new ConcurrentLinkedQueue<>();
+    metrics = log == null ? null : QueryMetrics.of(log.queryId());
+    return true;
+  }
+
+  @Override
+  public void process(Row row) {
+    failIfBroken();
+    logRefused();
+    Long timestamp = row.isNullAt(3) ? null : row.getLong(3);
+    if (timestamp != null && timestamp < 0) {
+      reject("the record's timestamp is negative: " + timestamp);
+      return;
+    }
+    byte[] key = row.getAs(1);
+    byte[] value = row.getAs(2);
+    if (RecordEncoder.isUnwritable(key) || RecordEncoder.isUnwritable(value)) {
+      return; // and in the processing log
+    }
+    send(new ProducerRecord<>(row.getString(0), null, timestamp, key, value, headers(row)));
+  }
+
+  private void send(ProducerRecord<byte[], byte[]> record) {
+    try {
+      producer.send(record, this::sent);
+    } catch (InterruptException | ApiException e) {
+      throw e; // of this task or this record; the producer goes on
+    } catch (KafkaException e) {
+      SharedProducers.discard(producerSettings, producer);
+      throw e;
+    }
+  }
+
+  /** Called by the producer: within send() for what it refuses itself, later by its own thread. */
+  private void sent(RecordMetadata written, Exception e) {
+    if (e == null) {
+      if (metrics != null) {
+        metrics.wrote(written);
+      }
+    } else if (e instanceof RecordTooLargeException || e instanceof InvalidTimestampException) {
+      if (Thread.currentThread() == task) {
+        reject(e.getMessage());
+      } else {
+        refused.add(e.getMessage());
+      }
+    } else if (failure == null) {
+      failure = e;
+    }
+  }
+
+  private void reject(String problem) {
+    if (log == null) {
+      throw new IllegalArgumentException(problem);
+    }
+    log.productionError(STEP, problem, CurrentRecord.get());
+  }
+
+  /** What the broker has refused since: the record that caused it is no longer known. */
+  private void logRefused() {
+    for (String problem = refused.poll(); problem != null; problem = refused.poll()) {
+      if (log == null) {
+        throw new IllegalArgumentException(problem);
+      }
+      log.productionError(STEP, problem, null);
+    }
+  }
+
+  private static List<Header> headers(Row row) {
+    if (row.length() < 5 || row.isNullAt(4)) {
+      return null;
+    }
+    List<Row> rows = row.getList(4);
+    List<Header> headers = new ArrayList<>(rows.size());
+    for (Row header : rows) {
+      headers.add(new RecordHeader(header.getString(0), header.<byte[]>getAs(1)));
+    }
+    return headers;
+  }
+
+  @Override
+  public void close(Throwable error) {
+    if (error != null || producer == null) {
+      return; // the task's records are read and written again
+    }
+    producer.flush();
+    failIfBroken();
+    logRefused();
+  }
+
+  private void failIfBroken() {
+    if (failure != null) {
+      throw new IllegalStateException("a record could not be written to Kafka", failure);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package io.streamsql.expressions;
+
+import io.streamsql.connector.RecordDecoder;
+import io.streamsql.connector.RecordEncoder;
+import io.streamsql.monitoring.ProcessingLog;
+import java.util.List;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.AbstractDataType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Columns that call our objects from inside Spark's generated code, without a UDF's conversions.
+ *
+ * <p>What reports to the processing log is marked as not deterministic: the optimizer then neither
+ * evaluates it twice nor moves a filter across it.
+ */
+public final class Expressions {
+  private Expressions() {}
+
+  /** The record as a struct of {@link RecordDecoder#rowType}, null if it cannot be read. */
+  public static Column decode(
+      Column key, Column value, Column topic, Column partition, Column offset, RecordDecoder decoder) {
+    List<Column> arguments = List.of(key, value, topic, partition, offset);
+    return call(decoder, "decode", decoder.rowType(), arguments, false);
+  }
+
+  /** The struct's bytes. */
+  public static Column encode(Column struct, RecordEncoder encoder) {
+    List<Column> arguments = List.of(struct);
+    return call(encoder, "encode", DataTypes.BinaryType, arguments, !encoder.reports());
+  }
+
+  /** A null of the type (Spark's JSON) that, when evaluated, reports the message to the log. */
+  public static Column reportNull(Column message, String type, ProcessingLog log, String step) {
+    FailureReporter reporter = new FailureReporter(log, step);
+    return call(reporter, "report", DataType.fromJson(type), List.of(message), false);
+  }
+
+  /** The bytes of a struct of the type (Spark's JSON), for {@link #unpack}. */
+  public static Column pack(Column struct, String type) {
+    StructType schema = (StructType) DataType.fromJson(type);
+    return call(new PackedRows(schema), "pack", DataTypes.BinaryType, List.of(struct), true);
+  }
+
+  /** The struct of the type that {@link #pack} has made these bytes of. */
+  public static Column unpack(Column bytes, String type) {
+    StructType schema = (StructType) DataType.fromJson(type);
+    return call(new PackedRows(schema), "unpack", schema, List.of(bytes), true);
+  }
+
+  /** The largest of the times (BIGINT) that the task has seen up to the row: {@link StreamTime}. */
+  public static Column streamTime(Column time) {
+    return call(new StreamTime(), "observe", DataTypes.LongType, List.of(time), false);
+  }
+
+  /**
+   * A static method of {@code io.streamsql.functions}, named `Class.method`, giving a value of the type
+   * (Spark's JSON). It must be a pure function; an argument that is null gives null unasked.
+   */
+  public static Column invoke(String method, String type, List<Column> arguments) {
+    int dot = method.indexOf('.');
+    List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
+    List<AbstractDataType> anyTypes = List.of();
+    return ExpressionUtils.column(
+        new StaticInvoke(
+            functions(method.substring(0, dot)),
+            DataType.fromJson(type),
+            method.substring(dot + 1),
+            CollectionConverters.asScala(inputs).toSeq(),
+            CollectionConverters.asScala(anyTypes).toSeq(),
+            true,
+            true,
+            true,
+            Option.empty()));
+  }
+
+  private static Class<?> functions(String name) {
+    try {
+      return Class.forName("io.streamsql.functions." + name);
+    } catch (ClassNotFoundException e) {
+      throw new IllegalArgumentException(e);
+    }
+  }
+
+  static Column call(
+      Object target, String method, DataType result, List<Column> arguments, boolean pure) {
+    List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
+    List<AbstractDataType> anyTypes = List.of();
+    Expression object = Literal$.MODULE$.fromObject(target, new ObjectType(target.getClass()));
+    return ExpressionUtils.column(
+        new Invoke(
+            object,
+            method,
+            result,
+            CollectionConverters.asScala(inputs).toSeq(),
+            CollectionConverters.asScala(anyTypes).toSeq(),
+            false, // called with null arguments too
+            true,
+            pure));
+  }
+}

@@ -1,0 +1,28 @@
+package io.streamsql.expressions;
+
+import io.streamsql.monitoring.ProcessingLog;
+import java.io.Serializable;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** The null that an expression gives where it failed: it tells the processing log why. */
+public final class FailureReporter implements Serializable {
+  private static final long serialVersionUID = 1L;
+  private final ProcessingLog log;
+  private final String step;
+
+  FailureReporter(ProcessingLog log, String step) {
+    this.log = log;
+    this.step = step;
+  }
+
+  /** Always null, of whatever type the expression has. */
+  public Object report(UTF8String error) {
+    log.recordProcessingError(step, error == null ? null : error.toString());
+    return null;
+  }
+
+  @Override
+  public String toString() {
+    return "failure";
+  }
+}

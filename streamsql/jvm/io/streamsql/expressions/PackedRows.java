@@ -1,0 +1,47 @@
+package io.streamsql.expressions;
+
+import java.io.Serializable;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Structs as the bytes of their {@link UnsafeRow}, and back: state operators carry and keep rows in
+ * this form, without knowing what is in them. Equal structs of one type have equal bytes.
+ */
+public final class PackedRows implements Serializable {
+  private static final long serialVersionUID = 1L;
+  private final StructType type;
+  private transient UnsafeProjection projection;
+
+  PackedRows(StructType type) {
+    this.type = type;
+  }
+
+  /** The struct's bytes; null for null. */
+  public byte[] pack(InternalRow row) {
+    if (row == null) {
+      return null;
+    }
+    if (projection == null) {
+      projection = UnsafeProjection.create(type);
+    }
+    return projection.apply(row).copy().getBytes(); // the projection's own buffer is used again
+  }
+
+  /** The struct over these very bytes; null for null. */
+  public InternalRow unpack(byte[] bytes) {
+    if (bytes == null) {
+      return null;
+    }
+    UnsafeRow row = new UnsafeRow(type.length());
+    row.pointTo(bytes, bytes.length);
+    return row;
+  }
+
+  @Override
+  public String toString() {
+    return "rows";
+  }
+}

@@ -1,0 +1,2 @@
+/** Avro with a schema registry. */
+package io.streamsql.formats.avro;

@@ -1,0 +1,2 @@
+/** JSON, with and without a schema registry. */
+package io.streamsql.formats.json;

@@ -1,0 +1,2 @@
+/** Protobuf, with and without a schema registry. */
+package io.streamsql.formats.protobuf;

@@ -1,0 +1,51 @@
+package io.streamsql.kafka;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * The producers of this JVM, one for each distinct set of settings.
+ *
+ * <p>A task lives as long as one micro-batch, often some milliseconds; a producer of its own would
+ * cost it a connection and the metadata of its topics each time. Producers are thread-safe and
+ * batch better when tasks share them, so they stay open until the JVM ends or {@link #discard}.
+ */
+public final class SharedProducers {
+  private static final Map<Map<String, String>, KafkaProducer<byte[], byte[]>> PRODUCERS =
+      new ConcurrentHashMap<>();
+
+  private SharedProducers() {}
+
+  /** The producer for these settings, created on first use. */
+  public static KafkaProducer<byte[], byte[]> get(Map<String, String> settings) {
+    return PRODUCERS.computeIfAbsent(settings, SharedProducers::create);
+  }
+
+  /**
+   * Forgets a producer that cannot send any more (its transaction manager or its credentials are
+   * in a fatal state), so that the next task gets a fresh one. Records in flight on it fail, and
+   * with them the tasks that wrote them, which is what makes those tasks run again.
+   */
+  public static void discard(Map<String, String> settings, KafkaProducer<byte[], byte[]> broken) {
+    if (PRODUCERS.remove(settings, broken)) {
+      broken.close(Duration.ZERO);
+    }
+  }
+
+  private static KafkaProducer<byte[], byte[]> create(Map<String, String> settings) {
+    Map<String, Object> all = new HashMap<>(settings);
+    // The client looks for its plug-in classes in the thread's class loader; a task's is Spark's
+    // own for added jars, which need not be the one that loaded the Kafka client.
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    Thread.currentThread().setContextClassLoader(KafkaProducer.class.getClassLoader());
+    try {
+      return new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
+    }
+  }
+}

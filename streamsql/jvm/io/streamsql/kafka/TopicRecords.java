@@ -1,0 +1,111 @@
+package io.streamsql.kafka;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * Records of one-partition topics, many in one call: what tests write and read.
+ *
+ * <p>Java's producer can write the timestamp 0, which librdkafka takes for "now". Records travel
+ * between Python and here packed: timestamp (long), key, value, number of headers (int), then a name
+ * and a value each; a byte string is its length (int, -1 for null) and its bytes.
+ */
+public final class TopicRecords {
+  private TopicRecords() {}
+
+  /** Writes packed records, each after the name of its topic, and waits until all are there. */
+  public static void write(Map<String, String> settings, byte[] packed)
+      throws IOException, InterruptedException, ExecutionException {
+    KafkaProducer<byte[], byte[]> producer = SharedProducers.get(new HashMap<>(settings));
+    List<Future<?>> sent = new ArrayList<>();
+    DataInputStream in = new DataInputStream(new ByteArrayInputStream(packed));
+    while (in.available() > 0) {
+      String topic = text(bytes(in));
+      long timestamp = in.readLong();
+      byte[] key = bytes(in);
+      byte[] value = bytes(in);
+      RecordHeaders headers = new RecordHeaders();
+      for (int i = in.readInt(); i > 0; i--) {
+        headers.add(text(bytes(in)), bytes(in));
+      }
+      sent.add(producer.send(new ProducerRecord<>(topic, 0, timestamp, key, value, headers)));
+    }
+    for (Future<?> record : sent) {
+      record.get();
+    }
+  }
+
+  /** All records that a topic holds now, packed. */
+  public static byte[] read(Map<String, String> settings, String topic) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    DataOutputStream out = new DataOutputStream(packed);
+    TopicPartition partition = new TopicPartition(topic, 0);
+    try (KafkaConsumer<byte[], byte[]> consumer = consumer(settings)) {
+      consumer.assign(List.of(partition));
+      long end = consumer.endOffsets(List.of(partition)).get(partition);
+      consumer.seekToBeginning(List.of(partition));
+      while (consumer.position(partition) < end) {
+        for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(100))) {
+          pack(record, out);
+        }
+      }
+    }
+    return packed.toByteArray();
+  }
+
+  private static KafkaConsumer<byte[], byte[]> consumer(Map<String, String> settings) {
+    Map<String, Object> all = new HashMap<>(settings);
+    all.put("enable.auto.commit", "false");
+    // Closing a consumer waits for the fetch that it has begun beyond the last record.
+    all.put("fetch.max.wait.ms", "5");
+    return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  private static void pack(ConsumerRecord<byte[], byte[]> record, DataOutputStream out)
+      throws IOException {
+    out.writeLong(record.timestamp());
+    put(out, record.key());
+    put(out, record.value());
+    Header[] headers = record.headers().toArray();
+    out.writeInt(headers.length);
+    for (Header header : headers) {
+      put(out, header.key().getBytes(StandardCharsets.UTF_8));
+      put(out, header.value());
+    }
+  }
+
+  private static void put(DataOutputStream out, byte[] bytes) throws IOException {
+    out.writeInt(bytes == null ? -1 : bytes.length);
+    if (bytes != null) {
+      out.write(bytes);
+    }
+  }
+
+  private static byte[] bytes(DataInputStream in) throws IOException {
+    int length = in.readInt();
+    return length < 0 ? null : in.readNBytes(length);
+  }
+
+  private static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,76 @@
+package io.streamsql.monitoring;
+
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.TaskContext;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The input record that this thread works on, set by the decoder for whoever fails further down the
+ * same task. Behind a shuffle there is none: the task there never saw the record.
+ */
+public final class CurrentRecord {
+  private static final ThreadLocal<CurrentRecord> CURRENT =
+      ThreadLocal.withInitial(CurrentRecord::new);
+
+  private long task = -1;
+  private String queryId;
+  private AtomicLong position;
+  private QueryMetrics metrics;
+  private UTF8String topic;
+  private int partition;
+  private long offset;
+  private byte[] value;
+
+  private CurrentRecord() {}
+
+  public static void set(
+      String queryId, UTF8String topic, int partition, long offset, byte[] key, byte[] value) {
+    CurrentRecord record = CURRENT.get();
+    long task = currentTask();
+    boolean samePlace =
+        record.task == task
+            && record.partition == partition
+            && record.position != null
+            && queryId.equals(record.queryId)
+            && topic.equals(record.topic);
+    record.task = task;
+    record.queryId = queryId;
+    record.topic = topic;
+    record.partition = partition;
+    record.offset = offset;
+    record.value = value;
+    if (!samePlace) {
+      record.position = ReadOffsets.slot(queryId, topic, partition);
+      record.metrics = QueryMetrics.of(queryId);
+    }
+    record.metrics.read((key == null ? 0 : key.length) + (value == null ? 0 : value.length));
+    record.position.lazySet(offset + 1);
+  }
+
+  /** The record of this task, or null. Valid until the task decodes its next one. */
+  public static CurrentRecord get() {
+    CurrentRecord record = CURRENT.get();
+    return record.topic != null && record.task == currentTask() ? record : null;
+  }
+
+  private static long currentTask() {
+    TaskContext task = TaskContext.get();
+    return task == null ? -1 : task.taskAttemptId();
+  }
+
+  public String topic() {
+    return topic.toString();
+  }
+
+  public int partition() {
+    return partition;
+  }
+
+  public long offset() {
+    return offset;
+  }
+
+  byte[] value() {
+    return value;
+  }
+}

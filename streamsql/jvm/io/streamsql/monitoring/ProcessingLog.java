@@ -1,0 +1,226 @@
+package io.streamsql.monitoring;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.util.ByteArrayBuilder;
+import io.streamsql.formats.Json;
+import io.streamsql.kafka.SharedProducers;
+import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.Map;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
+
+/**
+ * Writes what went wrong with single records to the processing log's topic, while the query goes on.
+ *
+ * <p>Entries are sent asynchronously. The first entry of a task registers a listener that flushes
+ * them when the task ends and fails the task if one was not written: a batch is never committed
+ * without the log of its bad records, and a batch that runs again logs again.
+ */
+public final class ProcessingLog implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** Longest text of an error and, in bytes, of a record in an entry, which Kafka must accept. */
+  private static final int MAX_MESSAGE = 4_000;
+
+  private static final int MAX_RECORD = 256 * 1024;
+
+  private static final ThreadLocal<TaskEntries> TASK = new ThreadLocal<>();
+
+  private final String queryId;
+  private final String topic;
+  private final Map<String, String> producerSettings;
+  private final boolean includeRows;
+
+  /**
+   * @param topic if empty, nothing is written anywhere
+   * @param includeRows whether entries hold the record itself ({@code
+   *     ksql.logging.processing.rows.include})
+   */
+  public ProcessingLog(
+      String queryId, String topic, Map<String, String> producerSettings, boolean includeRows) {
+    this.queryId = queryId;
+    this.topic = topic;
+    this.producerSettings = Map.copyOf(producerSettings);
+    this.includeRows = includeRows;
+  }
+
+  public String queryId() {
+    return queryId;
+  }
+
+  /** A key or a value (the target) that its format cannot read. */
+  public void deserializationError(String step, String target, String error, byte[] record) {
+    CurrentRecord source = CurrentRecord.get();
+    String base64 = includeRows ? base64(record) : null;
+    send(step, 0, "deserializationError", source, out -> {
+      out.writeStringField("target", target);
+      out.writeStringField("errorMessage", cut(error));
+      out.writeStringField("recordB64", base64);
+      out.writeFieldName("cause");
+      out.writeStartArray();
+      out.writeEndArray();
+      out.writeStringField("topic", source == null ? null : source.topic());
+    });
+  }
+
+  /** An expression that failed on a record. */
+  public void recordProcessingError(String step, String error) {
+    CurrentRecord source = CurrentRecord.get();
+    String record = includeRows && source != null ? text(source.value()) : null;
+    send(step, 1, "recordProcessingError", source, out -> {
+      out.writeStringField("errorMessage", cut(error));
+      out.writeStringField("record", record);
+      out.writeFieldName("cause");
+      out.writeStartArray();
+      out.writeEndArray();
+    });
+  }
+
+  /** A result that could not be written to its topic; the source is null where it is not known. */
+  public void productionError(String step, String error, CurrentRecord source) {
+    send(step, 2, "productionError", source,
+        out -> out.writeStringField("errorMessage", cut(error)));
+  }
+
+  /** A key or a value (the target) of a result that its format's schema cannot hold. */
+  public void serializationError(String step, String target, String error) {
+    send(step, 3, "serializationError", CurrentRecord.get(), out -> {
+      out.writeStringField("target", target);
+      out.writeStringField("errorMessage", cut(error));
+      out.writeNullField("record");
+      out.writeFieldName("cause");
+      out.writeStartArray();
+      out.writeEndArray();
+    });
+  }
+
+  private interface Body {
+    void write(JsonGenerator out) throws IOException;
+  }
+
+  private void send(String step, int type, String kind, CurrentRecord source, Body body) {
+    if (topic.isEmpty()) {
+      return;
+    }
+    byte[] entry;
+    try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
+      try (JsonGenerator out = Json.FACTORY.createGenerator(bytes)) {
+        write(out, step, type, kind, source, body);
+      }
+      entry = bytes.toByteArray();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // a buffer in memory does not fail
+    }
+    QueryMetrics.of(queryId).failed();
+    TaskEntries task = entriesOfTask();
+    task.failIfBroken();
+    task.producer.send(
+        new ProducerRecord<>(topic, null, entry), (meta, e) -> task.failure = first(task.failure, e));
+    if (TaskContext.get() == null) {
+      task.flush(); // no task to end: the planner evaluates constants on the driver
+    }
+  }
+
+  private void write(
+      JsonGenerator out, String step, int type, String kind, CurrentRecord source, Body body)
+      throws IOException {
+    out.writeStartObject();
+    out.writeStringField("logger", "processing." + queryId + "." + step);
+    out.writeStringField("level", "ERROR");
+    out.writeNumberField("time", System.currentTimeMillis());
+    out.writeObjectFieldStart("message");
+    out.writeNumberField("type", type);
+    out.writeObjectFieldStart(kind);
+    body.write(out);
+    out.writeEndObject();
+    out.writeEndObject();
+    out.writeStringField("queryId", queryId);
+    out.writeStringField("topic", source == null ? null : source.topic());
+    if (source == null) {
+      out.writeNullField("partition");
+      out.writeNullField("offset");
+    } else {
+      out.writeNumberField("partition", source.partition());
+      out.writeNumberField("offset", source.offset());
+    }
+    out.writeEndObject();
+  }
+
+  private TaskEntries entriesOfTask() {
+    TaskContext context = TaskContext.get();
+    TaskEntries entries = TASK.get();
+    if (entries == null || entries.context != context || !entries.settings.equals(producerSettings)) {
+      entries = new TaskEntries(context, producerSettings);
+      TASK.set(entries);
+      if (context != null) {
+        context.addTaskCompletionListener((TaskCompletionListener) entries);
+      }
+    }
+    return entries;
+  }
+
+  /** What one task attempt has logged. */
+  private static final class TaskEntries implements TaskCompletionListener {
+    private final TaskContext context;
+    private final Map<String, String> settings;
+    private final KafkaProducer<byte[], byte[]> producer;
+    private volatile Exception failure;
+
+    TaskEntries(TaskContext context, Map<String, String> settings) {
+      this.context = context;
+      this.settings = settings;
+      this.producer = SharedProducers.get(settings);
+    }
+
+    @Override
+    public void onTaskCompletion(TaskContext ended) {
+      TASK.remove();
+      if (ended.isFailed() || ended.isInterrupted()) {
+        return; // its records are read again
+      }
+      flush();
+    }
+
+    void flush() {
+      producer.flush();
+      failIfBroken();
+    }
+
+    void failIfBroken() {
+      if (failure != null) {
+        throw new IllegalStateException("cannot write the processing log", failure);
+      }
+    }
+  }
+
+  private static Exception first(Exception known, Exception next) {
+    return known != null ? known : next;
+  }
+
+  private static String cut(String text) {
+    return text == null || text.length() <= MAX_MESSAGE ? text : text.substring(0, MAX_MESSAGE);
+  }
+
+  private static String base64(byte[] record) {
+    return record == null || record.length > MAX_RECORD
+        ? null
+        : Base64.getEncoder().encodeToString(record);
+  }
+
+  private static String text(byte[] record) {
+    return record == null || record.length > MAX_RECORD
+        ? null
+        : new String(record, StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public String toString() {
+    return "processing log " + topic;
+  }
+}

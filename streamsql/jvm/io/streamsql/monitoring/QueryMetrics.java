@@ -1,0 +1,126 @@
+package io.streamsql.monitoring;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.streamsql.formats.Json;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import org.apache.kafka.clients.producer.RecordMetadata;
+
+/**
+ * What each query has done since this JVM started: records and bytes read and written, records that
+ * failed, and how long after a record's timestamp its result was in Kafka.
+ *
+ * <p>Counted where it happens, so it is known at any moment: Spark tells at the end of a batch, which
+ * in Real-Time Mode is a minute. What only Spark knows (the state's size, how long a batch takes)
+ * comes from {@link QueryProgress}. On a cluster the executors count for themselves and nobody adds
+ * it up: there records read are Spark's numbers, and what is written is not known.
+ */
+public final class QueryMetrics {
+  /** Upper bounds of the latency's classes in ms; one more class has no bound. */
+  private static final long[] BOUNDS = {
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000
+  };
+
+  private static final Map<String, QueryMetrics> ALL = new ConcurrentHashMap<>();
+
+  private final LongAdder recordsIn = new LongAdder();
+  private final LongAdder bytesIn = new LongAdder();
+  private final LongAdder recordsOut = new LongAdder();
+  private final LongAdder bytesOut = new LongAdder();
+  private final LongAdder errors = new LongAdder();
+  private final LongAdder latencySum = new LongAdder();
+  private final LongAdder[] latencies = new LongAdder[BOUNDS.length + 1];
+  private volatile long lastOut;
+  private volatile QueryProgress.Seen progress = QueryProgress.Seen.NOTHING;
+
+  private QueryMetrics() {
+    Arrays.setAll(latencies, i -> new LongAdder());
+  }
+
+  /** The counters of a query. */
+  public static QueryMetrics of(String queryId) {
+    return ALL.computeIfAbsent(queryId, id -> new QueryMetrics());
+  }
+
+  void read(long bytes) {
+    recordsIn.increment();
+    bytesIn.add(bytes);
+  }
+
+  /** Kafka has acknowledged a record of the query. */
+  public void wrote(RecordMetadata record) {
+    long now = System.currentTimeMillis();
+    recordsOut.increment();
+    bytesOut.add(Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize()));
+    lastOut = now;
+    long latency = Math.max(0, now - record.timestamp());
+    latencySum.add(latency);
+    int place = Arrays.binarySearch(BOUNDS, latency);
+    latencies[place < 0 ? -place - 1 : place].increment();
+  }
+
+  void failed() {
+    errors.increment();
+  }
+
+  void progressed(QueryProgress.Seen seen) {
+    progress = progress.and(seen);
+  }
+
+  /** All queries' numbers: JSON of an object by query id. */
+  public static String all() {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator out = Json.FACTORY.createGenerator(text)) {
+      out.writeStartObject();
+      for (Map.Entry<String, QueryMetrics> entry : ALL.entrySet()) {
+        out.writeObjectFieldStart(entry.getKey());
+        entry.getValue().write(out);
+        out.writeEndObject();
+      }
+      out.writeEndObject();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // a text in memory does not fail
+    }
+    return text.toString();
+  }
+
+  private void write(JsonGenerator out) throws IOException {
+    QueryProgress.Seen seen = progress;
+    long read = recordsIn.sum();
+    boolean here = read > 0 || seen.records() == 0;
+    out.writeNumberField("records_in", here ? read : seen.records());
+    if (here) {
+      out.writeNumberField("bytes_in", bytesIn.sum());
+      out.writeNumberField("records_out", recordsOut.sum());
+      out.writeNumberField("bytes_out", bytesOut.sum());
+      out.writeNumberField("errors", errors.sum());
+      out.writeNumberField("last_out_ms", lastOut);
+      writeLatencies(out);
+    }
+    seen.write(out);
+  }
+
+  private void writeLatencies(JsonGenerator out) throws IOException {
+    out.writeNumberField("latency_sum_ms", latencySum.sum());
+    out.writeArrayFieldStart("latency_bounds_ms");
+    for (long bound : BOUNDS) {
+      out.writeNumber(bound);
+    }
+    out.writeEndArray();
+    out.writeArrayFieldStart("latency_counts");
+    for (LongAdder count : latencies) {
+      out.writeNumber(count.sum());
+    }
+    out.writeEndArray();
+  }
+
+  /** Forgets a query: it has ended, or begins anew. */
+  public static void forget(String queryId) {
+    ALL.remove(queryId);
+  }
+}

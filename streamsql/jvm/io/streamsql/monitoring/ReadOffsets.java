@@ -1,0 +1,36 @@
+package io.streamsql.monitoring;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * How far each query has read, by topic and partition. Spark tells it only at the end of a batch,
+ * which in Real-Time Mode is a minute; here it is known at any moment. It is no commit: what has been
+ * read since the last one is read again after a failure.
+ */
+public final class ReadOffsets {
+  private static final Map<String, Map<String, AtomicLong>> NEXT = new ConcurrentHashMap<>();
+
+  private ReadOffsets() {}
+
+  /** Where a query's reader of one partition notes the offset after the record at hand. */
+  static AtomicLong slot(String queryId, UTF8String topic, int partition) {
+    return NEXT.computeIfAbsent(queryId, id -> new ConcurrentHashMap<>())
+        .computeIfAbsent(topic + " " + partition, name -> new AtomicLong());
+  }
+
+  /** A line {@code topic partition offset} for each partition of which a record has been read. */
+  public static String of(String queryId) {
+    StringBuilder lines = new StringBuilder();
+    NEXT.getOrDefault(queryId, Map.of())
+        .forEach((place, next) -> lines.append(place).append(' ').append(next.get()).append('\n'));
+    return lines.toString();
+  }
+
+  /** Forgets a query: it has ended, or begins anew. */
+  public static void forget(String queryId) {
+    NEXT.remove(queryId);
+  }
+}

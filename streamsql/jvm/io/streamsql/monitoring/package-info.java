@@ -1,0 +1,2 @@
+/** What is told of running queries: the processing log, counters, offsets read. */
+package io.streamsql.monitoring;

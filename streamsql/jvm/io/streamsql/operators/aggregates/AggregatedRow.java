@@ -1,0 +1,59 @@
+package io.streamsql.operators.aggregates;
+
+import io.streamsql.operators.OrderedRow;
+
+/** A group's aggregates as they are now: a packed row, null where the group is no more. */
+public final class AggregatedRow extends OrderedRow {
+  private static final long serialVersionUID = 1L;
+  private byte[] key;
+  private Long start;
+  private Long end;
+  private byte[] row;
+
+  /** For Spark. */
+  public AggregatedRow() {}
+
+  /**
+   * @param time ms since the epoch, as are start and end, the bounds of the group's window, which
+   *     are null where it has none
+   */
+  AggregatedRow(byte[] key, long time, Long start, Long end, byte[] row) {
+    super(key, time);
+    this.key = key;
+    this.start = start;
+    this.end = end;
+    this.row = row;
+  }
+
+  public byte[] getKey() {
+    return key;
+  }
+
+  public void setKey(byte[] key) {
+    this.key = key;
+  }
+
+  public Long getStart() {
+    return start;
+  }
+
+  public void setStart(Long start) {
+    this.start = start;
+  }
+
+  public Long getEnd() {
+    return end;
+  }
+
+  public void setEnd(Long end) {
+    this.end = end;
+  }
+
+  public byte[] getRow() {
+    return row;
+  }
+
+  public void setRow(byte[] row) {
+    this.row = row;
+  }
+}

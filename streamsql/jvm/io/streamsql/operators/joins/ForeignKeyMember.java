@@ -1,0 +1,55 @@
+package io.streamsql.operators.joins;
+
+import java.nio.ByteBuffer;
+
+/**
+ * What the first step of a foreign-key join tells the second of a left row: it is there, or it has
+ * left for another key, or it is deleted. `version` grows with each change of the row.
+ */
+final class ForeignKeyMember {
+  enum Kind {
+    THERE,
+    LEFT,
+    DELETED
+  }
+
+  final Kind kind;
+  final long version;
+  final long time;
+  /** The primary key of the left table. */
+  final byte[] key;
+  /** The left row; empty where it is not there. */
+  final byte[] row;
+
+  ForeignKeyMember(Kind kind, long version, long time, byte[] key, byte[] row) {
+    this.kind = kind;
+    this.version = version;
+    this.time = time;
+    this.key = key;
+    this.row = row;
+  }
+
+  static ForeignKeyMember of(byte[] bytes) {
+    ByteBuffer buffer = ByteBuffer.wrap(bytes);
+    Kind kind = Kind.values()[buffer.get()];
+    long version = buffer.getLong();
+    long time = buffer.getLong();
+    byte[] key = new byte[buffer.getInt()];
+    buffer.get(key);
+    byte[] row = new byte[buffer.remaining()];
+    buffer.get(row);
+    return new ForeignKeyMember(kind, version, time, key, row);
+  }
+
+  byte[] bytes() {
+    int size = 1 + 2 * Long.BYTES + Integer.BYTES + key.length + row.length;
+    return ByteBuffer.allocate(size)
+        .put((byte) kind.ordinal())
+        .putLong(version)
+        .putLong(time)
+        .putInt(key.length)
+        .put(key)
+        .put(row)
+        .array();
+  }
+}

@@ -1,0 +1,61 @@
+package io.streamsql.operators.joins;
+
+import io.streamsql.operators.OrderedRow;
+
+/**
+ * A result of a join: the packed rows of both sides, null where there is none; of tables, a result
+ * without any is deleted.
+ *
+ * <p>Its place is that within its key: the next operator takes those of several keys by time.
+ */
+public final class JoinedRow extends OrderedRow {
+  private static final long serialVersionUID = 1L;
+  private byte[] key;
+  private byte[] headers;
+  private byte[] left;
+  private byte[] right;
+
+  /** For Spark. */
+  public JoinedRow() {}
+
+  JoinedRow(byte[] key, long time, byte[] headers, byte[] left, byte[] right) {
+    super(key, time);
+    this.key = key;
+    this.headers = headers;
+    this.left = left;
+    this.right = right;
+  }
+
+  public byte[] getKey() {
+    return key;
+  }
+
+  public void setKey(byte[] key) {
+    this.key = key;
+  }
+
+  /** The packed headers of the row that caused it; null: none. */
+  public byte[] getHeaders() {
+    return headers;
+  }
+
+  public void setHeaders(byte[] headers) {
+    this.headers = headers;
+  }
+
+  public byte[] getLeft() {
+    return left;
+  }
+
+  public void setLeft(byte[] left) {
+    this.left = left;
+  }
+
+  public byte[] getRight() {
+    return right;
+  }
+
+  public void setRight(byte[] right) {
+    this.right = right;
+  }
+}

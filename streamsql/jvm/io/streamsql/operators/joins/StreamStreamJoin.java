@@ -1,0 +1,251 @@
+package io.streamsql.operators.joins;
+
+import io.streamsql.operators.KeyedOperator;
+import io.streamsql.operators.KeyedRow;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.apache.spark.sql.Encoder;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Two streams (sides 0 and 1): each row meets those of the other side within the {@link JoinWindow}
+ * that came before it. Of an outer side a row that meets none is a result alone: at once, or, if it
+ * is held, when its window has closed without one.
+ *
+ * <p>The stream's time is that of the latest row: of the key, or as of the last batch of any key
+ * (the watermark). State: the rows of both sides until their time has passed.
+ */
+public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
+  private static final long serialVersionUID = 1L;
+  private static final long NEVER = Long.MAX_VALUE;
+  // After a longer leap of time the key's timers tell what is due, not a look into each bucket.
+  private static final long MOST_BUCKETS = 1000;
+
+  /** A row that is held, and when it is to be let go. */
+  private record Waiting(int side, long close, JoinWindowRows.Place place) {}
+
+  private final JoinWindow window;
+  private final boolean[] alone;
+  private final boolean held;
+  private transient JoinWindowRows rows;
+  private transient ValueState<byte[]> times;
+  private transient boolean known;
+  private transient boolean changed;
+  private transient long latest;
+  private transient long nextClose;
+  private transient long waiting;
+
+  /**
+   * @param before,after,grace see {@link JoinWindow}, ms
+   * @param leftAlone whether a left row without a right one is a result (LEFT, FULL)
+   * @param rightAlone whether a right row without a left one is a result (RIGHT, FULL)
+   * @param held whether such a row is held until its window has closed
+   */
+  public StreamStreamJoin(
+      long before, long after, long grace, boolean leftAlone, boolean rightAlone, boolean held) {
+    this.window = new JoinWindow(before, after, grace);
+    this.alone = new boolean[] {leftAlone, rightAlone};
+    this.held = held;
+  }
+
+  @Override
+  protected Encoder<JoinedRow> results() {
+    return Encoders.bean(JoinedRow.class);
+  }
+
+  @Override
+  protected boolean timed() {
+    return true;
+  }
+
+  @Override
+  protected boolean awaitsTime() {
+    return held && (alone[0] || alone[1]);
+  }
+
+  @Override
+  public void init(OutputMode mode, TimeMode time) {
+    rows = new JoinWindowRows(getHandle(), window.bucket());
+    times = getHandle().getValueState("times", Encoders.BINARY(), TTLConfig.NONE());
+  }
+
+  @Override
+  protected void process(byte[] key, KeyedRow row, TimerValues timers, List<JoinedRow> out) {
+    if (row.getRow() == null) {
+      return;
+    }
+    load();
+    if (row.getTime() > latest) {
+      latest = row.getTime();
+      changed = true;
+    }
+    long now = Math.max(latest, timers.getCurrentWatermarkInMs());
+    closeUntil(now, key, out);
+    boolean met = meet(key, row, now, out);
+    boolean waits = !met && alone[row.getSide()];
+    if (waits && (!held || window.closedAt(row.getSide(), row.getTime()) <= now)) {
+      out.add(joined(key, row.getTime(), row.getHeaders(), row.getSide(), row.getRow(), null));
+      waits = false;
+    }
+    if (waits || row.getTime() > window.goneUntil(now)) {
+      keep(row, waits);
+    }
+  }
+
+  /** The rows of the other side that the row meets, in the order of their times. */
+  private boolean meet(byte[] key, KeyedRow row, long now, List<JoinedRow> out) {
+    int side = row.getSide();
+    long time = row.getTime();
+    long from = Math.max(window.from(side, time), window.goneUntil(now) + 1);
+    List<JoinWindowRows.Place> found = rows.between(1 - side, from, window.to(side, time));
+    found.sort(Comparator.comparingLong(JoinWindowRows.Place::time));
+    for (JoinWindowRows.Place other : found) {
+      if (other.waits()) {
+        other.stopWaiting();
+        waiting--;
+        changed = true;
+      }
+      long later = Math.max(time, other.time());
+      out.add(joined(key, later, row.getHeaders(), side, row.getRow(), other.row()));
+    }
+    return !found.isEmpty();
+  }
+
+  private static JoinedRow joined(
+      byte[] key, long time, byte[] headers, int side, byte[] row, byte[] other) {
+    return side == 0
+        ? new JoinedRow(key, time, headers, row, other)
+        : new JoinedRow(key, time, headers, other, row);
+  }
+
+  private void keep(KeyedRow row, boolean waits) {
+    int side = row.getSide();
+    long time = row.getTime();
+    if (rows.add(side, time, waits, row.getRow())) {
+      getHandle().registerTimer(window.forgottenAt(rows.lastOf(time)));
+    }
+    if (waits) {
+      long close = window.closedAt(side, time);
+      getHandle().registerTimer(close);
+      nextClose = Math.min(nextClose, close);
+      waiting++;
+      changed = true;
+    }
+  }
+
+  /** Lets go, in the order of their windows' ends, of the key's rows that have waited in vain. */
+  private void closeUntil(long now, byte[] key, List<JoinedRow> out) {
+    if (waiting == 0 || now < nextClose) {
+      return;
+    }
+    List<Waiting> due = new ArrayList<>();
+    if ((now - nextClose) / window.bucket() > MOST_BUCKETS) {
+      for (Iterator<Object> timers = getHandle().listTimers(); timers.hasNext(); ) {
+        long time = (Long) timers.next();
+        if (time >= nextClose && time <= now) {
+          findWaiting(time, time, due);
+        }
+      }
+    } else {
+      findWaiting(nextClose, now, due);
+    }
+    due.sort(Comparator.comparingLong(Waiting::close));
+    due.forEach(row -> letGo(row, key, out));
+    nextClose = closeAfter(now);
+    changed = true;
+  }
+
+  /** The waiting rows whose windows close in that span of the stream's time. */
+  private void findWaiting(long from, long to, List<Waiting> found) {
+    for (int side = 0; side < alone.length; side++) {
+      if (!alone[side] || !held) {
+        continue;
+      }
+      long last = window.timeClosedAt(side, to);
+      for (JoinWindowRows.Place row : rows.between(side, window.timeClosedAt(side, from), last)) {
+        if (row.waits()) {
+          found.add(new Waiting(side, window.closedAt(side, row.time()), row));
+        }
+      }
+    }
+  }
+
+  private void letGo(Waiting row, byte[] key, List<JoinedRow> out) {
+    row.place().stopWaiting();
+    waiting--;
+    out.add(joined(key, row.place().time(), null, row.side(), row.place().row(), null));
+  }
+
+  /** When to look again: no row that waits is closed before; one may be later. */
+  private long closeAfter(long now) {
+    if (waiting == 0) {
+      return NEVER;
+    }
+    long next = NEVER;
+    for (int side = 0; side < alone.length; side++) {
+      long time = window.timeClosedAt(side, now);
+      next = Math.min(next, window.closedAt(side, rows.lastOf(time) + 1));
+    }
+    List<Waiting> soon = new ArrayList<>();
+    findWaiting(now + 1, next, soon);
+    for (Waiting row : soon) {
+      next = Math.min(next, row.close());
+    }
+    return next;
+  }
+
+  @Override
+  public Iterator<JoinedRow> handleExpiredTimer(
+      byte[] key, TimerValues timers, ExpiredTimerInfo expired) {
+    List<JoinedRow> out = new ArrayList<>();
+    long now = expired.getExpiryTimeInMs();
+    load();
+    List<Waiting> due = new ArrayList<>();
+    findWaiting(now, now, due);
+    due.forEach(row -> letGo(row, key, out));
+    changed |= !due.isEmpty();
+    long gone = window.timeForgottenAt(now);
+    if (rows.isLast(gone)) {
+      rows.drop(0, gone);
+      rows.drop(1, gone);
+      if (latest <= gone) {
+        times.clear();
+        changed = false;
+      }
+    }
+    finish(key, timers, out);
+    return CollectionConverters.asScala(out.iterator());
+  }
+
+  private void load() {
+    if (known) {
+      return;
+    }
+    byte[] stored = times.get();
+    latest = stored == null ? Long.MIN_VALUE : ByteBuffer.wrap(stored).getLong();
+    nextClose = stored == null ? NEVER : ByteBuffer.wrap(stored).getLong(Long.BYTES);
+    waiting = stored == null ? 0 : ByteBuffer.wrap(stored).getLong(2 * Long.BYTES);
+    known = true;
+  }
+
+  @Override
+  protected void finish(byte[] key, TimerValues timers, List<JoinedRow> out) {
+    if (changed) {
+      ByteBuffer stored = ByteBuffer.allocate(3 * Long.BYTES);
+      times.update(stored.putLong(latest).putLong(nextClose).putLong(waiting).array());
+    }
+    rows.store();
+    known = false;
+    changed = false;
+  }
+}

@@ -1,0 +1,2 @@
+/** Joins of streams and tables. */
+package io.streamsql.operators.joins;

@@ -1,0 +1,49 @@
+package io.streamsql.operators.tables;
+
+import io.streamsql.operators.OrderedRow;
+
+/** The row that has a rank of its group from now on, packed; null where none has it any more. */
+public final class RankedRow extends OrderedRow {
+  private static final long serialVersionUID = 1L;
+  private byte[] key;
+  private long rank;
+  private byte[] row;
+
+  /** For Spark. */
+  public RankedRow() {}
+
+  /**
+   * @param rank from 1
+   * @param time ms since the epoch
+   */
+  RankedRow(byte[] key, long rank, long time, byte[] row) {
+    super(key, time);
+    this.key = key;
+    this.rank = rank;
+    this.row = row;
+  }
+
+  public byte[] getKey() {
+    return key;
+  }
+
+  public void setKey(byte[] key) {
+    this.key = key;
+  }
+
+  public long getRank() {
+    return rank;
+  }
+
+  public void setRank(long rank) {
+    this.rank = rank;
+  }
+
+  public byte[] getRow() {
+    return row;
+  }
+
+  public void setRow(byte[] row) {
+    this.row = row;
+  }
+}

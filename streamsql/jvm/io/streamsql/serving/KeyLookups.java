@@ -1,0 +1,98 @@
+package io.streamsql.serving;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+
+/** One query's lookups of keys in one table: bytes in, bytes out, in one call. */
+public final class KeyLookups {
+  private final TableStore store;
+  private final UTF8String topic;
+  private final CompiledPlan program;
+  private final int suffix;
+  private final BooleanSupplier complete;
+
+  KeyLookups(
+      TableStore store,
+      BooleanSupplier complete,
+      UTF8String topic,
+      CompiledPlan program,
+      int suffix) {
+    this.store = store;
+    this.complete = complete;
+    this.topic = topic;
+    this.program = program;
+    this.suffix = suffix;
+  }
+
+  /**
+   * The program's results for the rows of some keys, each after its length (int).
+   *
+   * @param packed the least and the largest first number of the keys' windows (longs, of no meaning
+   *     without windows), then the keys without their windows, each after its length (int)
+   */
+  public byte[] get(byte[] packed) throws RocksDBException {
+    if (!complete.getAsBoolean()) {
+      throw new IllegalStateException("the table is still being read");
+    }
+    ByteBuffer in = ByteBuffer.wrap(packed);
+    long low = in.getLong();
+    long high = in.getLong();
+    List<InternalRow> found = new ArrayList<>();
+    try (TableStore.Reading reading = store.read()) {
+      while (in.hasRemaining()) {
+        byte[] key = new byte[in.getInt()];
+        in.get(key);
+        if (suffix > 0) {
+          windows(reading, key, low, high, found);
+          continue;
+        }
+        byte[] row = reading.get(key);
+        if (row != null) {
+          found.add(StoredRow.row(topic, key, row));
+        }
+      }
+    }
+    return results(found.iterator());
+  }
+
+  /** The rows of all windows of a key: those that begin with its bytes and are longer by a window. */
+  private void windows(
+      TableStore.Reading reading, byte[] key, long low, long high, List<InternalRow> found)
+      throws RocksDBException {
+    byte[] last = bounded(key, high);
+    RocksIterator iterator = reading.iterator();
+    for (iterator.seek(bounded(key, low)); iterator.isValid(); iterator.next()) {
+      byte[] stored = iterator.key();
+      int end = Math.min(stored.length, last.length);
+      if (Arrays.compareUnsigned(stored, 0, end, last, 0, last.length) > 0) {
+        break;
+      }
+      byte[] row = iterator.value();
+      if (stored.length == key.length + suffix && !reading.expired(row)) {
+        found.add(StoredRow.row(topic, stored, row));
+      }
+    }
+    reading.check(iterator);
+  }
+
+  private static byte[] bounded(byte[] key, long bound) {
+    return ByteBuffer.allocate(key.length + 8).put(key).putLong(bound).array();
+  }
+
+  private byte[] results(Iterator<InternalRow> rows) {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    for (Iterator<InternalRow> results = program.run(rows); results.hasNext(); ) {
+      ScannedRows.put(out, results.next().getBinary(0));
+    }
+    return out.toByteArray();
+  }
+}

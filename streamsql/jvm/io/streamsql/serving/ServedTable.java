@@ -1,0 +1,100 @@
+package io.streamsql.serving;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.rocksdb.RocksDBException;
+
+/** A table that is answered from: its store and what keeps it up to date. */
+public final class ServedTable implements AutoCloseable {
+  private final TableStore store;
+  private final TableFollower follower;
+  private final UTF8String topic;
+
+  private ServedTable(TableStore store, TableFollower follower, String topic) {
+    this.store = store;
+    this.follower = follower;
+    this.topic = UTF8String.fromString(topic);
+  }
+
+  /**
+   * Opens the store of a topic, or makes it, and goes on reading the topic into it.
+   *
+   * @param settings of the connection to Kafka
+   * @param retentionMs how long a row outlives the topic's newest one; negative: for ever
+   */
+  public static ServedTable open(
+      String folder, String topic, Map<String, String> settings, long retentionMs)
+      throws IOException, RocksDBException {
+    TableStore store = new TableStore(Path.of(folder), retentionMs);
+    TableFollower follower = new TableFollower(store, topic, new HashMap<>(settings));
+    follower.start();
+    return new ServedTable(store, follower, topic);
+  }
+
+  /** Why the topic cannot be read just now, or null. */
+  public String failure() {
+    return follower.failure();
+  }
+
+  /** How many records the store is behind its topic, -1 while that is not known. */
+  public long lag() {
+    return follower.lag();
+  }
+
+  /** About how many rows the store has. */
+  public long rows() throws RocksDBException {
+    return store.estimatedRows();
+  }
+
+  /** Whether, after at most that time, the store holds all that was in the topic when opened. */
+  public boolean awaitComplete(long timeoutMs) throws InterruptedException {
+    return follower.awaitComplete(timeoutMs);
+  }
+
+  /** Whether, after at most that time, the store has come to the positions: pairs of ints and longs. */
+  public boolean await(byte[] packed, long timeoutMs) throws InterruptedException {
+    Map<Integer, Long> ends = new HashMap<>();
+    for (ByteBuffer in = ByteBuffer.wrap(packed); in.hasRemaining(); ) {
+      ends.put(in.getInt(), in.getLong());
+    }
+    return follower.await(ends, timeoutMs);
+  }
+
+  /** A line {@code partition offset} for each partition: where it is to be read on. */
+  public String positions() {
+    StringBuilder lines = new StringBuilder();
+    follower.positions().forEach((p, at) -> lines.append(p).append(' ').append(at).append('\n'));
+    return lines.toString();
+  }
+
+  /**
+   * What answers a query's lookups of keys in this table.
+   *
+   * @param suffix how many bytes of a stored key are its window's: 0, 8 or 16
+   */
+  public KeyLookups lookups(CompiledPlan program, int suffix) {
+    return new KeyLookups(store, follower::complete, topic, program, suffix);
+  }
+
+  /**
+   * The results of all rows whose keys lie between the two, both inclusive; null: no bound there.
+   */
+  public ScannedRows scan(CompiledPlan program, byte[] low, byte[] high) {
+    return new ScannedRows(store.read(), topic, program, low, high);
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    follower.close();
+    store.close();
+  }
+
+  /** Deletes a store that is not open. */
+  public static void remove(String folder) throws IOException {
+    TableStore.remove(Path.of(folder));
+  }
+}

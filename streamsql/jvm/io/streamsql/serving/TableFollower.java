@@ -1,0 +1,303 @@
+package io.streamsql.serving;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.rocksdb.RocksDBException;
+
+/**
+ * Reads a topic into its {@link TableStore} for as long as it is open, in a thread of its own.
+ *
+ * <p>A store that is of another topic (one of the same name that was deleted since), or ahead of it,
+ * begins anew. Whatever goes wrong is tried again.
+ */
+final class TableFollower implements AutoCloseable {
+  private static final Duration POLL = Duration.ofMillis(200);
+  private static final long LOOK_MS = 5_000;
+  private static final long TIDY_MS = 60_000;
+  private static final long FIRST_RETRY_MS = 250;
+  private static final long LONGEST_RETRY_MS = 8_000;
+  private static final long CLOSE_MS = 5_000;
+
+  private final TableStore store;
+  private final String topic;
+  private final Map<String, String> settings;
+  private final Thread thread;
+  private volatile boolean closed;
+  private volatile KafkaConsumer<byte[], byte[]> reading;
+  private long retryMs = FIRST_RETRY_MS;
+  private volatile String failure;
+
+  /** Where the store is, by partition; guarded by this, which is notified of every change. */
+  private Map<Integer, Long> positions = Map.of();
+
+  /** Where the topic ended when it was begun to be read: before that the store is incomplete. */
+  private Map<Integer, Long> wanted;
+
+  private volatile boolean complete;
+
+  private volatile long lag = -1;
+
+  /** @param settings of the connection, with bootstrap.servers */
+  TableFollower(TableStore store, String topic, Map<String, String> settings) {
+    this.store = store;
+    this.topic = topic;
+    this.settings = Map.copyOf(settings);
+    this.thread = new Thread(this::run, "table " + topic);
+    thread.setDaemon(true);
+    thread.setContextClassLoader(KafkaConsumer.class.getClassLoader());
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Why it does not get on just now, or null. */
+  String failure() {
+    return failure;
+  }
+
+  /** How many records are between the store and the topic's end, -1 while that is not known. */
+  long lag() {
+    return lag;
+  }
+
+  synchronized Map<Integer, Long> positions() {
+    return positions;
+  }
+
+  /** Whether the store holds all that was in the topic when it was begun to be read. */
+  boolean complete() {
+    return complete;
+  }
+
+  /** Waits until it does. */
+  synchronized boolean awaitComplete(long timeoutMs) throws InterruptedException {
+    long deadline = System.nanoTime() + timeoutMs * 1_000_000;
+    while (!complete) {
+      long left = (deadline - System.nanoTime()) / 1_000_000;
+      if (left <= 0 || closed) {
+        return false;
+      }
+      wait(left);
+    }
+    return true;
+  }
+
+  /** Waits until the store has come to these positions. */
+  synchronized boolean await(Map<Integer, Long> ends, long timeoutMs) throws InterruptedException {
+    long deadline = System.nanoTime() + timeoutMs * 1_000_000;
+    while (!reached(ends)) {
+      long left = (deadline - System.nanoTime()) / 1_000_000;
+      if (left <= 0 || closed) {
+        return false;
+      }
+      wait(left);
+    }
+    return true;
+  }
+
+  private boolean reached(Map<Integer, Long> ends) {
+    return ends.entrySet().stream()
+        .allMatch(e -> positions.getOrDefault(e.getKey(), 0L) >= e.getValue());
+  }
+
+  private void run() {
+    while (!closed) {
+      try {
+        follow();
+      } catch (Exception e) {
+        failure = e.getMessage() == null ? e.toString() : e.getMessage();
+        pause();
+      }
+    }
+    synchronized (this) {
+      notifyAll();
+    }
+  }
+
+  private synchronized void pause() {
+    try {
+      if (!closed) {
+        wait(retryMs);
+      }
+      retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
+    } catch (InterruptedException e) {
+      closed = true;
+    }
+  }
+
+  private void follow()
+      throws IOException, RocksDBException, ExecutionException, InterruptedException,
+          TimeoutException {
+    Admin admin = Admin.create(properties());
+    try (KafkaConsumer<byte[], byte[]> consumer = consumer()) {
+      reading = consumer;
+      try {
+        String identity = identity(admin);
+        if (store.damaged() || !store.isOf(identity)) {
+          restart(identity);
+        }
+        begin(consumer, identity);
+        failure = null;
+        retryMs = FIRST_RETRY_MS;
+        read(consumer, admin, identity);
+      } finally {
+        reading = null;
+        // Else it waits for the fetch that it has begun behind the last record.
+        consumer.close(Duration.ZERO);
+      }
+    } finally {
+      admin.close(Duration.ZERO);
+    }
+  }
+
+  private synchronized void restart(String identity) throws IOException, RocksDBException {
+    complete = false;
+    wanted = null;
+    positions = Map.of();
+    store.reset(identity);
+  }
+
+  /** Places the consumer where the store is. */
+  private void begin(KafkaConsumer<byte[], byte[]> consumer, String identity)
+      throws IOException, RocksDBException {
+    List<TopicPartition> partitions =
+        consumer.partitionsFor(topic).stream()
+            .map(p -> new TopicPartition(topic, p.partition()))
+            .toList();
+    consumer.assign(partitions);
+    Map<TopicPartition, Long> first = consumer.beginningOffsets(partitions);
+    Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+    Map<Integer, Long> known = store.positions();
+    if (ends.entrySet().stream()
+        .anyMatch(e -> known.getOrDefault(e.getKey().partition(), 0L) > e.getValue())) {
+      restart(identity);
+      known.clear();
+    }
+    Map<Integer, Long> positions = new HashMap<>();
+    Map<Integer, Long> wanted = new HashMap<>();
+    for (TopicPartition partition : partitions) {
+      long at = Math.max(known.getOrDefault(partition.partition(), 0L), first.get(partition));
+      consumer.seek(partition, at);
+      positions.put(partition.partition(), at);
+      wanted.put(partition.partition(), ends.get(partition));
+    }
+    synchronized (this) {
+      this.wanted = wanted;
+      moved(positions);
+    }
+  }
+
+  private void read(KafkaConsumer<byte[], byte[]> consumer, Admin admin, String identity)
+      throws IOException, RocksDBException, ExecutionException, InterruptedException,
+          TimeoutException {
+    long look = System.currentTimeMillis() + LOOK_MS;
+    long tidy = System.currentTimeMillis() + TIDY_MS;
+    while (!closed) {
+      ConsumerRecords<byte[], byte[]> records;
+      try {
+        records = consumer.poll(POLL);
+      } catch (OffsetOutOfRangeException e) {
+        if (identity(admin).equals(identity)) {
+          return; // old records were deleted before they were read: begin() goes on behind them
+        }
+        throw e;
+      }
+      take(consumer, records);
+      if (store.damaged()) {
+        return; // follow() begins anew
+      }
+      long now = System.currentTimeMillis();
+      if (now >= look) {
+        if (!identity(admin).equals(identity)
+            || consumer.partitionsFor(topic).size() != consumer.assignment().size()) {
+          return;
+        }
+        look = now + LOOK_MS;
+      }
+      if (now >= tidy) {
+        store.removeExpired();
+        tidy = now + TIDY_MS;
+      }
+    }
+  }
+
+  private void take(KafkaConsumer<byte[], byte[]> consumer, ConsumerRecords<byte[], byte[]> records)
+      throws RocksDBException {
+    Map<Integer, Long> positions = new HashMap<>();
+    long behind = 0;
+    for (TopicPartition partition : consumer.assignment()) {
+      // Not the last record's offset: the end of a log may hold no records, but markers.
+      positions.put(partition.partition(), consumer.position(partition));
+      behind += Math.max(0, consumer.currentLag(partition).orElse(0));
+    }
+    if (!positions.equals(this.positions)) {
+      store.apply(records, positions);
+      moved(positions);
+    }
+    lag = behind;
+  }
+
+  private synchronized void moved(Map<Integer, Long> positions) {
+    this.positions = positions;
+    complete = complete || reached(wanted);
+    notifyAll();
+  }
+
+  /** Tells a topic from one of the same name that was there before, or in another cluster. */
+  private String identity(Admin admin)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    String cluster = admin.describeCluster().clusterId().get(10, TimeUnit.SECONDS);
+    TopicDescription description =
+        admin.describeTopics(List.of(topic)).allTopicNames().get(10, TimeUnit.SECONDS).get(topic);
+    return cluster + "/" + topic + "/" + description.topicId();
+  }
+
+  private KafkaConsumer<byte[], byte[]> consumer() {
+    Properties properties = properties();
+    properties.put("enable.auto.commit", "false");
+    properties.put("auto.offset.reset", "none");
+    properties.put("isolation.level", "read_committed");
+    properties.put("max.poll.records", "5000");
+    return new KafkaConsumer<>(
+        properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  private Properties properties() {
+    Properties properties = new Properties();
+    properties.putAll(settings);
+    return properties;
+  }
+
+  /** Tells the thread to end. */
+  void stop() {
+    synchronized (this) {
+      closed = true;
+      notifyAll();
+    }
+    KafkaConsumer<byte[], byte[]> consumer = reading;
+    if (consumer != null) {
+      consumer.wakeup();
+    }
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    stop();
+    thread.join(CLOSE_MS);
+  }
+}

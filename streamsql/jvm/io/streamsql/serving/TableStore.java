@@ -1,0 +1,329 @@
+package io.streamsql.serving;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.StampedLock;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.Cache;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.CompressionType;
+import org.rocksdb.DBOptions;
+import org.rocksdb.InfoLogLevel;
+import org.rocksdb.LRUCache;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.Status;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteBufferManager;
+import org.rocksdb.WriteOptions;
+
+/**
+ * The latest record of each key of one topic, on disk: a copy that can be made again at any time.
+ *
+ * <p>How far the topic has been read is written with the rows, in one batch, so that both are always
+ * of the same moment. A store that cannot be opened begins anew, empty. Written by one thread, read
+ * by any.
+ */
+final class TableStore implements AutoCloseable {
+  /** Another layout of what is stored needs another number: an older store then begins anew. */
+  private static final String VERSION = "1 ";
+
+  private static final byte[] IDENTITY = bytes("identity");
+  private static final byte[] TIME = bytes("time");
+  private static final String POSITION = "position ";
+  private static final int CLOSE_SECONDS = 5;
+
+  static {
+    RocksDB.loadLibrary();
+  }
+
+  /** One bound for the memory of all stores. */
+  private static final Cache CACHE = new LRUCache(128L << 20);
+
+  private static final WriteBufferManager BUFFERS = new WriteBufferManager(64L << 20, CACHE);
+
+  private final Path folder;
+  private final long retentionMs;
+  private final StampedLock lock = new StampedLock();
+  private final WriteOptions unsynced = new WriteOptions();
+  private DBOptions options;
+  private ColumnFamilyOptions familyOptions;
+  private RocksDB db;
+  private ColumnFamilyHandle rows;
+  private ColumnFamilyHandle meta;
+  private volatile long time = Long.MIN_VALUE;
+  private volatile boolean damaged;
+
+  /** @param retentionMs how long a row outlives the newest one; negative: for ever */
+  TableStore(Path folder, long retentionMs) throws IOException, RocksDBException {
+    this.folder = folder;
+    this.retentionMs = retentionMs;
+    Files.createDirectories(folder);
+    try {
+      open();
+    } catch (RocksDBException damaged) {
+      remove(folder);
+      Files.createDirectories(folder);
+      open();
+    }
+  }
+
+  private void open() throws RocksDBException {
+    BlockBasedTableConfig table =
+        new BlockBasedTableConfig()
+            .setBlockCache(CACHE)
+            .setFilterPolicy(new BloomFilter(10))
+            .setCacheIndexAndFilterBlocks(true);
+    familyOptions =
+        new ColumnFamilyOptions()
+            .setTableFormatConfig(table)
+            .setWriteBufferSize(16L << 20)
+            .setCompressionType(CompressionType.LZ4_COMPRESSION);
+    options =
+        new DBOptions()
+            .setCreateIfMissing(true)
+            .setCreateMissingColumnFamilies(true)
+            .setWriteBufferManager(BUFFERS)
+            .setMaxOpenFiles(256)
+            .setMaxTotalWalSize(64L << 20)
+            .setKeepLogFileNum(1)
+            .setInfoLogLevel(InfoLogLevel.ERROR_LEVEL);
+    List<ColumnFamilyDescriptor> families =
+        List.of(
+            new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, familyOptions),
+            new ColumnFamilyDescriptor(bytes("meta"), familyOptions));
+    List<ColumnFamilyHandle> handles = new ArrayList<>();
+    db = RocksDB.open(options, folder.toString(), families, handles);
+    rows = handles.get(0);
+    meta = handles.get(1);
+    byte[] known = db.get(meta, TIME);
+    time = known == null ? Long.MIN_VALUE : ByteBuffer.wrap(known).getLong();
+  }
+
+  // -- reading ----------------------------------------------------------------------------------
+
+  /** About how many keys there are. */
+  long estimatedRows() throws RocksDBException {
+    try (Reading reading = read()) {
+      return db.getLongProperty(rows, "rocksdb.estimate-num-keys");
+    }
+  }
+
+  /** What a read sees. It keeps the store open, so it must be closed, by whatever thread. */
+  Reading read() {
+    Reading reading = new Reading(lock.readLock());
+    if (db == null) {
+      reading.close();
+      throw new IllegalStateException("the store is closed");
+    }
+    return reading;
+  }
+
+  final class Reading implements AutoCloseable {
+    private final long stamp;
+    private final List<RocksIterator> open = new ArrayList<>();
+    private boolean closed;
+
+    private Reading(long stamp) {
+      this.stamp = stamp;
+    }
+
+    /** The packed row ({@link StoredRow}) of exactly this key, or null. */
+    byte[] get(byte[] key) throws RocksDBException {
+      try {
+        byte[] found = db.get(rows, key);
+        return found == null || expired(found) ? null : found;
+      } catch (RocksDBException e) {
+        throw noted(e);
+      }
+    }
+
+    /** After an iterator's last row: raises what has ended it too early. */
+    void check(RocksIterator iterator) throws RocksDBException {
+      try {
+        iterator.status();
+      } catch (RocksDBException e) {
+        throw noted(e);
+      }
+    }
+
+    /** An iterator over all keys, not yet placed. */
+    RocksIterator iterator() {
+      RocksIterator iterator = db.newIterator(rows);
+      open.add(iterator);
+      return iterator;
+    }
+
+    boolean expired(byte[] row) {
+      return TableStore.this.expired(row);
+    }
+
+    @Override
+    public void close() {
+      if (!closed) {
+        closed = true;
+        open.forEach(RocksIterator::close);
+        lock.unlockRead(stamp);
+      }
+    }
+  }
+
+  /** Whether what was written cannot be read, or was deleted: the store must begin anew. */
+  boolean damaged() {
+    return damaged || !Files.exists(folder.resolve("CURRENT"));
+  }
+
+  private RocksDBException noted(RocksDBException e) {
+    if (e.getStatus() != null && e.getStatus().getCode() == Status.Code.Corruption) {
+      damaged = true;
+    }
+    return e;
+  }
+
+  private boolean expired(byte[] row) {
+    return retentionMs >= 0 && StoredRow.timestamp(row) < time - retentionMs;
+  }
+
+  // -- writing ----------------------------------------------------------------------------------
+
+  /** Takes over records, in their order, and the positions they lead to. */
+  void apply(Iterable<ConsumerRecord<byte[], byte[]>> records, Map<Integer, Long> positions)
+      throws RocksDBException {
+    try (WriteBatch batch = new WriteBatch()) {
+      long newest = time;
+      for (ConsumerRecord<byte[], byte[]> record : records) {
+        if (record.key() == null) {
+          continue;
+        }
+        if (record.value() == null) {
+          batch.delete(rows, record.key());
+        } else {
+          batch.put(rows, record.key(), StoredRow.pack(record));
+          newest = Math.max(newest, record.timestamp());
+        }
+      }
+      for (Map.Entry<Integer, Long> position : positions.entrySet()) {
+        batch.put(meta, bytes(POSITION + position.getKey()), number(position.getValue()));
+      }
+      batch.put(meta, TIME, number(newest));
+      db.write(unsynced, batch);
+      time = newest;
+    } catch (RocksDBException e) {
+      throw noted(e);
+    }
+  }
+
+  /** Where each partition is to be read on. */
+  Map<Integer, Long> positions() {
+    Map<Integer, Long> found = new HashMap<>();
+    try (RocksIterator iterator = db.newIterator(meta)) {
+      for (iterator.seek(bytes(POSITION)); iterator.isValid(); iterator.next()) {
+        String name = new String(iterator.key(), StandardCharsets.UTF_8);
+        if (!name.startsWith(POSITION)) {
+          break;
+        }
+        int partition = Integer.parseInt(name.substring(POSITION.length()));
+        found.put(partition, ByteBuffer.wrap(iterator.value()).getLong());
+      }
+    }
+    return found;
+  }
+
+  /** Whether the rows are those of the topic of this identity. */
+  boolean isOf(String identity) throws RocksDBException {
+    return Arrays.equals(db.get(meta, IDENTITY), bytes(VERSION + identity));
+  }
+
+  /** Begins anew, empty, as the store of the topic of this identity. */
+  void reset(String identity) throws IOException, RocksDBException {
+    long stamp = lock.writeLock();
+    try {
+      shut();
+      remove(folder);
+      Files.createDirectories(folder);
+      open();
+      damaged = false;
+      db.put(meta, IDENTITY, bytes(VERSION + identity));
+    } finally {
+      lock.unlockWrite(stamp);
+    }
+  }
+
+  /** Removes what has outlived the topic's retention: reads do not see it any more anyway. */
+  void removeExpired() throws RocksDBException {
+    if (retentionMs < 0) {
+      return;
+    }
+    try (RocksIterator iterator = db.newIterator(rows)) {
+      for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) {
+        if (expired(iterator.value())) {
+          db.delete(rows, unsynced, iterator.key());
+        }
+      }
+      iterator.status();
+    }
+  }
+
+  /** Waits a moment for those that read; a store that is still read then stays open. */
+  @Override
+  public void close() {
+    long stamp = 0;
+    try {
+      stamp = lock.tryWriteLock(CLOSE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    if (stamp != 0) {
+      shut();
+      lock.unlockWrite(stamp);
+    }
+  }
+
+  private void shut() {
+    if (db == null) {
+      return;
+    }
+    rows.close();
+    meta.close();
+    db.close();
+    familyOptions.close();
+    options.close();
+    db = null;
+  }
+
+  /** Deletes a store's folder. */
+  static void remove(Path folder) throws IOException {
+    if (!Files.exists(folder)) {
+      return;
+    }
+    try (Stream<Path> paths = Files.walk(folder)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    }
+  }
+
+  private static byte[] number(long value) {
+    return ByteBuffer.allocate(8).putLong(value).array();
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}
