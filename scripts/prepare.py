@@ -7,8 +7,8 @@ import sys
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamsql.errors import StreamSQLError, render
-from streamsql.executor.spark.class_archive import archive_path, ensure_class_archive
-from streamsql.executor.spark.session import java_and_class_path
+from streamsql.executor.spark.class_archive import ensure_class_archive
+from streamsql.executor.spark.class_path import archive_path, java_and_class_path
 from streamsql.jvm import jars
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.java import find_java

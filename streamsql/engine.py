@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
-from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLError
-from streamsql.executor.services.background import Report, Service, unexpected
+from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLError, unexpected
+from streamsql.executor.services.background import Report, Service
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
 from streamsql.query_metrics import QueryMetrics
@@ -87,8 +87,8 @@ class Engine:
                 self._queries,
             )
         )
-        succession = self._state.succession
-        lost = succession.failure if succession is not None else None
+        failover = self._state.failover
+        lost = failover.failure if failover is not None else None
         return StartupStatus(steps, next((error for error in errors if error), lost))
 
     def wait_until_ready(self, timeout: float | None = None) -> None:
@@ -108,8 +108,8 @@ class Engine:
         try:
             state.pushes.close()
             state.queries.close()
-            if state.succession is not None:
-                state.succession.close()
+            if state.failover is not None:
+                state.failover.close()
             state.watch.close()
             state.serving.close()
             log = self._restored.peek()
@@ -267,14 +267,14 @@ class Engine:
     def leads(self) -> bool:
         """Whether this engine runs the queries and the statements that change things: always,
         unless it is one of several with the same `service_id`."""
-        succession = self._state.succession
-        return succession.leads if succession is not None else self._state.config.service_id is None
+        failover = self._state.failover
+        return failover.leads if failover is not None else self._state.config.service_id is None
 
     @property
     def leader_url(self) -> str | None:
         """The `advertised_url` of the engine that leads; None if that is this one, or not known."""
-        succession = self._state.succession
-        return succession.leader_url if succession is not None else None
+        failover = self._state.failover
+        return failover.leader_url if failover is not None else None
 
     def needs_leader(self, statement: Statement) -> bool:
         """Whether a statement is one that only the engine that leads runs."""
@@ -285,8 +285,8 @@ class Engine:
     def sync(self, timeout: float = 10.0) -> bool:
         """Wait, at most so many seconds, until all statements that any of several servers has
         acknowledged by now are in this one's catalog too; whether they are."""
-        succession = self._state.succession
-        return succession.sync(timeout) if succession is not None else True
+        failover = self._state.failover
+        return failover.sync(timeout) if failover is not None else True
 
     # -- what there is ---------------------------------------------------------------------------
 

@@ -168,3 +168,14 @@ def _excerpt(sql: str, span: Span) -> list[str]:
     pad = "".join("\t" if c == "\t" else " " for c in line[: span.column - 1])
     width = max(1, min(span.end - span.start, len(line) - span.column + 1))
     return [f"  {line}", f"  {pad}{'^' * width}"]
+
+
+def unexpected(what: str, error: BaseException) -> StreamSQLError:
+    """An error of no class of ours, as one a user can read."""
+    text = str(error).strip().splitlines()
+    reason = text[0] if text else type(error).__name__
+    found = InternalError(
+        f"{what}: {reason}", hint="Run with --debug to see where it comes from, and report it."
+    )
+    found.__cause__ = error
+    return found

@@ -49,8 +49,8 @@ def export(args: argparse.Namespace) -> int:
 
 def _entries(args: argparse.Namespace) -> list[Entry]:
     """Those of the service, else those of the data folder."""
-    from streamsql.executor.services.membership import data_of, joined
     from streamsql.log.entries import read_file
+    from streamsql.log.membership import data_of, joined
 
     config = joined(engine_config(args))
     data = data_of(config)

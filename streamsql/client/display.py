@@ -5,17 +5,38 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from streamsql.client.result import QueryResult
+from typing import Any, Protocol
 
 MOST_ROWS = 100
 """Shown of a result that has more."""
 _WIDEST = 60
 
 
-def as_text(result: QueryResult) -> str:
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class Shown(Protocol):
+    """What is shown of a result; the rows of a push query are not asked for."""
+
+    @property
+    def messages(self) -> Sequence[str]: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def is_push(self) -> bool: ...
+
+    @property
+    def columns(self) -> Sequence[Named]: ...
+
+    @property
+    def rows(self) -> Sequence[Any]: ...
+
+
+def as_text(result: Shown) -> str:
     """Messages, and rows as a table."""
     lines = [*result.messages, *result.text.splitlines()]
     if result.is_push:
@@ -30,7 +51,7 @@ def as_text(result: QueryResult) -> str:
     return "\n".join([*lines, header, rule, *rows, *_rest(result)])
 
 
-def as_html(result: QueryResult) -> str:
+def as_html(result: Shown) -> str:
     """The same as HTML; every text in it is escaped."""
     above = [*result.messages, *result.text.splitlines()]
     if result.is_push:
@@ -48,7 +69,7 @@ def _html_row(row: Sequence[Any]) -> str:
     return "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>"
 
 
-def _rest(result: QueryResult) -> list[str]:
+def _rest(result: Shown) -> list[str]:
     count = len(result.rows)
     return [f"({MOST_ROWS} of {count} rows)"] if count > MOST_ROWS else []
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from streamsql.client.display import as_html, as_text
 from streamsql.client.row import Row, row_type
 from streamsql.results import (
     Answer,
@@ -219,8 +220,6 @@ class QueryResult:
     # -- showing ---------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        from streamsql.client.display import as_text
-
         return as_text(self)
 
     def __repr__(self) -> str:
@@ -228,8 +227,6 @@ class QueryResult:
         return f"<QueryResult {', '.join(self.names) or '; '.join(self.messages)}: {state}>"
 
     def _repr_html_(self) -> str:
-        from streamsql.client.display import as_html
-
         return as_html(self)
 
 

@@ -8,14 +8,11 @@ import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.jvm.java import find_java
-
-if TYPE_CHECKING:
-    from streamsql.jvm.jars import Jar
+from streamsql.jvm.lock import Jar
 
 SETTINGS_VARIABLE = "STREAMSQL_IVY_SETTINGS"
 

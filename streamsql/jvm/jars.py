@@ -6,73 +6,21 @@ is left to ivy.py, how progress is shown to the caller.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-from typing import Literal
 
-from streamsql.errors import ExternalError, InternalError
+from streamsql.errors import ExternalError
 from streamsql.jvm import ivy
 from streamsql.jvm.cache import cache_dir, exclusive
-
-Group = Literal["spark", "kafka"]
-"""`spark`: the connector, always needed; `kafka`: the embedded broker."""
+from streamsql.jvm.lock import Group, Jar, locked_jars
 
 Progress = Callable[[int, int, str], None]
 """Called with how many jars are there, how many there will be, and the last one's name."""
-
-
-@dataclass(frozen=True)
-class Jar:
-    """One line of the lock file; `size` in bytes."""
-
-    group: str
-    organisation: str
-    artifact: str
-    version: str
-    size: int
-    sha256: str
-
-    @property
-    def coordinates(self) -> str:
-        return f"{self.organisation}:{self.artifact}:{self.version}"
-
-    @property
-    def path(self) -> Path:
-        """Relative to the cache. The folder keeps apart equal file names of two organisations."""
-        return Path(self.organisation) / f"{self.artifact}-{self.version}.jar"
-
-
-_LINE = re.compile(r"(spark|kafka) ([^:\s]+):([^:\s]+):([^:\s]+) (\d+) ([0-9a-f]{64})")
-
-
-def parse_lock(text: str) -> list[Jar]:
-    """The jars of a lock file; InternalError names the line that is none."""
-    jars = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        match = _LINE.fullmatch(line.strip())
-        if match is None:
-            raise InternalError(f"jars.lock, line {number}: not a jar: {line}")
-        group, organisation, artifact, version, size, sha256 = match.groups()
-        jars.append(Jar(group, organisation, artifact, version, int(size), sha256))
-    return jars
-
-
-@functools.cache
-def locked_jars(group: Group) -> tuple[Jar, ...]:
-    """The jars of one group, in the order of the lock file."""
-    text = resources.files("streamsql.jvm").joinpath("jars.lock").read_text("utf-8")
-    return tuple(jar for jar in parse_lock(text) if jar.group == group)
 
 
 def ensure_jars(group: Group, progress: Progress | None = None) -> list[Path]:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.persistent_query import KnownQuery
-from streamsql.executor.services.membership import claim
-from streamsql.log.entries import FileLog, StatementLog
+from streamsql.log.entries import Entry, FileLog, StatementLog
+from streamsql.log.failover import Failover, Followed
+from streamsql.log.membership import claim, entries_before
+from streamsql.log.topic_log import CommandLog
 from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
 from streamsql.runtime.state import EngineState
@@ -35,21 +37,34 @@ def restore(state: EngineState) -> StatementLog:
 
 
 def _restore_service(state: EngineState, service_id: str) -> StatementLog:
-    """All that is in the topic now; what comes later, and whether we lead, is for Succession."""
-    from streamsql.log.topic_log import CommandLog
-    from streamsql.runtime.failover import Succession
-
+    """All that is in the topic now; what comes later, and whether we lead, is for Failover."""
     state.queries.lead(False)
     log = CommandLog(state.services.kafka.get(), service_id)
     try:
         claim(state.config, state.data)
-        state.succession = Succession(state, log)
-        state.succession.read_to_end()
+        state.failover = Failover(
+            _followed(state), log, state.services.kafka.get(), state.config.advertised_url
+        )
+        state.failover.read_to_end()
     except BaseException:
         log.close()
         raise
-    state.succession.start()
+    state.failover.start()
     return log
+
+
+def _followed(state: EngineState) -> Followed:
+    def apply(entry: Entry) -> None:
+        replay = replay_of(state)
+        replay.add(entry)
+        become(state, replay)
+
+    def lead(leads: bool) -> None:
+        if leads:
+            state.queries.remove_leftovers(state.pushes.topics())
+        state.queries.lead(leads)
+
+    return Followed(state.lock, apply, lead, lambda: entries_before(state.config, state.data))
 
 
 def replay_of(state: EngineState) -> Replay:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
@@ -17,9 +16,10 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.push import PushQueries
 from streamsql.executor.services.background import Service
-from streamsql.executor.services.membership import data_of, joined
 from streamsql.executor.services.services import Services
 from streamsql.log.entries import Entry, Offsets, StatementLog
+from streamsql.log.failover import Failover
+from streamsql.log.membership import data_of, joined
 from streamsql.nodes import Statement
 from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import Planned
@@ -33,9 +33,6 @@ from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.tables import Serving
 from streamsql.session import Session
 from streamsql.version import VERSION
-
-if TYPE_CHECKING:
-    from streamsql.runtime.failover import Succession
 
 
 class EngineState:
@@ -61,7 +58,7 @@ class EngineState:
         )
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None
-        self.succession: Succession | None = None
+        self.failover: Failover | None = None
         """Of servers that share their statements: who leads them."""
 
     @property

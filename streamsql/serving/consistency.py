@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog, QueryLinks, Source
 from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.manager import QueryManager
+from streamsql.kafka.client import KafkaClient
 from streamsql.planner.plans.logical import Mode
 from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, get_int, get_text
+from streamsql.serving.stores import TableStores
 from streamsql.status import QueryState
 from streamsql.tokens import from_token
-
-if TYPE_CHECKING:
-    from streamsql.executor.queries.launcher import SparkLauncher
-    from streamsql.executor.queries.manager import QueryManager
-    from streamsql.kafka.client import KafkaClient
-    from streamsql.serving.stores import TableStores
 
 LOOK_SECONDS = 0.02
 REST_SECONDS = 0.1

@@ -26,16 +26,20 @@ from streamsql.planner.statements import plan
 from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, PULL_TABLE_SCAN
 from streamsql.results import Answer
 from streamsql.schema import Schema
+from streamsql.serving.compiled import CompiledPlans
+from streamsql.serving.consistency import Consistency
+from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.fingerprints import Literal, Shape, shape_of
 from streamsql.serving.key_conditions import conjuncts, simple_scan
 from streamsql.serving.keys import can_look_up, key_bytes, packed, window_bytes
+from streamsql.serving.rows import answer_rows, result_schema
+from streamsql.serving.stores import TableStores
 from streamsql.session import Session
 from streamsql.types import BIGINT, INT, STRING
 
 if TYPE_CHECKING:
     from streamsql.serving.channel import Channel
     from streamsql.serving.table import KeyLookups, StoredTable
-    from streamsql.serving.tables import Serving
 
 SHAPES = 1_000
 RELEASE_SECONDS = 10.0
@@ -83,8 +87,17 @@ class _Prepared:
 class Lookups:
     """The prepared statements of one engine; may be used from any thread."""
 
-    def __init__(self, serving: Serving) -> None:
-        self._serving = serving
+    def __init__(
+        self,
+        stores: TableStores,
+        plans: CompiledPlans,
+        consistency: Consistency,
+        channel: CurrentChannel,
+    ) -> None:
+        self._stores = stores
+        self._plans = plans
+        self._consistency = consistency
+        self._channel = channel
         self._catalog: Catalog | None = None
         self._prepared: dict[_Name, _Prepared | None] = {}
         self._lock = threading.Lock()
@@ -97,7 +110,7 @@ class Lookups:
         prepared, values = found
         source = prepared.source
         if CONSISTENCY_TOKEN in session.properties:
-            self._serving.consistency.wait_stored(source, catalog, session.properties)
+            self._consistency.wait_stored(source, catalog, session.properties)
         wanted = packed([key_bytes(source, values)], source, None)
         return _answer(prepared, prepared.lookups.get(wanted))
 
@@ -108,7 +121,7 @@ class Lookups:
         if CONSISTENCY_TOKEN in session.properties:
             return None
         found = self._ready(sql, session, catalog, prepare=False)
-        channel = None if found is None else self._serving.channel()
+        channel = None if found is None else self._channel.get()
         return None if found is None or channel is None else _ask(channel, *found)
 
     def _ready(
@@ -130,7 +143,7 @@ class Lookups:
                 prepared = known(name)
         if prepared is None:
             return None
-        if not self._serving.stores.is_open(prepared.table):
+        if not self._stores.is_open(prepared.table):
             self._prepared.pop(name, None)
             return None
         values = tuple(p.value(shape.literals) for p in prepared.parameters)
@@ -244,10 +257,8 @@ class Lookups:
         shape: Shape,
         session: Session,
     ) -> _Prepared:
-        from streamsql.serving.rows import result_schema
-
-        table = self._serving.complete(source)
-        program = self._serving.program(plan, session.properties)
+        table = self._stores.complete(source)
+        program = self._plans.get(plan, session.properties)
         lookups = table.lookups(program, window_bytes(source))
         lookups.register()
         return _Prepared(
@@ -269,8 +280,6 @@ async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer
 
 
 def _answer(prepared: _Prepared, found: list[bytes]) -> Answer:
-    from streamsql.serving.rows import answer_rows
-
     rows = list(answer_rows(found, prepared.plan, prepared.schema))
     return Answer(f"query_{time.time_ns() // 1_000_000}", prepared.plan.schema, rows)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from streamsql.serving.table import StoredTable
 
 CLOSE_SECONDS = 10.0
+COMPLETE_SECONDS = 60.0
+"""How long an answer waits for a store that is being filled."""
 LOOK_SECONDS = 5.0
 """How often to see that every store is open."""
 
@@ -74,6 +76,12 @@ class TableStores:
             table = self._open(source)
             self._opened[source.topic.name] = _Opened(source, table)
             return table
+
+    def complete(self, source: Source) -> StoredTable:
+        """A table's store, with all that was in its topic when the store was opened."""
+        table = self.get(source)
+        table.await_complete(COMPLETE_SECONDS)
+        return table
 
     def is_open(self, table: StoredTable) -> bool:
         """Whether the store is still the one of its topic, in the JVM that runs now."""

@@ -1,27 +1,28 @@
 """Answers pull queries out of the stores of served tables.
 
-A query becomes a program of the JVM (spark/local.py) that is run over the rows its route names.
+A query is compiled once and run, in the JVM, over the rows that its route names.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog, Source
 from streamsql.data_folder import DataDir
 from streamsql.errors import InternalError, StreamSQLError
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.services import Services
 from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange
 from streamsql.planner.plans.statements import PullPlan
-from streamsql.registry.serdes import Schemas
 from streamsql.results import Answer, Row
 from streamsql.schema import Kind
+from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
+from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.key_conditions import without_keys
 from streamsql.serving.keys import (
     can_look_up,
@@ -31,30 +32,13 @@ from streamsql.serving.keys import (
     window_bytes,
 )
 from streamsql.serving.lookups import Lookups
+from streamsql.serving.rows import answer_rows, result_schema
 from streamsql.serving.stores import TableStores
 from streamsql.session import Session
 from streamsql.status import StoreInfo
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from streamsql.executor.queries.launcher import SparkLauncher
-    from streamsql.executor.queries.manager import QueryManager
-    from streamsql.serving.channel import Channel, Channels
     from streamsql.serving.table import StoredTable
-
-COMPLETE_SECONDS = 60.0
-"""How long an answer waits for a store that is being filled."""
-PROGRAMS = 256
-"""How many prepared queries are kept."""
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """The Java CompiledPlan, and in which JVM it is."""
-
-    program: Any
-    spark: SparkSession
 
 
 class Serving:
@@ -68,16 +52,12 @@ class Serving:
         launcher: SparkLauncher,
         queries: QueryManager,
     ) -> None:
-        self._services = services
-        self._folder = data.serving
         self._catalog = catalog
         self.stores = TableStores(services, data.serving, catalog)
         self.consistency = Consistency(services.kafka.get, launcher, queries, self.stores)
-        self._prepared: dict[str, _Prepared] = {}
-        self._prepared_for: Catalog | None = None
-        self._lock = threading.Lock()
-        self._lookups = Lookups(self)
-        self._channels: Channels | None = None
+        self._plans = CompiledPlans(services, data.serving, catalog)
+        self._channel = CurrentChannel(services)
+        self._lookups = Lookups(self.stores, self._plans, self.consistency, self._channel)
 
     def start(self, *, eager: bool) -> None:
         """Let the stores follow their topics; see TableStores.start."""
@@ -89,8 +69,7 @@ class Serving:
 
     def close(self) -> None:
         self.stores.close()
-        if self._channels is not None:
-            self._channels.close()
+        self._channel.close()
 
     def lag(self, source: Source) -> int | None:
         """How many records a table's store is behind its topic; None where that is not known."""
@@ -118,12 +97,10 @@ class Serving:
         ExternalError where the store cannot be read, or is not complete in time, or does not see
         in time what the properties' consistency token stands for.
         """
-        from streamsql.serving.rows import answer_rows, result_schema
-
         source = scanned(plan.query.root).source
-        table = self.complete(source)
+        table = self.stores.complete(source)
         self.consistency.wait_stored(source, self._catalog(), properties)
-        program = self.program(without_keys(plan), properties)
+        program = self._plans.get(without_keys(plan), properties)
         results = _results(plan, source, table, program)
         return answer_rows(results, plan, result_schema(plan))
 
@@ -135,62 +112,6 @@ class Serving:
         """As `lookup`, from an event loop, where that takes no thread: not for the first of a
         shape, nor with a consistency token."""
         return self._lookups.find_soon(sql, session, self._catalog())
-
-    def channel(self) -> Channel | None:
-        """A connection of the running event loop to the JVM, once there is one."""
-        spark = self._services.current_spark()
-        if spark is None:
-            return None
-        channels = self._channels
-        if channels is None or channels.spark is not spark:
-            from streamsql.serving.channel import Channels
-
-            if channels is not None:
-                channels.close()
-            self._channels = channels = Channels(spark)
-        return channels.choose()
-
-    def complete(self, source: Source) -> StoredTable:
-        """A table's store, with all that was in its topic when the store was opened."""
-        table = self.stores.get(source)
-        table.await_complete(COMPLETE_SECONDS)
-        return table
-
-    def program(self, plan: PullPlan, properties: Mapping[str, str]) -> Any:
-        """The plan as a program of the JVM, which is kept for the next time."""
-        from streamsql.parser import to_sql
-
-        spark = self._services.spark.get().session
-        catalog = self._catalog()
-        name = None if plan.statement is None else to_sql(plan.statement)
-        with self._lock:
-            if self._prepared_for is not catalog:
-                self._prepared.clear()
-                self._prepared_for = catalog
-            known = self._prepared.get(name) if name else None
-        if known is not None and known.spark is spark:
-            return known.program
-        program = self._lowered(plan, properties, spark)
-        with self._lock:
-            if name and self._prepared_for is catalog:
-                while len(self._prepared) >= PROGRAMS:
-                    del self._prepared[next(iter(self._prepared))]
-                self._prepared[name] = _Prepared(program, spark)
-        return program
-
-    def _lowered(self, plan: PullPlan, properties: Mapping[str, str], spark: SparkSession) -> Any:
-        from streamsql.executor.frames.context import LoweringContext
-        from streamsql.executor.lowering.compiled_plan import NO_LOG, local_program
-        from streamsql.serving.rows import result_schema
-
-        context = LoweringContext(
-            spark=spark,
-            bootstrap_servers=self._services.kafka.get().bootstrap,
-            data_dir=self._folder,
-            processing_log_topic=NO_LOG,
-            schemas=Schemas(lambda: self._services.registry(properties)),
-        )
-        return local_program(plan.query, result_schema(plan), context)
 
 
 def scanned(root: LogicalPlan) -> Scan:

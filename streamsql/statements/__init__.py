@@ -110,8 +110,8 @@ def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     handler = HANDLERS.get(kind)
     if handler is None:
         raise InternalError(f"no handler for {kind.__name__}", span=statement.span)
-    if context.state.succession is not None and needs_leader(statement, context.state):
-        context.state.succession.check_leads()
+    if context.state.failover is not None and needs_leader(statement, context.state):
+        context.state.failover.check_leads()
     yield from handler(statement, context)
     if kind in CHANGES | permissions.REACHING and _log.isEnabledFor(logging.INFO):
         _log.info("done: %s", statement.text[:LOGGED_TEXT], extra={"statement": kind.__name__})

@@ -21,9 +21,9 @@ from streamsql.executor.services.background import Service
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
 from streamsql.log.entries import Entry, FileLog
+from streamsql.log.failover import Failover
 from streamsql.log.topic_log import CommandLog
 from streamsql.parser import parse
-from streamsql.runtime.failover import Succession
 from streamsql.runtime.restore import restore
 from streamsql.runtime.state import Context, EngineState
 from streamsql.session import Session
@@ -48,13 +48,13 @@ class Server:
         self.state.restored.get(60)
 
     @property
-    def succession(self) -> Succession:
-        assert self.state.succession is not None
-        return self.state.succession
+    def failover(self) -> Failover:
+        assert self.state.failover is not None
+        return self.state.failover
 
     @property
     def leads(self) -> bool:
-        return self.succession.leads
+        return self.failover.leads
 
     def run(self, sql: str) -> list[str]:
         found: list[str] = []
@@ -63,11 +63,11 @@ class Server:
         return found
 
     def knows(self, name: str) -> bool:
-        assert self.succession.sync(30)
+        assert self.failover.sync(30)
         return name in self.state.catalog.sources
 
     def close(self) -> None:
-        self.succession.close()
+        self.failover.close()
         self.state.queries.close()
         self.state.log.close()
         self.state.services.close()
@@ -102,11 +102,11 @@ def test_one_leads_the_others_follow_and_take_over(start: Start, topic_name: str
     first = start("first")
     first.run(STREAM.format(topic_name))
     first.run(f"CREATE STREAM t WITH (KAFKA_TOPIC='{topic_name}-t') AS SELECT x FROM s;")
-    assert first.leads and first.succession.leader_url is None
+    assert first.leads and first.failover.leader_url is None
 
     second = start("second")
-    await_until(lambda: second.succession.leader_url is not None, "the second to know its leader")
-    assert not second.leads and second.succession.leader_url == "http://first:8088"
+    await_until(lambda: second.failover.leader_url is not None, "the second to know its leader")
+    assert not second.leads and second.failover.leader_url == "http://first:8088"
     assert second.knows("T")
     assert [info.state for info in second.state.queries.infos()] == [QueryState.STANDBY]
     with pytest.raises(ExternalError, match="another server of the service leads") as caught:
@@ -119,7 +119,7 @@ def test_one_leads_the_others_follow_and_take_over(start: Start, topic_name: str
 
     first.close()
     await_until(lambda: second.leads, "the second to lead")
-    assert second.succession.leader_url is None
+    assert second.failover.leader_url is None
     assert second.run("TERMINATE CSAS_T_0;") == ["Query CSAS_T_0 terminated."]
     third = start("third")
     assert third.knows("T") and third.state.queries.infos() == []
@@ -163,8 +163,8 @@ def test_a_server_that_cannot_follow_any_more_never_leads(start: Start) -> None:
     second = start("second")
     # What only a later version understands.
     first.state.log.append(Entry(2, "CREATE SOMETHING NEW;"))
-    await_until(lambda: second.succession.failure is not None, "the second to give up")
-    assert isinstance(second.succession.failure, InternalError)
+    await_until(lambda: second.failover.failure is not None, "the second to give up")
+    assert isinstance(second.failover.failure, InternalError)
     with pytest.raises(InternalError, match="cannot replay entry 2"):
         second.run("DROP TYPE a;")
 

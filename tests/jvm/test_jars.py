@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamsql.errors import ExternalError, InternalError
-from streamsql.jvm import jars
+from streamsql.jvm import jars, lock
 from streamsql.jvm.jars import Jar
 
 
@@ -42,7 +42,7 @@ def _repository(folder: Path, contents: dict[str, bytes]) -> Path:
 
 
 def test_every_line_of_the_lock_file_has_its_own_place_in_the_cache() -> None:
-    spark, kafka = jars.locked_jars("spark"), jars.locked_jars("kafka")
+    spark, kafka = lock.locked_jars("spark"), lock.locked_jars("kafka")
     assert len(spark) == 5
     assert len(kafka) == 46
     assert len({jar.path for jar in spark + kafka}) == 51
@@ -50,7 +50,7 @@ def test_every_line_of_the_lock_file_has_its_own_place_in_the_cache() -> None:
 
 def test_a_broken_lock_line_is_named() -> None:
     with pytest.raises(InternalError, match="line 2: not a jar: spark a:b"):
-        jars.parse_lock("# comment\nspark a:b:1 12 abc\n")
+        lock.parse_lock("# comment\nspark a:b:1 12 abc\n")
 
 
 def test_cached_jars_are_taken_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_processes_that_need_the_same_jar_fetch_it_once(tmp_path: Path) -> None:
     program = f"""
 from pathlib import Path
 from streamsql.executor import jars
-jar = jars.Jar("spark", "org.example", "a", "1.0", 5, {hashlib.sha256(b"jar a").hexdigest()!r})
+jar = lock.Jar("spark", "org.example", "a", "1.0", 5, {hashlib.sha256(b"jar a").hexdigest()!r})
 calls = []
 [path] = jars.ensure("g", [jar], Path({str(cache)!r}), lambda *call: calls.append(call))
 print(path.read_text(), len(calls))

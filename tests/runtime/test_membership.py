@@ -9,8 +9,8 @@ import pytest
 
 from streamsql.config import EngineConfig
 from streamsql.errors import ConfigError
-from streamsql.executor.services.membership import claim, data_of, entries_before, joined
 from streamsql.log.entries import Entry, FileLog
+from streamsql.log.membership import claim, data_of, entries_before, joined
 
 
 @pytest.fixture

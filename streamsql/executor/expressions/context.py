@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from streamsql import types
@@ -17,9 +18,6 @@ from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.types.scope import text_of
 from streamsql.types import SQLType, type_of
-
-if TYPE_CHECKING:
-    from streamsql.executor.expressions.expression import ErrorGuard
 
 Rule = Callable[[Any, "Lowering"], Column]
 
@@ -67,16 +65,33 @@ def constant(value: object, kind: SQLType) -> Column:
     return number(str(value), kind)
 
 
+class ErrorGuard(Protocol):
+    """Where failing expressions are noted and reported; the JVM's processing log is behind it."""
+
+    def fail(self, message: Column, data_type: DataType) -> Column:
+        """Inside an expression: notes that it has failed and gives a null of the type."""
+
+    def finish(self, value: Column, data_type: DataType, text: str) -> Column:
+        """Outermost: the value; if its evaluation noted a failure, null and one log entry."""
+
+    def contain(self, value: Column, data_type: DataType, text: str) -> Column:
+        """Around a part: the value; null if its evaluation noted a failure, which is then none of
+        the whole expression, but will be in its log entry."""
+
+
 class Lowering:
-    """Lowers nodes by a table of rules. `guard` None: failures give null and nobody is told."""
+    """Lowers nodes by a table of rules, and conditions, for which null is as good as false, by one
+    of their own. `guard` None: failures give null and nobody is told."""
 
     def __init__(
         self,
         rules: Mapping[type[Expression], Rule],
+        conditions: Mapping[type[Expression], Rule],
         columns: Mapping[str, Column],
         guard: ErrorGuard | None,
     ) -> None:
         self.rules = rules
+        self.conditions = conditions
         self.columns = columns
         self.guard = guard
         self.can_fail = False
@@ -110,11 +125,8 @@ class Lowering:
         if isinstance(node, _CONDITIONS) and not self.reports_inside(node):
             left, right = self.condition(node.left), self.condition(node.right)
             return left & right if isinstance(node, exp.And) else left | right
-        if isinstance(node, exp.EQ | exp.NEQ | exp.LT | exp.LTE | exp.GT | exp.GTE):
-            from streamsql.executor.expressions.comparisons import compared
-
-            return compared(node, self)
-        return self.lower(node)
+        rule = self.conditions.get(type(node))
+        return self.lower(node) if rule is None else rule(node, self)
 
     def reports_inside(self, node: exp.And | exp.Or) -> bool:
         """Whether an operand may be a null BOOLEAN that has to be reported."""

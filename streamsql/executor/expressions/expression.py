@@ -10,36 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
 from sqlglot import exp
 
 from streamsql.errors import InternalError
 from streamsql.executor.expressions import arithmetic, calls, cast, containers
 from streamsql.executor.expressions import comparisons as compare
-from streamsql.executor.expressions.context import Lowering, Rule, literal
+from streamsql.executor.expressions.context import ErrorGuard, Lowering, Rule, literal
 from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.types.scope import text_of
 from streamsql.types import SQLType, array, type_of
-
-
-class ErrorGuard(Protocol):
-    """Where failing expressions are noted and reported; the JVM's processing log is behind it."""
-
-    def fail(self, message: Column, data_type: DataType) -> Column:
-        """Inside an expression: notes that it has failed and gives a null of the type."""
-
-    def finish(self, value: Column, data_type: DataType, text: str) -> Column:
-        """Outermost: the value; if its evaluation noted a failure, null and one log entry."""
-
-    def contain(self, value: Column, data_type: DataType, text: str) -> Column:
-        """Around a part: the value; null if its evaluation noted a failure, which is then none of
-        the whole expression, but will be in its log entry."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +39,13 @@ class ColumnContext:
 
 def column(expression: Expression, context: ColumnContext) -> Column:
     """The expression's value; a failing one gives null."""
-    lowering = Lowering(RULES, context.columns, context.guard)
+    lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard)
     return _guarded(lowering.lower(expression), expression, lowering)
 
 
 def predicate(expression: Expression, context: ColumnContext) -> Column:
     """The expression as a condition of rows: a failing one is not met. May be null, for false."""
-    lowering = Lowering(RULES, context.columns, context.guard)
+    lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard)
     return _guarded(lowering.condition(expression), expression, lowering)
 
 
@@ -69,13 +54,13 @@ def aggregate(
 ) -> Column:
     """The call of an aggregate function; `order` sorts a group's rows by their arrival, and a
     `sign` of -1 takes a row back (None: none ever is)."""
-    lowering = Lowering(RULES, context.columns, None)
+    lowering = Lowering(RULES, CONDITIONS, context.columns, None)
     return calls.aggregate(call, lowering, order, context.jvm, sign)
 
 
 def table_function(call: Expression, context: ColumnContext) -> Column:
     """An array, whose elements are the rows that the call of a table function gives."""
-    lowering = Lowering(RULES, context.columns, context.guard)
+    lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard)
     return _guarded(lowering.lower(call), call, lowering, array(type_of(call)))
 
 
@@ -168,3 +153,13 @@ RULES: Mapping[type[Expression], Rule] = {
     exp.Dot: containers.field,
     exp.Anonymous: calls.scalar,
 }
+
+CONDITIONS: Mapping[type[Expression], Rule] = {
+    exp.EQ: compare.compared,
+    exp.NEQ: compare.compared,
+    exp.LT: compare.compared,
+    exp.LTE: compare.compared,
+    exp.GT: compare.compared,
+    exp.GTE: compare.compared,
+}
+"""Rules that may give null for false, for where that means the same."""

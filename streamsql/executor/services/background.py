@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from streamsql.errors import ExternalError, InternalError, StreamSQLError
+from streamsql.errors import ExternalError, StreamSQLError, unexpected
 from streamsql.status import StartupStep as StartupStep
 from streamsql.status import StepState
 
@@ -82,14 +82,3 @@ class Service(Generic[T]):
         if self._thread is not None:
             self._done.wait(timeout)
         return self.peek()
-
-
-def unexpected(what: str, error: BaseException) -> StreamSQLError:
-    """An error of no class of ours, as one a user can read."""
-    text = str(error).strip().splitlines()
-    reason = text[0] if text else type(error).__name__
-    found = InternalError(
-        f"{what}: {reason}", hint="Run with --debug to see where it comes from, and report it."
-    )
-    found.__cause__ = error
-    return found

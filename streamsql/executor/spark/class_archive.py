@@ -7,17 +7,15 @@ path.
 
 from __future__ import annotations
 
-import glob
-import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamsql.jvm.cache import cache_dir, exclusive
-from streamsql.jvm.java import Java
+from streamsql.executor.spark.class_path import archive_path, java_and_class_path
+from streamsql.executor.spark.session import SparkRuntime
+from streamsql.jvm.cache import exclusive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,20 +23,8 @@ if TYPE_CHECKING:
 _TRAINING_SECONDS = 60.0
 
 
-def archive_path(java: Java, class_path: Sequence[str]) -> Path:
-    """Where the archive for this Java and these jars is, or would be."""
-    key = hashlib.sha256(f"{java.home} {java.version}".encode())
-    for entry in class_path:
-        for name in sorted(glob.glob(entry)):
-            stat = os.stat(name)
-            key.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    return cache_dir() / "cds" / f"spark-{key.hexdigest()[:16]}.jsa"
-
-
 def ensure_class_archive() -> Path:
     """The archive, made if it is missing; ExternalError where Spark does not start."""
-    from streamsql.executor.spark.session import SparkRuntime, java_and_class_path
-
     path = archive_path(*java_and_class_path())
     with exclusive(path.parent / ".lock"):
         if not path.is_file():

@@ -20,13 +20,11 @@ from pyspark.sql import SparkSession
 
 from streamsql.config import DEFAULT_MASTER
 from streamsql.errors import ConfigError, ExternalError, StreamSQLError
-from streamsql.executor.spark.class_archive import archive_path
+from streamsql.executor.spark.class_path import archive_path, class_path_of, java_and_jars
 from streamsql.executor.spark.cluster import cluster_environment, cluster_settings
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
-from streamsql.jvm.build import ensure_runtime_jar
-from streamsql.jvm.ivy import pyspark_jars_dir
-from streamsql.jvm.jars import Progress, ensure_jars
-from streamsql.jvm.java import Java, find_java
+from streamsql.jvm.jars import Progress
+from streamsql.jvm.java import Java
 
 DEFAULT_HEAP = "2g"
 STOP_SECONDS = 10.0
@@ -265,22 +263,6 @@ class SparkRuntime:
             f"-Dlog4j2.configurationFile={configuration}",
             f"-Djava.io.tmpdir={self._scratch}",
         ]
-
-
-def java_and_jars(progress: Progress | None = None) -> tuple[Java, list[Path]]:
-    """What Spark's JVM is started with, besides the jars of PySpark."""
-    return find_java(), [*ensure_jars("spark", progress), ensure_runtime_jar(progress)]
-
-
-def java_and_class_path(progress: Progress | None = None) -> tuple[Java, list[str]]:
-    """What Spark's JVM is started with."""
-    java, jars = java_and_jars(progress)
-    return java, class_path_of(jars)
-
-
-def class_path_of(jars: Sequence[Path]) -> list[str]:
-    """Our jars, before those of PySpark."""
-    return [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")]
 
 
 _CLASSES = ("functions", "org.apache.spark.sql.functions", "PythonUtils")

@@ -10,19 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
-from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.services.background import unexpected
-from streamsql.executor.services.membership import entries_before
+from streamsql.errors import ExternalError, StreamSQLError, unexpected
+from streamsql.kafka.client import KafkaClient
 from streamsql.log.entries import Entry
 from streamsql.log.leadership import Leadership
 from streamsql.log.topic_log import CommandLog, Leader
-from streamsql.runtime.restore import become, replay_of
 from streamsql.version import VERSION
-
-if TYPE_CHECKING:
-    from streamsql.runtime.state import EngineState
 
 _log = logging.getLogger("streamsql.service")
 _log.addHandler(logging.NullHandler())
@@ -33,18 +30,33 @@ DECIDE_SECONDS = 20.0
 READ_SECONDS = 60.0
 
 
-class Succession:
+@dataclass(frozen=True)
+class Followed:
+    """The engine that follows the log, as far as failover knows it."""
+
+    lock: AbstractContextManager[object]
+    """Held while an entry takes effect, and while the engine begins to lead."""
+    apply: Callable[[Entry], None]
+    """Have an entry take effect."""
+    lead: Callable[[bool], None]
+    """Run the persistent queries from now on, or run none."""
+    entries_before: Callable[[], list[Entry]]
+    """The statements from before the service, which a service without any adopts."""
+
+
+class Failover:
     """Whether this server leads, and who does if not; may be asked from any thread."""
 
-    def __init__(self, state: EngineState, log: CommandLog) -> None:
-        self._state = state
+    def __init__(
+        self, engine: Followed, log: CommandLog, client: KafkaClient, url: str | None
+    ) -> None:
+        self._engine = engine
         self._log = log
-        self._url = state.config.advertised_url
-        client = state.services.kafka.get()
+        self._url = url
         self._leadership = Leadership(client, log.topic, f"streamsql-{log.service_id}")
         self._stopped = threading.Event()
         self._settled = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="succession", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="failover", daemon=True)
         self._leader: Leader | None = None
         self._leads = False
         self.failure: StreamSQLError | None = None
@@ -141,11 +153,9 @@ class Succession:
         """Have the next record take effect, if one comes within a moment."""
         found = self._log.poll(POLL_SECONDS)
         if isinstance(found, Entry):
-            with self._state.lock:
+            with self._engine.lock:
                 if self._log.is_new(found):
-                    replay = replay_of(self._state)
-                    replay.add(found)
-                    become(self._state, replay)
+                    self._engine.apply(found)
         elif isinstance(found, Leader):
             self._leader = found
             if found.url != self._url:
@@ -155,23 +165,22 @@ class Succession:
 
     def _take_over(self) -> None:
         # No statement runs until all that was written before is known here.
-        with self._state.lock:
+        with self._engine.lock:
             self._log.take_over()
             self.read_to_end()
             if self._log.next_sequence == 1:
-                self._log.adopt(entries_before(self._state.config, self._state.data))
+                self._log.adopt(self._engine.entries_before())
                 self.read_to_end()
             self._log.announce(Leader(self._url, VERSION))
             self._leads = True
         _log.info("this server leads the service %s", self._log.service_id)
-        self._state.queries.remove_leftovers(self._state.pushes.topics())
-        self._state.queries.lead(True)
+        self._engine.lead(True)
 
     def _step_down(self) -> None:
         _log.warning("this server does not lead any more")
         self._leads = False
         self._log.give_up()
-        self._state.queries.lead(False)
+        self._engine.lead(False)
 
     def _fail(self, error: StreamSQLError) -> None:
         _log.error("cannot follow the command log: %s", error.message)

@@ -1,0 +1,43 @@
+"""What Spark's JVM is started with: Java, the jars of its class path, and the archive of their
+classes.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from streamsql.jvm.build import ensure_runtime_jar
+from streamsql.jvm.cache import cache_dir
+from streamsql.jvm.ivy import pyspark_jars_dir
+from streamsql.jvm.jars import Progress, ensure_jars
+from streamsql.jvm.java import Java, find_java
+
+
+def java_and_jars(progress: Progress | None = None) -> tuple[Java, list[Path]]:
+    """What Spark's JVM is started with, besides the jars of PySpark."""
+    return find_java(), [*ensure_jars("spark", progress), ensure_runtime_jar(progress)]
+
+
+def java_and_class_path(progress: Progress | None = None) -> tuple[Java, list[str]]:
+    """What Spark's JVM is started with."""
+    java, jars = java_and_jars(progress)
+    return java, class_path_of(jars)
+
+
+def class_path_of(jars: Sequence[Path]) -> list[str]:
+    """Our jars, before those of PySpark."""
+    return [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")]
+
+
+def archive_path(java: Java, class_path: Sequence[str]) -> Path:
+    """Where the archive for this Java and these jars is, or would be."""
+    key = hashlib.sha256(f"{java.home} {java.version}".encode())
+    for entry in class_path:
+        for name in sorted(glob.glob(entry)):
+            stat = os.stat(name)
+            key.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return cache_dir() / "cds" / f"spark-{key.hexdigest()[:16]}.jsa"

@@ -1,0 +1,72 @@
+"""Plans of pull queries, compiled for the JVM once and kept for the next time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamsql.catalog import Catalog
+from streamsql.executor.services.services import Services
+from streamsql.parser import to_sql
+from streamsql.planner.plans.statements import PullPlan
+from streamsql.registry.serdes import Schemas
+from streamsql.serving.rows import result_schema
+
+KEPT = 256
+"""How many compiled plans are kept."""
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """The Java CompiledPlan, and the Spark session in whose JVM it is."""
+
+    plan: Any
+    spark: object
+
+
+class CompiledPlans:
+    """The compiled plans of one engine, by their statements; forgotten when the catalog changes."""
+
+    def __init__(self, services: Services, folder: Path, catalog: Callable[[], Catalog]) -> None:
+        self._services = services
+        self._folder = folder
+        self._catalog = catalog
+        self._compiled: dict[str, _Compiled] = {}
+        self._compiled_for: Catalog | None = None
+        self._lock = threading.Lock()
+
+    def get(self, plan: PullPlan, properties: Mapping[str, str]) -> Any:
+        """The plan as a Java object that runs over rows; compiled if it is not there yet."""
+        spark = self._services.spark.get().session
+        catalog = self._catalog()
+        name = None if plan.statement is None else to_sql(plan.statement)
+        with self._lock:
+            if self._compiled_for is not catalog:
+                self._compiled.clear()
+                self._compiled_for = catalog
+            known = self._compiled.get(name) if name else None
+        if known is not None and known.spark is spark:
+            return known.plan
+        compiled = self._compile(plan, properties, spark)
+        with self._lock:
+            if name and self._compiled_for is catalog:
+                while len(self._compiled) >= KEPT:
+                    del self._compiled[next(iter(self._compiled))]
+                self._compiled[name] = _Compiled(compiled, spark)
+        return compiled
+
+    def _compile(self, plan: PullPlan, properties: Mapping[str, str], spark: Any) -> Any:
+        from streamsql.executor.frames.context import LoweringContext
+        from streamsql.executor.lowering.compiled_plan import NO_LOG, local_program
+
+        context = LoweringContext(
+            spark=spark,
+            bootstrap_servers=self._services.kafka.get().bootstrap,
+            data_dir=self._folder,
+            processing_log_topic=NO_LOG,
+            schemas=Schemas(lambda: self._services.registry(properties)),
+        )
+        return local_program(plan.query, result_schema(plan), context)
