@@ -58,6 +58,13 @@ def _add_security(group: argparse._ArgumentGroup) -> None:
         help="who may use the server, see `streamsql user` (default: everybody, for everything)",
     )
     group.add_argument(
+        "--allowed-host",
+        metavar="NAME",
+        action="append",
+        help="a name that clients ask for this server by, or *.NAME, besides localhost and the "
+        "address listened at; may be repeated",
+    )
+    group.add_argument(
         "--cors-origin",
         metavar="ORIGIN",
         action="append",

@@ -65,6 +65,7 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
     """The server that the options describe; ConfigError for one that makes no sense."""
     from streamsql.errors import ConfigError
     from streamsql.server.settings.config import ServerConfig, listen_address
+    from streamsql.web.origins import allowed_host
 
     plain = ServerConfig()
     host, port = listen_address(args.listen) if args.listen else (plain.host, plain.port)
@@ -79,7 +80,8 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
         tls_key=_file(args.tls_key, "--tls-key"),
         tls_client_ca=_file(args.tls_client_ca, "--tls-client-ca"),
         users_file=_file(args.users_file, "--users-file"),
-        cors_origins=_origins(args.cors_origin),
+        allowed_hosts=tuple(map(allowed_host, _listed(args.allowed_host))),
+        cors_origins=_cors_origins(args),
         max_requests_per_second=_rate(args.max_requests_per_second),
         access_log=args.access_log,
         max_push_queries=_count(args.max_push_queries, plain.max_push_queries),
@@ -142,11 +144,22 @@ def _count(given: object, default: int) -> int:
     return int(text)
 
 
-def _origins(given: str | list[str] | None) -> tuple[str, ...]:
-    """Of options, or of a file's property with commas."""
-    if given is None:
-        return ()
-    return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
+def _listed(given: str | list[str] | None) -> list[str]:
+    """Of an option that may be repeated, or of a file's property with commas."""
+    return given.replace(",", " ").split() if isinstance(given, str) else given or []
+
+
+def _cors_origins(args: argparse.Namespace) -> tuple[str, ...]:
+    from streamsql.errors import ConfigError
+    from streamsql.web.origins import ANY, trusted_origin
+
+    found = tuple(map(trusted_origin, _listed(args.cors_origin)))
+    if ANY in found and args.users_file is None:
+        raise ConfigError(
+            f"--cors-origin {ANY} without --users-file: every web page could run code here",
+            hint="Name the origins, such as https://app.example.org, or give the server users.",
+        )
+    return found
 
 
 def _rate(given: object) -> float | None:

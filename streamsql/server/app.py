@@ -34,6 +34,7 @@ from streamsql.server.http.errors import Failure, RequestError, failure
 from streamsql.server.middleware.guard import Guard
 from streamsql.server.middleware.observe import Observe, Paths
 from streamsql.server.middleware.stack import security
+from streamsql.server.security.browsers import browsers
 from streamsql.server.state.server_state import ServerState
 
 _log = logging.getLogger("streamsql.server")
@@ -65,6 +66,7 @@ def middleware(state: ServerState) -> list[Middleware]:
             paths=Paths(routes()),
             log_all=config.access_log,
         ),
+        browsers(config),
         Middleware(Guard, state=state),
         *security(config),
         Middleware(Forward, state=state),

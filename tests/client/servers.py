@@ -13,9 +13,12 @@ from typing import Any
 
 from awaiting import await_until
 from engine.offline import Offline
+from server.offline_server import OfflineRunner
 
 from streamsql.catalog import Catalog
+from streamsql.nodes import Statement
 from streamsql.results import Field, Result, Row, RowStream
+from streamsql.runtime.inspection import Inspection
 from streamsql.server.run import serve
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
@@ -106,3 +109,36 @@ class Numbers:
                 yield Row((self.made, "x" * 1000))
         finally:
             self.ended.set()
+
+
+class WatchedEngine(OfflineEngine):
+    """Notes what it is asked to do: `ran` are the texts that have come as far as here."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._runner = OfflineRunner(self.offline)
+        self.ran: list[str] = []
+
+    @property
+    def inspection(self) -> Inspection:
+        return self._runner.inspection
+
+    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
+        self.ran.append(sql)
+        return super().execute(sql, session)
+
+    def each(
+        self, sql: str, session: Session | None = None
+    ) -> Iterator[tuple[Statement, Iterator[Result]]]:
+        self.ran.append(sql)
+        return self._runner.each(sql, session)
+
+    def lookup_soon(self, sql: str, session: Session) -> None:
+        self.ran.append(sql)
+
+    def lookup(self, sql: str, session: Session) -> None:
+        self.ran.append(sql)
+
+    def inserts(self, target: str, session: Session) -> None:
+        self.ran.append(target)
+        raise AssertionError("nothing is inserted here")

@@ -28,7 +28,7 @@ def ask(live: Live, tmp_path: Path) -> Iterator[Ask]:
     for role in Role:
         add_user(users, role.value, role, "pw")
     config = ServerConfig(users_file=users)
-    with TestClient(build_app(ServerState(live.engine, config))) as client:
+    with TestClient(build_app(ServerState(live.engine, config)), config.url) as client:
 
         def asked(role: Role, sql: str, path: str = "/ksql") -> tuple[int, str]:
             auth = (role.value, "pw")

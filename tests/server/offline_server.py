@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from engine.offline import Offline
 
@@ -21,8 +20,8 @@ from streamsql.statements import execute
 class OfflineRunner:
     """What an Engine is to the endpoint."""
 
-    def __init__(self, folder: Path) -> None:
-        self.offline = Offline(folder)
+    def __init__(self, offline: Offline) -> None:
+        self.offline = offline
 
     @property
     def inspection(self) -> Inspection:

@@ -23,8 +23,9 @@ LIMIT = 1000
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A server whose engine has not been started."""
     engine = Engine(EngineConfig(data_dir=tmp_path_factory.mktemp("app")))
-    state = ServerState(engine, ServerConfig(max_request_bytes=LIMIT))
-    with TestClient(build_app(state)) as client:
+    # By that name the clients of tests ask.
+    config = ServerConfig(max_request_bytes=LIMIT, allowed_hosts=("testserver",))
+    with TestClient(build_app(ServerState(engine, config))) as client:
         yield client
 
 
@@ -113,7 +114,7 @@ def test_reported_hosts_are_told_on(client: TestClient) -> None:
 
 def test_a_server_that_stops_takes_nothing_more(tmp_path: Path) -> None:
     state = ServerState(Engine(EngineConfig(data_dir=tmp_path)), ServerConfig())
-    client = TestClient(build_app(state))
+    client = TestClient(build_app(state), state.config.url)
     state.stopping = True
     answer = client.get("/info")
     assert (answer.status_code, answer.json()["error_code"]) == (503, 50303)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from datadriven import Case, cases, check
 from engine.connect_api import ConnectCluster
+from engine.offline import Offline
 from server.offline_server import OfflineRunner
 
 from streamsql import nodes
@@ -28,7 +29,7 @@ ELSEWHERE = {nodes.SelectQuery, nodes.Print, nodes.RunScript}
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Iterator[OfflineRunner]:
-    runner = OfflineRunner(tmp_path)
+    runner = OfflineRunner(Offline(tmp_path))
     with runner.offline:
         yield runner
 

@@ -95,7 +95,8 @@ def test_rows_are_acknowledged_as_they_come(server: LiveServer) -> None:
     server.ksql(topic + "PARTITIONS=1);")
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=SECONDS) as connection:
-        head = "POST /inserts-stream HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        head = f"POST /inserts-stream HTTP/1.1\r\nHost: {host}\r\n"
+        head += "Transfer-Encoding: chunked\r\n\r\n"
         connection.sendall(head.encode() + chunk('{"target": "slow"}\n'))
         answer = connection.makefile("rb")
         assert answer.readline().split()[1] == b"200"

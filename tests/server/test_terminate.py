@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from engine.offline import Offline
 from server.offline_server import OfflineRunner
 
 from streamsql.server.endpoints.terminate import _patterns, _statements
@@ -13,7 +14,7 @@ from streamsql.server.http.errors import RequestError
 
 
 def test_what_reads_goes_first_and_topics_only_where_a_query_made_them(tmp_path: Path) -> None:
-    runner = OfflineRunner(tmp_path)
+    runner = OfflineRunner(Offline(tmp_path))
     with runner.offline:
         runner.given(
             """

@@ -25,6 +25,8 @@ from streamsql.registry.records import (
     Schema,
     references_from_json,
 )
+from streamsql.web.guard import BrowserGuard
+from streamsql.web.origins import AllowedHosts, Policy, Refusal
 
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 
@@ -93,7 +95,7 @@ def _with_slashes(part: str) -> str:
 
 
 def app(store: Store) -> ASGIApp:
-    """The application over one store."""
+    """The application over one store, for clients on this machine that are no web pages."""
     routes = []
     for path, handlers in _ROUTES.items():
         for method, handler in handlers.items():
@@ -105,7 +107,12 @@ def app(store: Store) -> ASGIApp:
         path = unquote(re.sub("%2f", "%00", raw, flags=re.IGNORECASE))
         await routed({**scope, "path": path}, receive, send)
 
-    return application
+    return BrowserGuard(application, Policy(AllowedHosts()), _refused)
+
+
+def _refused(refusal: Refusal) -> ASGIApp:
+    content = {"error_code": refusal.status, "message": refusal.message}
+    return JSONResponse(content, refusal.status, media_type=MEDIA_TYPE)
 
 
 def _endpoint(store: Store, handler: Handler) -> Any:

@@ -43,6 +43,8 @@ SYNC_SECONDS = 5.0
 _CHUNK = 64 * 1024
 _OWN_HEADERS = {"connection", "content-length", "date", "host", "server", "transfer-encoding"}
 """What belongs to one connection, and not to a request or an answer."""
+_BROWSERS_HEADERS = {"origin", "sec-fetch-site"}
+"""What a browser says of its page is about this server, and has been judged here."""
 
 
 class Forward:
@@ -157,7 +159,8 @@ async def _body(receive: Receive, limit: int) -> tuple[bytes, list[Message]]:
 
 
 def _headers(given: Iterable[tuple[str, str]]) -> dict[str, str]:
-    return {name: value for name, value in given if name.lower() not in _OWN_HEADERS}
+    left_out = _OWN_HEADERS | _BROWSERS_HEADERS
+    return {name: value for name, value in given if name.lower() not in left_out}
 
 
 def _connected(url: str) -> http.client.HTTPConnection | None:

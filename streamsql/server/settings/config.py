@@ -33,6 +33,8 @@ class ServerConfig:
     stop_seconds: float = 10.0
     users_file: Path | None = None
     """Of those who may use the server; None: everybody may, for everything."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names that clients may ask for this server by, besides those that it knows itself."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may use the server from a browser; `*` for all."""
     max_requests_per_second: float | None = None

@@ -1,0 +1,1 @@
+"""What any HTTP server of ours does about web browsers."""

@@ -1,0 +1,56 @@
+"""What `streamsql server` makes of its options and of the file of --config."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamsql.cli.options.parser import build_parser
+from streamsql.cli.subcommands.server import _fill, server_config
+from streamsql.errors import ConfigError
+from streamsql.server.settings.config import ServerConfig
+from streamsql.server.settings.config_file import read_config
+
+
+def config(*options: str, file: str = "", folder: Path | None = None) -> ServerConfig:
+    args = build_parser().parse_args(["server", *options])
+    if folder is not None:
+        path = folder / "server.properties"
+        path.write_text(file)
+        _fill(args, read_config(path))
+    return server_config(args)
+
+
+def test_hosts_and_origins(tmp_path: Path) -> None:
+    assert config().allowed_hosts == config().cors_origins == ()
+    hosts = ("--allowed-host", "a.example", "--allowed-host", "*.B.example")
+    found = config(*hosts, "--cors-origin", "https://c.example/")
+    assert found.allowed_hosts == ("a.example", "*.b.example")
+    assert found.cors_origins == ("https://c.example",)
+    text = "streamsql.allowed.hosts=d.example, 10.0.0.1\nstreamsql.cors.origins=http://e.example"
+    found = config(file=text, folder=tmp_path)
+    assert found.allowed_hosts == ("d.example", "10.0.0.1")
+    assert found.cors_origins == ("http://e.example",)
+    assert config(*hosts, file=text, folder=tmp_path).allowed_hosts[0] == "a.example"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--allowed-host", "http://a.example"), "http://a.example is not a host"),
+        (("--allowed-host", "*"), r"\* is not a host"),
+        (("--cors-origin", "a.example"), "a.example is not an origin"),
+        (("--cors-origin", "*"), "every web page could run code here"),
+    ],
+)
+def test_hosts_and_origins_that_are_none(options: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        config(*options)
+    assert caught.value.hint
+
+
+def test_all_origins_for_users(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.touch()
+    assert config("--cors-origin", "*", "--users-file", str(users)).cors_origins == ("*",)
