@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from streamsql.errors import CatalogError, did_you_mean
+from streamsql.ksqldb import says
 from streamsql.nodes import CreateFunction, Query
 from streamsql.schema import Kind, Schema, TimestampColumn, Topic
 from streamsql.types import SQLType
@@ -91,6 +92,7 @@ class Catalog:
                 f"{name} does not exist.",
                 hint=did_you_mean(name, self.sources)
                 or "SHOW STREAMS and SHOW TABLES list what exists.",
+                ksqldb=says("unknown-source", name=name),
             )
         return source
 

@@ -14,6 +14,8 @@
     └── InternalError        a bug of streamsql (exit code 3)
 
 A message is short and has no full stop of its own making; `detail` and `hint` are full sentences.
+`ksqldb` is what ksqlDB says in its place, where that is another sentence: `told` joins the two for
+programs that know ksqlDB, `render` is for people and shows ours alone.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
+
+from streamsql.ksqldb import Sentence
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,14 @@ class StreamSQLError(Exception):
         detail: str | None = None,
         hint: str | None = None,
         span: Span | None = None,
+        ksqldb: Sentence | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.detail = detail
         self.hint = hint
         self.span = span
+        self.ksqldb = ksqldb
         self.sql: str | None = None
         """The text that `span` points into, once known."""
 
@@ -115,8 +121,9 @@ class ExternalError(StreamSQLError):
         detail: str | None = None,
         hint: str | None = None,
         span: Span | None = None,
+        ksqldb: Sentence | None = None,
     ) -> None:
-        super().__init__(message, detail=detail, hint=hint, span=span)
+        super().__init__(message, detail=detail, hint=hint, span=span, ksqldb=ksqldb)
         self.retryable = retryable
 
 
@@ -179,3 +186,33 @@ def unexpected(what: str, error: BaseException) -> StreamSQLError:
     )
     found.__cause__ = error
     return found
+
+
+_PLACE = "Line: {line}, Col: {column}: "
+"""As ksqlDB writes the place of anything but a syntax error."""
+
+
+def told(error: StreamSQLError, statement: str | None = None) -> str:
+    """The error in one text: ours (place, message, detail, hint), then ksqlDB's sentence.
+
+    What both say is said once: a sentence that ours holds is left out, and one that holds our
+    message stands in its place. `statement`: the text that the error is about, if it knows none.
+    """
+    place, where = "", {}
+    if error.span is not None:
+        where = {"line": error.span.line, "column": error.span.column}
+        form = "line {line}:{column}: " if isinstance(error, ParseError) else _PLACE
+        place = form.format(**where)
+    hint = error.hint and f"Hint: {error.hint}"
+    ours = "\n".join(line for line in (place + error.message, error.detail, hint) if line)
+    if error.ksqldb is None:
+        return ours
+    sentence = error.ksqldb.text(**where, statement=error.sql or statement or "")
+    if sentence in ours:
+        return ours
+    if error.message not in sentence:
+        return f"{ours}\n{sentence}"
+    rest = [line for line in (error.detail, error.hint) if line and line not in sentence]
+    rest = [f"Hint: {line}" if line == error.hint else line for line in rest]
+    lead = sentence if place in sentence else place + sentence
+    return "\n".join([lead, *rest])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from streamsql.errors import ConfigError, did_you_mean
+from streamsql.ksqldb import says
 
 
 class PropertyType(Enum):
@@ -252,6 +253,7 @@ def resolve(name: str) -> PropertyDefinition:
     raise ConfigError(
         f"Not recognizable as a streamsql property: '{name}'",
         hint=did_you_mean(lower, PROPERTIES) or "SHOW PROPERTIES lists the properties.",
+        ksqldb=says("unknown-property", name=name),
     )
 
 
@@ -288,7 +290,11 @@ def _checked(definition: PropertyDefinition, value: str) -> str:
 
 
 def _invalid(definition: PropertyDefinition, value: str, hint: str) -> ConfigError:
-    return ConfigError(f"Invalid value '{value}' for property '{definition.name}'", hint=hint)
+    return ConfigError(
+        f"Invalid value '{value}' for property '{definition.name}'",
+        hint=hint,
+        ksqldb=says("property-value", value=value, name=definition.name),
+    )
 
 
 def shown(name: str, value: str | None) -> str | None:

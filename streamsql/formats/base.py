@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from streamsql.errors import InternalError, PlanError
 from streamsql.formats.registered import InferredColumns, SchemaText
+from streamsql.ksqldb import says
 from streamsql.schema import Column
 from streamsql.types import (
     STRING,
@@ -82,6 +83,13 @@ class Format(ABC):
                 f"{side.value} format does not support schema. "
                 f"format: {self.name}, reason: {reason}",
                 hint=self.remedy or f"Choose another {side.name}_FORMAT, such as JSON.",
+                ksqldb=says(
+                    "format",
+                    side=side.value,
+                    format=self.name,
+                    columns=columns_text(columns),
+                    reason=reason,
+                ),
             )
 
     def check_wrap(self, wrap: bool) -> None:

@@ -78,9 +78,9 @@ def _schema_problem(client: RegistryClient, statement: AssertSchema) -> str | No
 
 
 def _schema_name(statement: AssertSchema) -> str:
-    parts = ["Schema"]
+    parts = ["Schema with"]
     if statement.subject is not None:
-        parts.append(f"with subject name {statement.subject}")
+        parts.append(f"subject name {statement.subject}")
     if statement.id is not None:
         parts.append(f"id {statement.id}")
     return " ".join(parts)

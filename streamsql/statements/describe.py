@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import StreamSQLError
+from streamsql.errors import BindError, StreamSQLError
 from streamsql.functions import REGISTRY
 from streamsql.functions.user import UserAggregate, UserFunction, using
 from streamsql.kafka.client import KafkaClient
+from streamsql.ksqldb import says
 from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
@@ -32,6 +33,7 @@ def describe(statement: Describe, context: Context) -> Iterable[Result]:
         source = catalog.get(statement.name)
     except StreamSQLError as error:
         error.span = error.span or statement.span
+        error.ksqldb = says("described-source", name=statement.name)
         raise
     return description(source, context, extended=statement.extended)
 
@@ -156,6 +158,10 @@ def explain(statement: Explain, context: Context) -> Iterable[Result]:
     if isinstance(planned, ExplainPlan):
         return [Text(planned.text)]
     assert isinstance(planned, ExplainQueryPlan)
-    definition = context.state.queries.definition(planned.query_id)
+    try:
+        definition = context.state.queries.definition(planned.query_id)
+    except BindError as error:
+        error.ksqldb = says("explained-query", id=planned.query_id)
+        raise
     text = explain_plan(definition.plan, verbose=planned.verbose)
     return [Text(f"{definition.sql}\n\n{text}\n\n{query_line(definition.id, context)}")]

@@ -15,6 +15,7 @@ from streamsql.errors import CatalogError, StreamSQLError, did_you_mean
 from streamsql.formats import FORMATS
 from streamsql.formats.registered import SchemaText
 from streamsql.kafka.client import KafkaClient, Record
+from streamsql.ksqldb import says
 from streamsql.nodes import Print
 from streamsql.registry.framing import framed_to_json
 from streamsql.results import LineStream
@@ -51,6 +52,7 @@ def print_records(client: KafkaClient, statement: Print, schema_of: SchemaOf) ->
             f"Could not find topic '{topic}'. Topic names are case-sensitive.",
             hint=did_you_mean(topic, known) or "SHOW TOPICS lists the topics.",
             span=statement.span,
+            ksqldb=says("printed-topic", topic=topic),
         )
     cancellation = Cancellation()
     stream = LineStream(iter(()), cancellation)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError, render
+from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError, render, told
 from streamsql.testing.asserting import AssertingRun, AssertionFailed
 from streamsql.testing.cases.case import Case, JSONObject, Result, Status
 from streamsql.testing.comparison.compare import Comparison, Sink, differences
@@ -81,9 +81,9 @@ def _rejection(run: CaseRun, *, each: bool) -> _Rejection | Result | None:
     try:
         run.plan()
     except ExternalError as error:
-        return Result(run.case, Status.ERROR, _one_line(_text(error)))
+        return Result(run.case, Status.ERROR, _one_line(told(error)))
     except StreamSQLError as error:
-        return _Rejection(_text(error), isinstance(error, InternalError))
+        return _Rejection(told(error), isinstance(error, InternalError))
     except Exception as error:
         return _Rejection(f"internal error: {type(error).__name__}: {error}", bug=True)
     return _ended(run, lambda: run.process(each=each))
@@ -94,19 +94,19 @@ def _ended(run: CaseRun, process: Callable[[], None]) -> _Rejection | Result | N
     try:
         process()
     except QueryDied as error:
-        return _Rejection(_text(error))
+        return _Rejection(told(error))
     except ExternalError as error:
-        return Result(run.case, Status.ERROR, _one_line(_text(error)))
+        return Result(run.case, Status.ERROR, _one_line(told(error)))
     except ConfigError as error:
         # In a test of statements it is a statement that is wrong, else the test's own data.
         if not run.case.asserts:
-            return Result(run.case, Status.ERROR, _one_line(_text(error)))
-        return _Rejection(_text(error), lines=(render(error),))
+            return Result(run.case, Status.ERROR, _one_line(told(error)))
+        return _Rejection(told(error), lines=(render(error),))
     except AssertionFailed as error:
         complaints = [f"processing log: {line}" for line in run.complaints()]
-        return _Rejection(_text(error), lines=(*error.lines, *complaints))
+        return _Rejection(told(error), lines=(*error.lines, *complaints))
     except StreamSQLError as error:
-        return _Rejection(_text(error), isinstance(error, InternalError), (render(error),))
+        return _Rejection(told(error), isinstance(error, InternalError), (render(error),))
     return None
 
 
@@ -157,10 +157,6 @@ def _expected(record: JSONObject, case: Case) -> JSONObject:
     if not case.inputs and record.get("timestamp") == 0:
         return {name: value for name, value in record.items() if name != "timestamp"}
     return record
-
-
-def _text(error: StreamSQLError) -> str:
-    return "\n".join(filter(None, [error.message, error.detail, error.hint]))
 
 
 def _one_line(text: str) -> str:

@@ -11,6 +11,7 @@ from sqlglot.expressions import DataType
 
 from streamsql import types
 from streamsql.errors import ParseError, Span
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.parser.build.items import with_tokens
 from streamsql.types import SQLType
@@ -43,10 +44,12 @@ class TypeBuilder:
     def decimal_type(self, span: Span, precision: str, scale: str) -> SQLType:
         p, s = int(precision), int(scale)
         if p < 1:
-            raise ParseError(f"DECIMAL precision must be >= 1: DECIMAL({p}, {s})", span=span)
+            raise ParseError(f"DECIMAL precision must be >= 1: DECIMAL({p},{s})", span=span)
         if s > p or s < 0:
             raise ParseError(
-                f"DECIMAL scale must be between 0 and the precision: DECIMAL({p}, {s})", span=span
+                f"DECIMAL scale must be between 0 and the precision: DECIMAL({p}, {s})",
+                span=span,
+                ksqldb=says("decimal-scale", precision=p, scale=s),
             )
         return at(types.decimal(p, s), span)
 
@@ -103,13 +106,19 @@ def _number(span: Span, kind: str, text: str) -> Expression:
         sign, digits = ("-", text[1:]) if text[0] == "-" else ("", text)
         digits = digits.lstrip("0") or "0"
         if len(digits) > 19 or not -MAX_BIGINT - 1 <= int(sign + digits) <= MAX_BIGINT:
-            raise ParseError(f"Invalid numeric literal: {text}", span=span)
+            raise bad_number(f"Invalid numeric literal: {text}", span)
         text = sign + digits
     elif kind == "DOUBLE_LITERAL":
         text = text.upper()
         if math.isinf(float(text)):
-            raise ParseError(f"Number overflows DOUBLE: {text}", span=span)
+            raise bad_number(f"Number overflows DOUBLE: {text}", span)
     return at(exp.Literal(this=text, is_string=False), span)
+
+
+def bad_number(message: str, span: Span) -> ParseError:
+    """The error of a literal that is too large; ksqlDB counts its column from 2."""
+    place = f"line {span.line}:{span.column + 1}: "
+    return ParseError(message, span=span, ksqldb=says("cannot-prepare", reason=place + message))
 
 
 def _binary(node: type[exp.Expr]) -> Any:

@@ -9,6 +9,7 @@ from lark import Token
 
 from streamsql import nodes as n
 from streamsql.errors import ParseError, Span
+from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, Duration, Expression, Property, Query
 from streamsql.parser.build.items import as_written
 from streamsql.schema import Kind
@@ -135,6 +136,7 @@ class DefinitionBuilder:
             raise ParseError(
                 f"Source names may only contain alphanumeric values, '_' or '-'. Got: '{name}'",
                 span=span,
+                ksqldb=says("source-name", name=name),
             )
         return name
 

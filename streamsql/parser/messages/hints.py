@@ -145,7 +145,8 @@ def _clause_order(trouble: Trouble) -> str | None:
     return None
 
 
-def _reserved_word(trouble: Trouble) -> str | None:
+def reserved_word(trouble: Trouble) -> str | None:
+    """A hint where a reserved word stands for a name."""
     position = trouble.position
     if trouble.found not in RESERVED or "IDENTIFIER" not in position.accepted:
         return None
@@ -243,7 +244,7 @@ HINTS: tuple[Callable[[Trouble], str | None], ...] = (
     _misplaced,
     _missing_semicolon,
     _clause_order,
-    _reserved_word,
+    reserved_word,
     _time_unit,
     _wrong_quotes,
     _hyphen,

@@ -6,7 +6,8 @@ from __future__ import annotations
 from lark import Lark, Token
 
 from streamsql.errors import ParseError, Span
-from streamsql.parser.messages.hints import hint_for, misspelt_keyword
+from streamsql.ksqldb import Sentence, says
+from streamsql.parser.messages.hints import hint_for, misspelt_keyword, reserved_word
 from streamsql.parser.messages.lookahead import END, Position, read
 from streamsql.parser.messages.trouble import Trouble
 from streamsql.parser.tokens.keywords import KEYWORDS
@@ -56,6 +57,14 @@ _EXPRESSION_STARTS = frozenset(
 _TIME_UNITS = frozenset({"DAYS", "HOURS", "MINUTES", "SECONDS", "MILLISECONDS"})
 _SINGULAR_UNITS = frozenset({"DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"})
 _TYPE_STARTS = frozenset({"IDENTIFIER", "ARRAY", "MAP", "STRUCT", "DECIMAL"})
+_VALUES = {
+    "TEXT_LITERAL": "STRING",
+    "INTEGER_LITERAL": "INTEGER_VALUE",
+    "DECIMAL_LITERAL": "DECIMAL_VALUE",
+    "DOUBLE_LITERAL": "FLOATING_POINT_VALUE",
+}
+"""What ksqlDB's grammar calls the kinds of literals."""
+_KSQLDB_ALTERNATIVES = 3
 # The words to name first where there are too many.
 _COMMON = (
     *("SELECT", "CREATE", "INSERT", "SHOW", "DESCRIBE"),
@@ -89,13 +98,14 @@ def syntax_error(lark: Lark, start: str, tokens: list[Token], lines: Lines, end:
     else:
         wrong, hint = index, hint_for(trouble)
     detail = _expectation(position, brief=hint is not None)
+    known = _ksqldb(trouble, position, wrong, misspelt and misspelt[0])
     if wrong < len(tokens):
         message, span = f"unexpected {_describe(tokens[wrong])}", _span(tokens[wrong], lines)
         if wrong == 0 and start == "statement":
             message = f"unknown statement {_describe(tokens[0])}"
     else:
         message, span = "the statement is not complete", lines.span(end, end)
-    return ParseError(message, detail=detail, hint=hint, span=span)
+    return ParseError(message, detail=detail, hint=hint, span=span, ksqldb=known)
 
 
 def _span(token: Token, lines: Lines) -> Span:
@@ -164,3 +174,32 @@ def _alternatives(position: Position) -> list[str]:
     others = sorted((rest & KEYWORDS).difference(_COMMON))
     symbols = sorted(f"`{SYMBOL_TEXT[t]}`" for t in rest if t in SYMBOL_TEXT)
     return usual + symbols + others + kinds
+
+
+def _ksqldb(trouble: Trouble, position: Position, wrong: int, meant: str | None) -> Sentence:
+    """What ksqlDB says of the token that does not fit. It reads by another automaton, so that
+    where several things could stand there the list can differ."""
+    if wrong >= len(trouble.tokens):
+        return says("statement-incomplete")
+    token = str(trouble.tokens[wrong])
+    if wrong == 0 and trouble.start == "statement":
+        if meant is None:
+            return says("unknown-statement", token=token)
+        return says("misspelt-statement", token=token, meant=meant)
+    if wrong == trouble.index and reserved_word(trouble):
+        return says("reserved-word", token=token)
+    expected = _terminals(position)
+    if expected is None:
+        return says("unexpected-token", token=token)
+    several = ", ".join(expected)
+    return says("expected-token", expected=f"{{{several}}}" if len(expected) > 1 else several)
+
+
+def _terminals(position: Position) -> list[str] | None:
+    """What may come next as ksqlDB's grammar calls it; None where that is more than it lists."""
+    rest = position.accepted - KEYWORDS | position.keywords
+    if not 0 < len(rest) <= _KSQLDB_ALTERNATIVES or rest & {"IDENTIFIER", END}:
+        return None
+    symbols = sorted(f"'{SYMBOL_TEXT[t]}'" for t in rest if t in SYMBOL_TEXT)
+    words = sorted(f"'{t}'" for t in rest if t in KEYWORDS)
+    return symbols + words + [name for t, name in _VALUES.items() if t in rest]

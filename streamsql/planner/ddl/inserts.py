@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import (
     BindError,
@@ -15,16 +17,26 @@ from streamsql.errors import (
     UnsupportedError,
     did_you_mean,
 )
+from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import Expression, InsertValues
 from streamsql.planner.plans.statements import InsertValuesPlan
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.types.arithmetic import base_name
 from streamsql.planner.types.binding import aggregates_in, bind, columns_in, table_functions_in
 from streamsql.planner.types.constants import evaluate_constant
 from streamsql.planner.types.inference import coerce
+from streamsql.planner.types.scope import text_of
 from streamsql.properties import INSERT_INTO_VALUES, get_bool
 from streamsql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Kind, Namespace, Schema
-from streamsql.types import quote
+from streamsql.types import DATE, TIME, TIMESTAMP, quote, to_sql, type_of
+
+_TIME_FORMATS = {
+    TIMESTAMP: ". Timestamp format must be yyyy-mm-ddThh:mm:ss[.S]",
+    TIME: ". Time format must be hh:mm:ss[.S]",
+    DATE: ". Date format must be yyyy-mm-dd",
+}
+"""What ksqlDB advises where text stands for a time."""
 
 
 def plan_insert_values(
@@ -32,7 +44,10 @@ def plan_insert_values(
 ) -> InsertValuesPlan:
     """The typed expressions by column."""
     if get_bool(session, INSERT_INTO_VALUES) is False:
-        raise ConfigError(f"INSERT INTO .. VALUES is switched off by '{INSERT_INTO_VALUES}'")
+        raise ConfigError(
+            f"INSERT INTO .. VALUES is switched off by '{INSERT_INTO_VALUES}'",
+            ksqldb=says("inserts-disabled"),
+        )
     source = _target(statement, catalog)
     expressions = constants(statement, source, catalog)
     _check_primary_key(source, expressions, statement)
@@ -63,7 +78,11 @@ def _target(statement: InsertValues, catalog: Catalog) -> Source:
     if source.is_source:
         raise PlanError(f"Cannot insert values into read-only {kind}: {name}", span=statement.span)
     if source.is_windowed:
-        raise PlanError(f"Cannot insert values into windowed {kind}: {name}", span=statement.span)
+        raise PlanError(
+            f"Cannot insert values into windowed {kind}: {name}",
+            span=statement.span,
+            ksqldb=says("insert-into-windowed"),
+        )
     return source
 
 
@@ -80,7 +99,10 @@ def _unknown_target(statement: InsertValues, catalog: Catalog) -> CatalogError:
             )
             shown = other if upper else f'"{other}"'
             return CatalogError(
-                message, hint=f"Did you mean {shown}? {advice}", span=statement.span
+                message,
+                hint=f"Did you mean {shown}? {advice}",
+                span=statement.span,
+                ksqldb=says("insert-target", name=quote(name), other=shown, advice=advice),
             )
     return CatalogError(
         message,
@@ -94,11 +116,15 @@ def _columns(statement: InsertValues, source: Source, besides: tuple[Column, ...
     if not statement.columns:
         columns = [c for c in source.schema if c.namespace is not Namespace.HEADERS]
         if len(columns) != len(statement.values):
+            names = ", ".join(quote(c.name) for c in columns)
+            shown = ", ".join(map(text_of, statement.values))
+            reason = "Expected a value for each column. "
             raise PlanError(
-                "Expected a value for each column. Expected Columns: "
-                f"[{', '.join(c.name for c in columns)}]. Got {len(statement.values)} values",
+                f"{reason}Expected Columns: [{', '.join(c.name for c in columns)}]. "
+                f"Got {len(statement.values)} values",
                 hint="List the columns that you give: INSERT INTO name (column, ..) VALUES (..).",
                 span=statement.span,
+                ksqldb=_cannot(source, f"{reason}Expected Columns: [{names}]. Got [{shown}]"),
             )
         return columns
     if len(statement.columns) != len(statement.values):
@@ -119,18 +145,22 @@ def _column(
         if name == pseudo.name:
             return pseudo
     if name in (c.name for c in PSEUDO_COLUMNS):
+        message = f"Inserting into column {quote(name)} is not allowed."
         raise PlanError(
-            f"Inserting into column {quote(name)} is not allowed.",
+            message,
             hint="Kafka sets it.",
             span=statement.span,
+            ksqldb=_cannot(source, message),
         )
     column = source.schema.find(name)
     if column is None:
+        message = f"Column name {quote(name)} does not exist."
         raise BindError(
-            f"Column name {quote(name)} does not exist.",
+            message,
             hint=did_you_mean(name, source.schema.names)
             or f"{source.name} has the columns {', '.join(source.schema.names)}.",
             span=statement.span,
+            ksqldb=_cannot(source, message),
         )
     if column.namespace is Namespace.HEADERS:
         raise PlanError(f"Cannot insert into HEADER columns: {name}", span=statement.span)
@@ -152,7 +182,9 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
             f"Column '{found.name}' is not allowed in VALUES: only constants are.",
             hint="Text stands between single quotes: 'text'.",
             span=span_of(found),
+            ksqldb=_cannot(source, says("insert-column", value=text_of(value)).text()),
         )
+    bound: Expression | None = None
     try:
         bound = bind(value, Scope(source.name, Schema(()), types=catalog.types), "VALUES")
         fitted = coerce(bound, column.type, lax=True)
@@ -166,7 +198,28 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
             detail=error.detail or f"It is for column {column}.",
             hint=error.hint,
             span=error.span or span_of(value),
+            ksqldb=_cannot(source, reason) if (reason := _reason(error, bound, column)) else None,
         ) from error
+
+
+def _cannot(source: Source, reason: str) -> Sentence:
+    """ksqlDB's sentence of an INSERT that was to be done."""
+    return says("cannot-insert", source=source.name, reason=reason)
+
+
+def _reason(error: StreamSQLError, value: Expression | None, column: Column) -> str | None:
+    """What ksqlDB says of a value: that it has no type (None: as we do), or not the column's."""
+    if value is None:
+        return None if error.ksqldb is None else error.ksqldb.text()
+    given = base_name(type_of(value))
+    return says(
+        "insert-type",
+        type=to_sql(column.type),
+        field=quote(column.name),
+        given=given,
+        value=value.name if isinstance(value, exp.Literal) else text_of(value),
+        advice=_TIME_FORMATS.get(column.type, "") if given == "STRING" else "",
+    ).text()
 
 
 def _check_primary_key(

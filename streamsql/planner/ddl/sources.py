@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError, Span, TypeMismatchError
+from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
@@ -220,10 +221,12 @@ def _topic(
     """Name and counts of the topic (formats still unset), and whether it is to be made."""
     name = properties.kafka_topic
     if name is None:
+        missing = 'Missing required property "KAFKA_TOPIC" which has no default value.'
         raise ConfigError(
-            'Missing required property "KAFKA_TOPIC" which has no default value.',
+            missing,
             hint="Add WITH (KAFKA_TOPIC='name', ..).",
             span=statement.span,
+            ksqldb=says("cannot-prepare", reason=missing),
         )
     found = existing_topic(topics, name)
     partitions, replicas = properties.partitions, properties.replicas

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from streamsql.errors import PlanError, Span, UnsupportedError
+from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import Expression
 from streamsql.planner.joins.scope import JoinScope
 from streamsql.planner.plans.combined import combined
@@ -14,7 +15,8 @@ from streamsql.planner.scopes.qualified import qualifier
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregates_in, resolve_names, table_functions_in, typed
-from streamsql.types import to_sql, type_of
+from streamsql.planner.types.comparisons import OPERATORS
+from streamsql.types import quote, to_sql, type_of
 
 _CLAUSE = "JOIN ON"
 
@@ -102,6 +104,9 @@ def _analyse(on: Expression, scope: JoinScope, joined: str) -> Condition:
             f"Got {expression_text(sides[0])} = {expression_text(sides[1])}.",
             hint=f"Write {joined}.column = {first}.column.",
             span=span,
+            ksqldb=says(
+                "joined-source", joined=quote(joined), left=quote(first), right=quote(second)
+            ),
         )
     left, right = (typed(side, scope, _CLAUSE) for side in sides)
     if first == joined:
@@ -125,8 +130,17 @@ def _equality(on: Expression) -> exp.EQ:
             f"Only equality join criteria is supported. Got {expression_text(on)}.",
             hint="Join on left = right; conditions of an inner join may stand in WHERE.",
             span=span_of(on),
+            ksqldb=_ksqldb(on),
         )
     return on
+
+
+def _ksqldb(on: Expression) -> Sentence | None:
+    if type(on) in OPERATORS:
+        return None
+    several = isinstance(on, exp.Or) and all(isinstance(s, exp.EQ) for s in (on.left, on.right))
+    code = "several-conditions" if several else "join-condition"
+    return says(code, condition=expression_text(on))
 
 
 def _check_calls(condition: Expression) -> None:

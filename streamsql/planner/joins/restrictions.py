@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats import format_named
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, JoinType
 from streamsql.planner.joins.conditions import Condition
 from streamsql.planner.plans.combined import combined
@@ -248,6 +249,7 @@ def _check_windows(left: Side, right: Side, condition: Condition) -> None:
             f"windows, {quote(names[1])} {b.type.value} windows.",
             hint="Sessions join sessions; hopping and tumbling windows join each other.",
             span=condition.span,
+            ksqldb=says("join-windows", left=a.type.value, right=b.type.value),
         )
     kept = condition.left in left.equals and condition.right in right.equals
     if not kept or a.size_ms != b.size_ms:
@@ -256,6 +258,7 @@ def _check_windows(left: Side, right: Side, condition: Condition) -> None:
             detail="Windowed sources are joined on their keys, and their windows must be of one "
             "size.",
             span=condition.span,
+            ksqldb=says("windowed-repartition"),
         )
 
 
@@ -283,10 +286,12 @@ def check_sources(scans: Sequence[Leaf], joins: Sequence[Join]) -> None:
     for index, (join, scan) in enumerate(zip(joins, scans[1:], strict=True), start=1):
         before = scans[:index]
         if any(s.alias == scan.alias for s in before):
+            name = scan.source.name if isinstance(scan, Scan) else scan.alias
             raise PlanError(
                 f"two sources of the query are called {quote(scan.alias)}",
                 hint="Give one of them another alias.",
                 span=join.span,
+                ksqldb=says("self-join" if len(scans) == 2 else "source-joined-twice", source=name),
             )
 
 

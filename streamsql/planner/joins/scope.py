@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from streamsql.errors import BindError
+from streamsql.ksqldb import says
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
 from streamsql.planner.scopes.scope import Scope, column_node, suggestion
@@ -99,8 +100,10 @@ def joined_name(alias: str, name: str) -> str:
 
 def _ambiguous(column: exp.Column, owners: Sequence[str]) -> BindError:
     *head, last = (f"{alias}.{column.name}" for alias in owners)
+    candidates = f"{', '.join(head)} or {last}"
     return BindError(
-        f"Column '{column.name}' is ambiguous. Could be {', '.join(head)} or {last}.",
+        f"Column '{column.name}' is ambiguous. Could be {candidates}.",
         hint=f"Say which one: {quote(owners[0])}.{quote(column.name)}.",
         span=span_of(column),
+        ksqldb=says("ambiguous-column", name=column.name, candidates=candidates),
     )

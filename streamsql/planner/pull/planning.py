@@ -10,6 +10,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from streamsql.errors import PlanError
+from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, SelectQuery
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.logical import (
@@ -54,6 +55,7 @@ def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
             "Pull queries don't support negative integers in the LIMIT clause.",
             hint="Give an integer of 0 or more.",
             span=asked.span,
+            ksqldb=says("pull-limit"),
         )
     check_columns(asked)
     query, sorting = with_order_columns(asked)

@@ -6,11 +6,14 @@ With table scans switched off they are what they are in ksqlDB: lookups in table
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
 from sqlglot import exp
 
 from streamsql.catalog import Source
 from streamsql.errors import ConfigError, PlanError, UnsupportedError
+from streamsql.formats.base import columns_text
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, Query, SelectExpression, Subquery
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.logical import Filter, LogicalPlan, Scan
@@ -18,6 +21,7 @@ from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route
 from streamsql.planner.pull.conditions import compared_column, disjuncts_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.build import Built
+from streamsql.planner.types.scope import text_of
 from streamsql.properties import (
     PULL_ENABLED,
     PULL_LIMIT,
@@ -41,12 +45,14 @@ def check_enabled(query: Query, planning: Planning) -> None:
             f"Pull queries are disabled: '{PULL_ENABLED}' is false.",
             hint="Add EMIT CHANGES if you intended to issue a push query.",
             span=query.span,
+            ksqldb=says("pull-disabled"),
         )
     if query.limit is not None and get_bool(planning.session, PULL_LIMIT) is False:
         raise ConfigError(
             f"LIMIT clause in pull queries is disabled: '{PULL_LIMIT}' is false.",
             hint="Leave LIMIT out.",
             span=query.span,
+            ksqldb=says("pull-limit-disabled"),
         )
 
 
@@ -62,11 +68,12 @@ def check_columns(query: Query) -> None:
             if column.name in _HIDDEN
         ]
         if names:
+            columns = ", ".join(map(quote, dict.fromkeys(names)))
             raise PlanError(
-                f"Pull queries don't support the following columns in {clause} clauses: "
-                + ", ".join(map(quote, dict.fromkeys(names))),
+                f"Pull queries don't support the following columns in {clause} clauses: {columns}",
                 hint="Leave them out, or add EMIT CHANGES for a push query.",
                 span=query.span,
+                ksqldb=says("pull-columns", clause=clause, columns=columns),
             )
 
 
@@ -81,6 +88,7 @@ def check_allowed(query: Query, built: Built, route: Route, planning: Planning) 
                 f"Pull queries on streams are disabled: '{PULL_STREAM}' is false.",
                 hint="Add EMIT CHANGES if you intended to issue a push query.",
                 span=query.span,
+                ksqldb=says("pull-of-stream"),
             )
     if get_bool(planning.session, PULL_TABLE_SCAN) is not False:
         return
@@ -128,6 +136,7 @@ def _check_is_lookup(query: Query, source: Source | None) -> None:
             f"Pull queries don't support {clause or 'subquery'} clauses.",
             hint=f"Add EMIT CHANGES if you intended to issue a push query. {_TABLE_SCAN_HINT}",
             span=query.span,
+            ksqldb=says("pull-clause", clause=clause or "subquery"),
         )
     if source.kind is Kind.TABLE:
         name = quote(source.name)
@@ -136,6 +145,7 @@ def _check_is_lookup(query: Query, source: Source | None) -> None:
             f"'CREATE TABLE QUERYABLE_{source.name} AS SELECT * FROM {source.name}'.",
             hint=_TABLE_SCAN_HINT,
             span=query.span,
+            ksqldb=says("pull-of-table", table=name, name=source.name),
         )
 
 
@@ -158,20 +168,28 @@ def _needs_scan(rows: LogicalPlan, source: Source) -> PlanError:
     while isinstance(rows, Filter):
         conditions.append(rows.condition)
         rows = rows.input
-    disjuncts = disjuncts_of(conditions) or []
-    reasons = (_reason(parts, source) for parts in disjuncts if len(disjuncts) == 1)
-    reason = next((r for r in reasons if r), "Query requires table scan to be enabled.")
+    disjuncts = disjuncts_of(conditions) or [[]]
+    reasons = (_reason(parts, source) for parts in disjuncts)
+    reason = next((r for r in reasons if r), "Query requires table scan to be enabled")
     hint = (
         "A pull query wants a WHERE clause with key = value, for all key columns. "
         + ("WINDOWSTART and WINDOWEND may be bounded, too. " if source.is_windowed else "")
         + _TABLE_SCAN_HINT
     )
-    return PlanError(reason, hint=hint, span=span_of(conditions[0]) if conditions else None)
+    return PlanError(
+        f"{reason}.",
+        hint=hint,
+        span=span_of(conditions[0]) if conditions else None,
+        ksqldb=says("pull-where", reason=reason),
+    )
 
 
 def _reason(parts: list[Expression], source: Source) -> str | None:
-    """Why one conjunction is no lookup; None: it asks for a range of keys, or for all."""
-    keys = {column.name for column in source.schema.key}
+    """Why one conjunction is no lookup; None: it asks for a range of keys."""
+    if not parts:
+        return "Missing WHERE clause"
+    key = source.schema.key
+    keys = [column.name for column in key]
     compared: list[str] = []
     for part in parts:
         if not isinstance(part, _COMPARISONS):
@@ -179,16 +197,21 @@ def _reason(parts: list[Expression], source: Source) -> str | None:
         sides = [compared_column(side) for side in (part.left, part.right)]
         names = [name for name in sides if name in keys]
         if not names and any(c.name in keys for c in part.find_all(exp.Column)):
-            return "A comparison must directly reference a key column."
+            return "A comparison must directly reference a key column"
+        if names and len(list(part.find_all(exp.Column))) > 1:
+            return "A comparison must be between a key column and a resolvable expression"
         if names and isinstance(part, exp.NEQ):
-            columns = ", ".join(str(column) for column in source.schema.key)
-            return (
-                f"Bound on key columns '[{columns}]' must currently be '='. "
-                "All other rows are found by a table scan only."
-            )
+            return f"Bound on key columns '{columns_text(key)}' must currently be '='"
         compared += [name for name in names if name]
-    if len(keys) > 1 and set(compared) != keys and compared:
-        return "Multi-column sources must specify every key in the WHERE clause."
+    if not compared and not any(c.name in keys for p in parts for c in p.find_all(exp.Column)):
+        disjunct = text_of(reduce(lambda left, right: exp.And(this=left, expression=right), parts))
+        return f"WHERE clause missing key column for disjunct: {disjunct}"
+    if compared and set(compared) != set(keys):
+        given = ", ".join(quote(name) for name in keys if name in compared)
+        return (
+            "Multi-column sources must specify every key in the WHERE clause. "
+            f"Specified: [{given}] Expected: {columns_text(key)}"
+        )
     if len(set(compared)) < len(compared):
         return (
             "A comparison condition on the key column cannot be combined with other comparisons "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from streamsql.errors import BindError, Span, did_you_mean
+from streamsql.ksqldb import says
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.spans import span_of
 from streamsql.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Schema
@@ -46,8 +47,10 @@ class Scope:
     def check_source(self, name: str, span: Span | None) -> None:
         """BindError where no source is called so."""
         if name not in self.aliases:
+            message = f"'{name}' is not a valid stream/table name or alias."
             raise BindError(
-                f"'{name}' is not a valid stream/table name or alias.",
+                message,
+                ksqldb=says("cannot-prepare", reason=message),
                 hint=did_you_mean(name, self.aliases) or self._called(),
                 span=span,
             )

@@ -9,6 +9,7 @@ from dataclasses import replace as with_changes
 from sqlglot import exp
 
 from streamsql.errors import PlanError
+from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, Query
 from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan, Named, Project
 from streamsql.planner.scopes.names import NameGenerator
@@ -244,6 +245,7 @@ def _check_arguments(call: Expression) -> None:
                     f"Window bounds column {column.name} can only be used in the SELECT clause of "
                     "windowed aggregations and can not be passed to aggregate functions.",
                     span=span_of(column),
+                    ksqldb=says("window-bounds", bound=column.name),
                 )
 
 
@@ -277,17 +279,19 @@ def _check_non_aggregate(
     """Every column must stand inside an aggregate or a grouping expression."""
     wrong = [i.expression for i in items if _loose_columns(i.expression, groups, query)]
     if wrong:
+        shown = ", ".join(text_of(e) for e in wrong)
         raise PlanError(
-            "Non-aggregate SELECT expression(s) not part of GROUP BY: "
-            + ", ".join(text_of(e) for e in wrong),
+            f"Non-aggregate SELECT expression(s) not part of GROUP BY: {shown}",
             hint="Either add the column(s) to the GROUP BY or remove them from the SELECT.",
             span=span_of(wrong[0]),
+            ksqldb=says("select-not-grouped", expressions=shown),
         )
     if having is not None and _loose_columns(having, groups, query):
         raise PlanError(
             "Non-aggregate HAVING expression not part of GROUP BY: " + text_of(having),
             hint="Use WHERE for conditions on single rows.",
             span=span_of(having),
+            ksqldb=says("having-not-grouped", expression=text_of(having)),
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
+from streamsql.ksqldb import says
 from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.logical import Aggregate, Distinct, LogicalPlan, Sink
 from streamsql.planner.plans.modes import operators
@@ -42,6 +43,11 @@ def groups_are_comparable(root: LogicalPlan) -> None:
                         f"Key column name: {quote(key.name)}. "
                         f"Column type: {to_sql(type_of(key.expression))}.",
                         span=span_of(key.expression),
+                        ksqldb=says(
+                            "map-key",
+                            key=quote(key.name),
+                            type=to_sql(type_of(key.expression)),
+                        ),
                     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from streamsql.errors import PlanError
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.planner.joins.scope import JoinScope
 from streamsql.planner.plans.logical import LogicalPlan, Named, Project, Repartition
@@ -59,6 +60,7 @@ def _check_source(query: Query, source: From) -> None:
             "Implicit repartitioning of windowed sources is not supported.",
             detail=f"The key of {name} is windowed, and PARTITION BY would change it.",
             span=span,
+            ksqldb=says("windowed-repartition"),
         )
 
 

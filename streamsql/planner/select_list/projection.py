@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamsql.errors import PlanError, Span
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.plans.logical import LogicalPlan, Named, Project
 from streamsql.planner.scopes.text import expression_text, qualified_text
@@ -65,13 +66,15 @@ def check_stored(
     for expression, item in zip(keys.expressions, selected.key, strict=True):
         copies = [x for x in selected.value if x.expression == expression]
         if item is not None and copies:
+            aliases = f"{item.name} and {', '.join(x.name for x in copies)}"
             raise PlanError(
                 f"The projection contains a key column ({quote(item.name)}) more than once, "
-                f"aliased as: {item.name} and {', '.join(x.name for x in copies)}.",
+                f"aliased as: {aliases}.",
                 hint="Each key column must only be in the projection once. To copy the key into "
                 f"the value use AS_VALUE: AS_VALUE({expression_text(expression)}) "
                 f"AS {copies[0].name}.",
                 span=copies[0].span,
+                ksqldb=says("key-selected-twice", key=quote(item.name), aliases=aliases),
             )
     if not selected.value and not inner:
         raise PlanError(
@@ -88,13 +91,21 @@ def _missing(missing: Sequence[Expression], keys: Keys, sink: str, span: Span | 
     listed = _listed(every, "or" if keys.alternatives else "and")
     added = [qualified_text(e, keys.alias) for e in missing]
     example = every[0] if keys.alternatives else ", ".join(every)
+    wanted_keys = f"{keys.noun}{several} {listed}"
     return PlanError(
         "Key missing from projection (ie, SELECT). "
-        f"The query used to build {quote(sink)} must include the {keys.noun}{several} "
-        f"{listed} in its projection (eg, SELECT {example}...).",
+        f"The query used to build {quote(sink)} must include the {wanted_keys} in its projection "
+        f"(eg, SELECT {example}...).",
         detail=keys.note,
         hint=f"Add {_listed(added, 'and')} to the SELECT.",
         span=span,
+        ksqldb=says(
+            "key-not-selected",
+            sink=quote(sink),
+            keys=wanted_keys,
+            example=example,
+            note=f"\n{keys.note}" if keys.note else "",
+        ),
     )
 
 

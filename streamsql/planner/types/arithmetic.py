@@ -26,7 +26,7 @@ def arithmetic(node: exp.Binary, scope: Scope) -> Expression:
     if not (types.is_numeric(a) and types.is_numeric(b)):
         raise TypeMismatchError(
             f"Error processing expression: {text_of(new)}. "
-            f"Unsupported arithmetic types. {_base_name(a)} {_base_name(b)}",
+            f"Unsupported arithmetic types. {base_name(a)} {base_name(b)}",
             hint=_hint(node, a, b),
             span=span_of(node),
         )
@@ -129,7 +129,8 @@ def _name(t: SQLType) -> str:
     return "null" if types.is_null(t) else types.to_sql(t)
 
 
-def _base_name(t: SQLType) -> str:
+def base_name(t: SQLType) -> str:
+    """The type without its parameters; `null` for that of NULL."""
     return _name(t).split("(")[0].split("<")[0]
 
 

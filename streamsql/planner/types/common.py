@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from streamsql import types
 from streamsql.errors import TypeMismatchError
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.types.constants import coerce_text
 from streamsql.planner.types.scope import is_literal, span_of, text_of
@@ -45,6 +46,12 @@ def _widened(target: SQLType, expression: Expression, prefix: str) -> SQLType:
             f"({text_of(expression)})",
             hint="You might need to add explicit type casts.",
             span=span_of(expression),
+            ksqldb=says(
+                "predicate",
+                target=types.to_sql(target),
+                given=types.to_sql(given),
+                expression=text_of(expression),
+            ).after(prefix),
         )
     return both
 

@@ -9,8 +9,10 @@ from sqlglot import exp
 
 from streamsql import types
 from streamsql.errors import TypeMismatchError
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.scopes.qualified import bare_name
+from streamsql.planner.types.arithmetic import base_name
 from streamsql.planner.types.common import common_type_of
 from streamsql.planner.types.scope import Scope, cast_to, describe, span_of, text_of, typed
 from streamsql.planner.types.timestamps import parse_timestamp
@@ -130,6 +132,12 @@ def _comparable(
             f"Comparison with NULL not supported: {text_of(left)} {symbol} {text_of(right)}",
             hint="Use IS NULL or IS NOT NULL.",
             span=span_of(node),
+            ksqldb=says(
+                "compared-with-null",
+                left=base_name(a).upper(),
+                operator=symbol,
+                right=base_name(b).upper(),
+            ),
         )
     common = _comparison_type(a, b, operator in _UNORDERED)
     if common is None:
@@ -146,7 +154,8 @@ def _incomparable(
 ) -> TypeMismatchError:
     name, _ = OPERATORS[operator]
     return TypeMismatchError(
-        f"Cannot compare {describe(left)} to {describe(right)} with {name}.", span=span_of(node)
+        f"Cannot compare {describe(left)} to {describe(right)} with {name}.",
+        span=span_of(node),
     )
 
 

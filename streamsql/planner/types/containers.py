@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from streamsql import types
 from streamsql.errors import BindError, TypeMismatchError, did_you_mean
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.types.common import common_type_of
 from streamsql.planner.types.comparisons import comparison
@@ -20,7 +21,7 @@ def case(node: exp.Case, scope: Scope) -> Expression:
     for branch in branches:
         result = _same_type(result, branch.args["true"], "Type for all 'THEN' clauses")
     if default is not None:
-        result = _same_type(result, default, "Type for the default clause")
+        result = _same_type(result, default, "Type for the default clause", default=True)
     if types.is_null(result):
         raise TypeMismatchError(
             "Invalid Case expression. All case branches have NULL type", span=span_of(node)
@@ -51,7 +52,7 @@ def _branch(node: exp.Case, if_: exp.If, scope: Scope) -> Expression:
     return typed(if_, type_of(then), this=when, true=then)
 
 
-def _same_type(so_far: SQLType, branch: Expression, what: str) -> SQLType:
+def _same_type(so_far: SQLType, branch: Expression, what: str, *, default: bool = False) -> SQLType:
     given = type_of(branch)
     if types.is_null(given) or given == so_far:
         return so_far
@@ -62,6 +63,9 @@ def _same_type(so_far: SQLType, branch: Expression, what: str) -> SQLType:
         f"Expected {types.to_sql(so_far)}, but '{text_of(branch)}' is {types.to_sql(given)}.",
         hint=f"Use CAST({text_of(branch)} AS {types.to_sql(so_far)}).",
         span=span_of(branch),
+        ksqldb=says("case-default", then=types.to_sql(so_far), default=types.to_sql(given))
+        if default
+        else None,
     )
 
 
@@ -159,6 +163,7 @@ def subscript(node: exp.Bracket, scope: Scope) -> Expression:
             f"[..] needs an ARRAY or a MAP, but got {describe(base)}",
             hint="Use -> for a field of a STRUCT." if types.is_struct(base_type) else None,
             span=span_of(node),
+            ksqldb=says("subscript", expression=text_of(node), type=types.to_sql(base_type)),
         )
     if not fits:
         raise TypeMismatchError(

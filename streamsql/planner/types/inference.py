@@ -15,6 +15,7 @@ from streamsql import types
 from streamsql.errors import InternalError, TypeMismatchError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
+from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.types import arithmetic as infer_arithmetic
 from streamsql.planner.types import calls as infer_calls
@@ -44,11 +45,15 @@ def infer(expression: Expression, columns: Columns, *, clause: str = "SELECT") -
         return scope.infer(expression)
     except TypeMismatchError as error:
         if clause in ("WHERE", "HAVING") and not error.message.startswith("Error in "):
+            reason = error.message if error.ksqldb is None else error.ksqldb.text()
             raise TypeMismatchError(
                 f"Error in {clause} expression: {error.message}",
                 detail=error.detail,
                 hint=error.hint,
                 span=error.span,
+                ksqldb=says(
+                    "condition", clause=clause, reason=reason, condition=text_of(expression)
+                ),
             ) from None
         raise
 

@@ -99,12 +99,25 @@ def describe(node: Expression) -> str:
 
 
 def text_of(node: Expression) -> str:
-    """The expression as SQL, in ksqlDB's style of messages: `(A + 1)`, `true`."""
-    text = expression_sql(as_written(node).transform(_lower_case))
-    return f"({text})" if isinstance(node, _ARITHMETIC) else text
+    """The expression as SQL in ksqlDB's style of messages: `((A + 1) * 2)`, `true`, `MAP(1:=2)`."""
+    copy = as_written(node).transform(_lower_case)
+    for part in reversed(list(copy.find_all(*_BRACKETED))):
+        if isinstance(part.parent, exp.Escape):
+            continue
+        shown = exp.Var(this=f"({expression_sql(part)})")
+        if part is copy:
+            copy = shown
+        else:
+            part.replace(shown)
+    return expression_sql(copy).replace(" := ", ":=")
 
 
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+_BRACKETED = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.And, exp.Or, exp.Not),
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.Is, exp.In, exp.Between, exp.Like, exp.Escape, exp.Case),
+)
+"""What ksqlDB shows in brackets, wherever it stands."""
 
 
 def _lower_case(node: Expression) -> Expression:

@@ -9,6 +9,7 @@ from streamsql.errors import ConfigError, PlanError, StreamSQLError
 from streamsql.formats import Format, Side, format_named
 from streamsql.formats.avro_schema import NAMESPACE
 from streamsql.formats.options import FULL_NAME, REPORTED_NAMES, SCHEMA_ID
+from streamsql.ksqldb import says
 from streamsql.planner.with_clause.properties import WithProperties
 from streamsql.properties import (
     DEFAULT_KEY_FORMAT,
@@ -203,4 +204,5 @@ def check_key_types(key: Sequence[Column]) -> None:
                 "to unexpected behavior due to inconsistent serialization. "
                 f"Key column name: {quote(column.name)}. Column type: {to_sql(column.type)}.",
                 hint="Use a text form of the map, or the values that identify the row.",
+                ksqldb=says("map-key", key=quote(column.name), type=to_sql(column.type)),
             )

@@ -7,6 +7,7 @@ from enum import Enum
 
 from streamsql.errors import ConfigError, Span, did_you_mean
 from streamsql.formats.options import FULL_NAME, NULLABLE, SCHEMA_ID, WITH_NAMES
+from streamsql.ksqldb import says
 from streamsql.nodes import Duration, Properties, Property
 from streamsql.schema import KeyWindow, WindowType
 
@@ -102,6 +103,7 @@ class WithProperties:
                 name,
                 "Delimiter cannot be empty, if you meant to have a tab or space for delimiter, "
                 "please use the special values 'TAB' or 'SPACE'",
+                example=";",
             )
         delimiter = _DELIMITERS.get(value.upper(), value)
         if len(delimiter) != 1:
@@ -109,6 +111,7 @@ class WithProperties:
                 name,
                 f"Invalid delimiter value: '{value}'. "
                 "Delimiter must be a single character or TAB,SPACE",
+                example=";",
             )
         return delimiter
 
@@ -169,7 +172,7 @@ class WithProperties:
                 )
             return KeyWindow(window)
         if size is None:
-            raise ConfigError(
+            raise _refused(
                 f"{window.value} windows require 'WINDOW_SIZE' to be provided in the WITH clause. "
                 "For example: 'WINDOW_SIZE'='10 SECONDS'",
                 span=self.span("WINDOW_TYPE"),
@@ -185,8 +188,9 @@ class WithProperties:
             raise self.invalid(name, f"'{value}' is not an integer of {minimum} or more")
         return int(value)
 
-    def invalid(self, name: str, why: str) -> ConfigError:
-        return ConfigError(f"Configuration {name} is invalid: {why}", span=self.span(name))
+    def invalid(self, name: str, why: str, example: str | None = None) -> ConfigError:
+        shown = f"\nExample valid value: '{example}'" if example else ""
+        return _refused(f"Configuration {name} is invalid: {why}{shown}", span=self.span(name))
 
     def _duration(self, name: str, text: str) -> Duration:
         parts = text.split()
@@ -194,8 +198,14 @@ class WithProperties:
         if len(parts) == 2 and parts[0].isdecimal() and unit in Duration.UNITS_MS:
             return Duration(int(parts[0]), unit)
         raise self.invalid(
-            name, f"Invalid duration: '{text}'. Give an amount and a unit, such as '10 SECONDS'"
+            name,
+            f"Invalid duration: '{text}'. Give an amount and a unit",
+            example="10 SECONDS",
         )
+
+
+def _refused(message: str, *, span: Span | None, hint: str | None = None) -> ConfigError:
+    return ConfigError(message, hint=hint, span=span, ksqldb=says("cannot-prepare", reason=message))
 
 
 def read_properties(properties: Properties, place: Place) -> WithProperties:
@@ -205,7 +215,7 @@ def read_properties(properties: Properties, place: Place) -> WithProperties:
     for entry in properties:
         _check_name(entry, place)
         if entry.name in texts:
-            raise ConfigError(f"duplicate property {entry.name} in WITH", span=entry.span)
+            raise _refused(f"duplicate property {entry.name} in WITH", span=entry.span)
         texts[entry.name] = _text(entry.value)
         spans[entry.name] = entry.span
     result = WithProperties(place, texts, spans)
@@ -221,7 +231,7 @@ def _check_name(entry: Property, place: Place) -> None:
     taken = _TAKEN[place]
     if entry.name in taken:
         return
-    raise ConfigError(
+    raise _refused(
         f"Invalid config variable(s) in the WITH clause: {entry.name}",
         hint=did_you_mean(entry.name, taken) or f"It may hold {', '.join(taken)}.",
         span=entry.span,
@@ -232,20 +242,20 @@ def _check_combinations(properties: WithProperties) -> None:
     for side in ("KEY", "VALUE"):
         name = f"{side}_FORMAT"
         if properties.text("FORMAT") and properties.text(name):
-            raise ConfigError(
+            raise _refused(
                 f"Cannot supply both '{name}' and 'FORMAT' properties, as 'FORMAT' sets both key "
                 "and value formats. Either use just 'FORMAT', or use 'KEY_FORMAT' and "
                 "'VALUE_FORMAT'.",
                 span=properties.span("FORMAT"),
             )
     if properties.text("VALUE_SCHEMA_FULL_NAME") and properties.text(_LEGACY_NAME):
-        raise ConfigError(
+        raise _refused(
             f"Cannot supply both '{_LEGACY_NAME}' and 'VALUE_SCHEMA_FULL_NAME' properties. "
             "Please only set 'VALUE_SCHEMA_FULL_NAME'.",
             span=properties.span(_LEGACY_NAME),
         )
     if properties.text("TIMESTAMP_FORMAT") and not properties.text("TIMESTAMP"):
-        raise ConfigError(
+        raise _refused(
             "TIMESTAMP_FORMAT needs the property TIMESTAMP",
             hint="Name the text column that holds the time: TIMESTAMP='MY_COLUMN'.",
             span=properties.span("TIMESTAMP_FORMAT"),

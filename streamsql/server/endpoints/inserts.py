@@ -18,14 +18,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from streamsql.errors import StreamSQLError
+from streamsql.errors import StreamSQLError, told
+from streamsql.ksqldb import says
 from streamsql.server.http.errors import (
     BAD_REQUEST,
     BAD_STATEMENT,
     TOO_LARGE,
     RequestError,
     failure,
-    text_of,
 )
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, accepted, check_content_type
 from streamsql.server.http.requests import as_object, parse_json, session_properties
@@ -77,7 +77,11 @@ def _target(state: ServerState, line: bytes) -> tuple[str, Session]:
     given = as_object(parse_json(line, "the first line"), "the first line")
     target = given.get("target")
     if not isinstance(target, str) or not target.strip():
-        raise RequestError(BAD_REQUEST, 'the first line gives no "target"')
+        raise RequestError(
+            BAD_REQUEST,
+            'the first line gives no "target"',
+            ksqldb=says("no-argument", name="target"),
+        )
     properties = given.get("properties") or {}
     server = state.engine.session
     found = session_properties(server, as_object(properties, "properties"))
@@ -170,7 +174,7 @@ def _write(inserts: RowInserts, lines: list[bytes]) -> list[dict[str, Any] | Non
     problems: list[dict[str, Any] | None] = []
     for line in lines:
         try:
-            row = as_object(parse_json(line, "the row", parse_float=Decimal), "the row")
+            row = as_object(parse_json(line, "the row", Decimal, "malformed-row"), "the row")
             rows.append(row)
             problems.append(None)
         except RequestError as error:
@@ -180,7 +184,7 @@ def _write(inserts: RowInserts, lines: list[bytes]) -> list[dict[str, Any] | Non
 
 
 def _problem(outcome: Outcome) -> dict[str, Any] | None:
-    return None if outcome is None else {"error_code": BAD_STATEMENT, "message": text_of(outcome)}
+    return None if outcome is None else {"error_code": BAD_STATEMENT, "message": told(outcome)}
 
 
 ROUTES = [Route("/inserts-stream", inserts_stream, methods=["POST"])]

@@ -17,7 +17,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from streamsql import nodes
-from streamsql.errors import CatalogError, ConfigError, ParseError, StreamSQLError
+from streamsql.errors import CatalogError, ConfigError, ParseError, StreamSQLError, told
+from streamsql.ksqldb import says
 from streamsql.parser import parse, split
 from streamsql.results import Result
 from streamsql.runtime.inspection import Inspection
@@ -32,7 +33,6 @@ from streamsql.server.http.errors import (
     Failure,
     RequestError,
     failure,
-    text_of,
 )
 from streamsql.server.http.media import JSON, KSQL_JSON, accepted, check_content_type
 from streamsql.server.http.requests import StatementRequest
@@ -156,7 +156,7 @@ class Statements:
         found = failure(error, text, self.entities)
         asserts = isinstance(statement, nodes.AssertTopic | nodes.AssertSchema)
         if asserts and isinstance(error, CatalogError):
-            return Failure(ASSERTION_FAILED, text_of(error), STATEMENT, found.more)
+            return Failure(ASSERTION_FAILED, told(error), STATEMENT, found.more)
         return found
 
     def _remember(self, statement: nodes.Statement, executed: Executed) -> None:
@@ -172,10 +172,13 @@ def _misplaced(statement: nodes.Statement) -> tuple[int, str] | None:
         kind = "PRINT" if isinstance(statement, nodes.Print) else "SELECT"
         return (
             QUERY_ENDPOINT,
-            f"{kind} is answered by the endpoints '/query' and '/query-stream', not by '/ksql'",
+            f"{kind} is answered by the endpoints '/query' and '/query-stream', not by '/ksql'\n"
+            + says("query-endpoint").text(),
         )
     if isinstance(statement, nodes.RunScript):
-        return BAD_STATEMENT, "Unknown statement 'RUN': a client sends the script's statements"
+        known = says("unknown-statement", token="RUN").text(statement=statement_text(statement))
+        message = f"Unknown statement 'RUN': a client sends the script's statements\n{known}"
+        return BAD_STATEMENT, message
     return None
 
 

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from streamsql import nodes
 from streamsql.errors import StreamSQLError
+from streamsql.ksqldb import says
 from streamsql.parser import parse
 from streamsql.results import Answer, LineStream, RowStream
 from streamsql.server.endpoints.query_stream import LineStreamResponse, RowStreamResponse, schema_of
@@ -88,8 +89,10 @@ def check(sql: str, session: Session) -> Failure | bool:
         return True
     if isinstance(statement, nodes.SelectQuery):
         return statement.query.emit is not None
+    known = says("statement-type", type=type(statement).__name__)
     message = (
-        "Only SELECT and PRINT are answered here; other statements belong to the endpoint /ksql."
+        "Only SELECT and PRINT are answered here; other statements belong to the endpoint /ksql.\n"
+        + known.text()
     )
     return Failure(BAD_STATEMENT, message, STATEMENT, {"statementText": sql, "entities": []})
 

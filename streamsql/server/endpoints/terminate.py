@@ -15,6 +15,7 @@ from starlette.routing import Route
 from streamsql.catalog import Catalog
 from streamsql.config import PROCESSING_LOG_TOPIC
 from streamsql.engine import Engine
+from streamsql.ksqldb import says
 from streamsql.server.http.errors import BAD_REQUEST, RequestError
 from streamsql.server.http.media import JSON, KSQL_JSON, accepted, check_content_type
 from streamsql.server.http.requests import as_object, parse_json, read_body
@@ -54,10 +55,18 @@ def _patterns(given: object) -> list[re.Pattern[str]]:
         return []
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise RequestError(BAD_REQUEST, "deleteTopicList is not a list of texts")
+    return [_pattern(name) for name in given]
+
+
+def _pattern(text: str) -> re.Pattern[str]:
     try:
-        return [re.compile(name) for name in given]
+        return re.compile(text)
     except re.error as error:
-        raise RequestError(BAD_REQUEST, f"Invalid pattern in deleteTopicList: {error}") from None
+        raise RequestError(
+            BAD_REQUEST,
+            f"Invalid pattern in deleteTopicList: {error}",
+            ksqldb=says("delete-pattern", pattern=text),
+        ) from None
 
 
 def terminate_all(engine: Engine, delete: Sequence[re.Pattern[str]] = ()) -> None:

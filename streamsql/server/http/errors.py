@@ -1,7 +1,8 @@
 """What went wrong, as ksqlDB's clients read it: HTTP status and error body.
 
 An error code is the HTTP status times 100 and a number. Every answer that is no success has such a
-body; a stack trace is never in it.
+body; a stack trace is never in it. A message is ours, then ksqlDB's sentence where that is another
+one (`streamsql.errors.told`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from streamsql.errors import ExternalError, ForbiddenError, InternalError, StreamSQLError
+from streamsql.errors import ExternalError, ForbiddenError, InternalError, StreamSQLError, told
+from streamsql.ksqldb import Sentence
 
 BAD_REQUEST = 40000
 BAD_STATEMENT = 40001
@@ -45,11 +47,16 @@ class RequestError(Exception):
     """A request that the server itself refuses, before any statement of it is run."""
 
     def __init__(
-        self, code: int, message: str, *, headers: Mapping[str, str] | None = None
+        self,
+        code: int,
+        message: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        ksqldb: Sentence | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = f"{message}\n{ksqldb.text()}" if ksqldb else message
         self.headers = dict(headers or {})
 
 
@@ -97,9 +104,9 @@ def failure(
     code = code_of(error)
     if code >= SERVER_ERROR or statement is None:
         headers = {"Retry-After": str(RETRY_SECONDS)} if code == NOT_READY else {}
-        return Failure(code, text_of(error), headers=headers)
+        return Failure(code, told(error, statement), headers=headers)
     more = {"statementText": statement, "entities": list(entities)}
-    return Failure(code, text_of(error), STATEMENT, more)
+    return Failure(code, told(error, statement), STATEMENT, more)
 
 
 def code_of(error: StreamSQLError) -> int:
@@ -111,10 +118,3 @@ def code_of(error: StreamSQLError) -> int:
     if isinstance(error, ForbiddenError):
         return FORBIDDEN
     return BAD_STATEMENT
-
-
-def text_of(error: StreamSQLError) -> str:
-    """Message, detail and hint, and the place where it is known: `line 1:8: ...`."""
-    place = f"line {error.span.line}:{error.span.column}: " if error.span else ""
-    lines = [f"{place}{error.message}", error.detail, error.hint and f"Hint: {error.hint}"]
-    return "\n".join(line for line in lines if line)

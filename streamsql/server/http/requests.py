@@ -14,6 +14,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from streamsql.errors import ConfigError
+from streamsql.ksqldb import says
 from streamsql.properties import CONNECTIONS, forget_credentials, resolve, validate
 from streamsql.roles import Role, allowed_by_role
 from streamsql.server.http.errors import BAD_REQUEST, FORBIDDEN, TOO_LARGE, RequestError
@@ -54,7 +55,11 @@ class StatementRequest:
         sql = given.get("ksql", given.get("sql"))
         if not isinstance(sql, str) or not sql.strip():
             name = "sql" if "sql" in given else "ksql"
-            raise RequestError(BAD_REQUEST, f'the request gives no statement in "{name}"')
+            raise RequestError(
+                BAD_REQUEST,
+                f'the request gives no statement in "{name}"',
+                ksqldb=says("no-argument", name=name),
+            )
         properties = given.get("streamsProperties", given.get("properties"))
         sequence = given.get("commandSequenceNumber")
         if sequence is not None and (isinstance(sequence, bool) or not isinstance(sequence, int)):
@@ -97,11 +102,11 @@ def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
         except ConfigError as error:
             if is_ignored(name):
                 continue
-            raise RequestError(BAD_REQUEST, error.message) from None
+            raise RequestError(BAD_REQUEST, error.message, ksqldb=error.ksqldb) from None
         try:
             canonical, text = validate(name, as_text(value))
         except ConfigError as error:
-            raise RequestError(BAD_REQUEST, error.message) from None
+            raise RequestError(BAD_REQUEST, error.message, ksqldb=error.ksqldb) from None
         found[canonical] = text
     return found
 
@@ -141,16 +146,22 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def parse_json(
-    text: bytes | str, what: str = "the request", parse_float: Callable[[str], Any] = float
+    text: bytes | str,
+    what: str = "the request",
+    parse_float: Callable[[str], Any] = float,
+    malformed: str = "malformed-json",
 ) -> Any:
-    """A JSON value; RequestError where it is none, or nested beyond reason."""
+    """A JSON value; RequestError where it is none (`malformed`: its code in ksqlDB's vocabulary),
+    or nested beyond reason."""
     try:
         if _too_deep(text):
             raise RequestError(BAD_REQUEST, f"{what} is nested too deeply")
         # A text of several lines is what people write into curl.
         return json.loads(text, parse_float=parse_float, parse_constant=_no_constant, strict=False)
     except (ValueError, RecursionError) as error:
-        raise RequestError(BAD_REQUEST, f"{what} is not JSON: {error}") from None
+        raise RequestError(
+            BAD_REQUEST, f"{what} is not JSON: {error}", ksqldb=says(malformed)
+        ) from None
 
 
 def _too_deep(text: bytes | str) -> bool:

@@ -6,6 +6,7 @@ import itertools
 import threading
 from typing import Protocol
 
+from streamsql.ksqldb import says
 from streamsql.server.http.errors import TOO_MANY_QUERIES, RequestError
 
 
@@ -33,6 +34,7 @@ class RunningQueries:
                     TOO_MANY_QUERIES,
                     "The server refuses to start another push query: it has reached the maximum "
                     f"number of {self._limit} at a time.",
+                    ksqldb=says("push-queries"),
                 )
             self._places += 1
 

@@ -6,11 +6,13 @@ Cells are those of streamsql.planner.types.constants.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from streamsql.errors import TypeMismatchError
+from streamsql.ksqldb import says
 from streamsql.planner.types.constants import coerce_value
 from streamsql.types import (
     BIGINT,
@@ -29,6 +31,14 @@ from streamsql.types import (
 )
 
 _BITS = {INT.this: 32, BIGINT.this: 64}
+_JAVA = {
+    bool: "java.lang.Boolean",
+    str: "java.lang.String",
+    int: "java.lang.Integer",
+    list: "io.vertx.core.json.JsonArray",
+    dict: "io.vertx.core.json.JsonObject",
+}
+"""What ksqlDB calls the types of JSON values in messages."""
 _NAMES = {bool: "a boolean", str: "text", list: "an array", dict: "an object"}
 
 
@@ -102,4 +112,10 @@ def _detail(error: Exception) -> str | None:
 def _misfit(value: Any, t: SQLType) -> TypeMismatchError:
     what = _NAMES.get(type(value), "a number")
     shown = "" if isinstance(value, (list, dict)) else f" ({str(value)[:100]})"
-    return TypeMismatchError(f"Can't coerce {what}{shown} into type {to_sql(t)}")
+    known = says(
+        "inserts-value",
+        given=_JAVA.get(type(value), "java.lang.Double"),
+        value=json.dumps(value, default=str) if shown == "" else str(value)[:100],
+        type=to_sql(t),
+    )
+    return TypeMismatchError(f"Can't coerce {what}{shown} into type {to_sql(t)}", ksqldb=known)

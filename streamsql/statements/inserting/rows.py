@@ -10,9 +10,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streamsql.errors import ParseError, PlanError, StreamSQLError, UserError
+from streamsql.errors import CatalogError, ParseError, PlanError, StreamSQLError, UserError
 from streamsql.executor.frames.encode_record import can_encode, encode_record
 from streamsql.kafka.client import NewRecord
+from streamsql.ksqldb import says
 from streamsql.nodes import InsertValues
 from streamsql.parser import parse_one
 from streamsql.planner.plans.statements import InsertValuesPlan
@@ -41,7 +42,11 @@ class RowInserts:
         self._columns = {name.upper(): name for name in (*names, ROWTIME.name)}
         # With all columns only the target itself can be wrong.
         of_records = (*source.schema.key, *source.schema.value) if source is not None else ()
-        self._plan(tuple(column.name for column in of_records))
+        try:
+            self._plan(tuple(column.name for column in of_records))
+        except CatalogError as error:
+            error.ksqldb = says("inserts-target", name=quote(target))
+            raise
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """Write rows and wait until Kafka has them; what became of each, in their order.
