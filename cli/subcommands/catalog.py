@@ -97,7 +97,7 @@ def check_fits(sql: str, catalog: Catalog, properties: dict[str, str]) -> None:
     """Raise the error of the first statement that does not fit what is there already."""
     from streamsql.errors import ParseError
     from streamsql.parser import parse_each
-    from streamsql.planner.plans.statements import PropertyPlan
+    from streamsql.planner.ddl.session import PropertyPlan
     from streamsql.planner.statements import apply, plan
 
     catalog = catalog.copy()

@@ -118,7 +118,7 @@ class _Checker:
         self._broken |= defines
 
     def _plan(self, statement: Statement) -> None:
-        from streamsql.planner.plans.statements import PropertyPlan
+        from streamsql.planner.ddl.session import PropertyPlan
         from streamsql.planner.statements import apply, plan
 
         match statement:

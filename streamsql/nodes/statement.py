@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import ClassVar
 
 from streamsql.errors import Span
 from streamsql.nodes.query import (
@@ -16,10 +17,26 @@ from streamsql.schema import Kind
 from streamsql.types import SQLType
 
 
+class Effect(Enum):
+    """What a statement can change; each class of statements says which of these it is."""
+
+    READS = "nothing but its own session"
+    WRITES = "records of topics"
+    DEFINES = "what exists and runs: it is logged, and of several servers only the leader runs it"
+    DEFINES_CODE = "as DEFINES, and it brings code of the user's"
+    ACTS_OUTSIDE = "another system, which it has act"
+
+    @property
+    def logged(self) -> bool:
+        """Whether the statement goes to the statement log, to be replayed at the next start."""
+        return self in (Effect.DEFINES, Effect.DEFINES_CODE)
+
+
 @dataclass(frozen=True)
 class Statement:
     """The base of all; `text` is the source text without `;`, `span` its place in the script."""
 
+    effect: ClassVar[Effect]
     text: str = field(default="", compare=False, kw_only=True)
     span: Span | None = field(default=None, compare=False, kw_only=True)
 
@@ -49,6 +66,8 @@ class ColumnDefinition:
 class CreateSource(Statement):
     """CREATE [OR REPLACE] [SOURCE] STREAM | TABLE [IF NOT EXISTS] name (..) WITH (..)."""
 
+    effect = Effect.DEFINES
+
     kind: Kind
     name: str
     columns: tuple[ColumnDefinition, ...] = ()
@@ -62,6 +81,8 @@ class CreateSource(Statement):
 class CreateAsSelect(Statement):
     """CREATE [OR REPLACE] STREAM | TABLE [IF NOT EXISTS] name [WITH (..)] AS query."""
 
+    effect = Effect.DEFINES
+
     kind: Kind
     name: str
     query: Query
@@ -74,6 +95,8 @@ class CreateAsSelect(Statement):
 class InsertInto(Statement):
     """INSERT INTO name [WITH (QUERY_ID='x')] query."""
 
+    effect = Effect.DEFINES
+
     target: str
     query: Query
     properties: Properties = ()
@@ -83,6 +106,8 @@ class InsertInto(Statement):
 class InsertValues(Statement):
     """INSERT INTO name [(columns)] VALUES (expressions)."""
 
+    effect = Effect.WRITES
+
     target: str
     values: tuple[Expression, ...]
     columns: tuple[str, ...] = ()
@@ -90,6 +115,8 @@ class InsertValues(Statement):
 
 @dataclass(frozen=True)
 class DropSource(Statement):
+    effect = Effect.DEFINES
+
     kind: Kind
     name: str
     if_exists: bool = False
@@ -102,6 +129,8 @@ class DropSource(Statement):
 class AlterSource(Statement):
     """ALTER STREAM | TABLE name ADD COLUMN name type, .."""
 
+    effect = Effect.DEFINES
+
     kind: Kind
     name: str
     columns: tuple[ColumnDefinition, ...]
@@ -109,6 +138,8 @@ class AlterSource(Statement):
 
 @dataclass(frozen=True)
 class CreateType(Statement):
+    effect = Effect.DEFINES
+
     name: str
     type: SQLType
     if_not_exists: bool = False
@@ -116,6 +147,8 @@ class CreateType(Statement):
 
 @dataclass(frozen=True)
 class DropType(Statement):
+    effect = Effect.DEFINES
+
     name: str
     if_exists: bool = False
 
@@ -123,6 +156,8 @@ class DropType(Statement):
 @dataclass(frozen=True)
 class CreateView(Statement):
     """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS query: expanded where it is used."""
+
+    effect = Effect.DEFINES
 
     name: str
     query: Query
@@ -132,6 +167,8 @@ class CreateView(Statement):
 
 @dataclass(frozen=True)
 class DropView(Statement):
+    effect = Effect.DEFINES
+
     name: str
     if_exists: bool = False
     cascade: bool = False
@@ -151,6 +188,8 @@ class CreateFunction(Statement):
     """CREATE [OR REPLACE] [AGGREGATE] FUNCTION [IF NOT EXISTS] name (..) RETURNS type LANGUAGE
     PYTHON AS 'text'; `code` is Python text or `module:function`."""
 
+    effect = Effect.DEFINES_CODE
+
     name: str
     parameters: tuple[Parameter, ...]
     returns: SQLType
@@ -162,6 +201,8 @@ class CreateFunction(Statement):
 
 @dataclass(frozen=True)
 class DropFunction(Statement):
+    effect = Effect.DEFINES_CODE
+
     name: str
     if_exists: bool = False
 
@@ -169,6 +210,8 @@ class DropFunction(Statement):
 @dataclass(frozen=True)
 class SelectQuery(Statement):
     """A SELECT on its own: a push query with EMIT, else a pull query."""
+
+    effect = Effect.READS
 
     query: Query
 
@@ -180,6 +223,8 @@ class ConnectorType(Enum):
 
 @dataclass(frozen=True)
 class CreateConnector(Statement):
+    effect = Effect.ACTS_OUTSIDE
+
     type: ConnectorType
     name: str
     properties: Properties
@@ -188,6 +233,8 @@ class CreateConnector(Statement):
 
 @dataclass(frozen=True)
 class DropConnector(Statement):
+    effect = Effect.ACTS_OUTSIDE
+
     name: str
     if_exists: bool = False
 
@@ -215,6 +262,8 @@ class ShowWhat(Enum):
 class Show(Statement):
     """SHOW | LIST what [EXTENDED]."""
 
+    effect = Effect.READS
+
     what: ShowWhat
     extended: bool = False
 
@@ -222,6 +271,8 @@ class Show(Statement):
 @dataclass(frozen=True)
 class Describe(Statement):
     """DESCRIBE name [EXTENDED]."""
+
+    effect = Effect.READS
 
     name: str
     extended: bool = False
@@ -231,23 +282,31 @@ class Describe(Statement):
 class DescribeAll(Statement):
     """DESCRIBE STREAMS | TABLES [EXTENDED]."""
 
+    effect = Effect.READS
+
     kind: Kind
     extended: bool = False
 
 
 @dataclass(frozen=True)
 class DescribeFunction(Statement):
+    effect = Effect.READS
+
     name: str
 
 
 @dataclass(frozen=True)
 class DescribeConnector(Statement):
+    effect = Effect.READS
+
     name: str
 
 
 @dataclass(frozen=True)
 class Explain(Statement):
     """EXPLAIN [VERBOSE] statement | query id: one of the two is None."""
+
+    effect = Effect.READS
 
     statement: Statement | None = None
     query_id: str | None = None
@@ -257,6 +316,8 @@ class Explain(Statement):
 @dataclass(frozen=True)
 class Print(Statement):
     """PRINT topic [FROM BEGINNING] [INTERVAL | SAMPLE n] [LIMIT n]."""
+
+    effect = Effect.READS
 
     topic: str
     from_beginning: bool = False
@@ -274,6 +335,8 @@ class QueryAction(Enum):
 class ControlQuery(Statement):
     """TERMINATE | PAUSE | RESUME id | ALL; `query_id` None means ALL."""
 
+    effect = Effect.DEFINES
+
     action: QueryAction
     query_id: str | None = None
 
@@ -282,18 +345,24 @@ class ControlQuery(Statement):
 class SetProperty(Statement):
     """SET 'name' = 'value'."""
 
+    effect = Effect.READS
+
     name: str
     value: str
 
 
 @dataclass(frozen=True)
 class UnsetProperty(Statement):
+    effect = Effect.READS
+
     name: str
 
 
 @dataclass(frozen=True)
 class AlterSystem(Statement):
     """ALTER SYSTEM 'name' = 'value'."""
+
+    effect = Effect.ACTS_OUTSIDE
 
     name: str
     value: str
@@ -303,23 +372,31 @@ class AlterSystem(Statement):
 class DefineVariable(Statement):
     """DEFINE name = 'value'."""
 
+    effect = Effect.READS
+
     name: str
     value: str
 
 
 @dataclass(frozen=True)
 class UndefineVariable(Statement):
+    effect = Effect.READS
+
     name: str
 
 
 @dataclass(frozen=True)
 class RunScript(Statement):
+    effect = Effect.READS
+
     path: str
 
 
 @dataclass(frozen=True)
 class AssertTopic(Statement):
     """ASSERT [NOT EXISTS] TOPIC name [WITH (..)] [TIMEOUT duration]."""
+
+    effect = Effect.READS
 
     topic: str
     properties: Properties = ()
@@ -331,6 +408,8 @@ class AssertTopic(Statement):
 class AssertSchema(Statement):
     """ASSERT [NOT EXISTS] SCHEMA [SUBJECT s] [ID n] [TIMEOUT duration]."""
 
+    effect = Effect.READS
+
     subject: str | None = None
     id: int | None = None
     timeout: Duration | None = None
@@ -341,6 +420,8 @@ class AssertSchema(Statement):
 class AssertValues(Statement):
     """ASSERT VALUES source [(columns)] VALUES (..)  (test scripts only)."""
 
+    effect = Effect.READS
+
     source: str
     values: tuple[Expression, ...]
     columns: tuple[str, ...] = ()
@@ -350,6 +431,8 @@ class AssertValues(Statement):
 class AssertNullValues(Statement):
     """ASSERT NULL VALUES source [(columns)] KEY (..)  (test scripts only)."""
 
+    effect = Effect.READS
+
     source: str
     key: tuple[Expression, ...]
     columns: tuple[str, ...] = ()
@@ -358,6 +441,8 @@ class AssertNullValues(Statement):
 @dataclass(frozen=True)
 class AssertSource(Statement):
     """ASSERT STREAM | TABLE source [(columns)] [WITH (..)]  (test scripts only)."""
+
+    effect = Effect.READS
 
     kind: Kind
     name: str

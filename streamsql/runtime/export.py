@@ -18,18 +18,14 @@ from streamsql.log.entries import Entry
 from streamsql.nodes import QueryAction, Statement
 from streamsql.parser import to_sql
 from streamsql.parser.tokens.lexer import lex
-from streamsql.planner.plans.statements import (
-    AlterPlan,
-    ControlPlan,
-    DropPlan,
-    FunctionPlan,
-    Planned,
-    PropertyPlan,
-    QueryStatementPlan,
-    SourcePlan,
-    TypePlan,
-    ViewPlan,
-)
+from streamsql.planner.ddl.alter import AlterPlan
+from streamsql.planner.ddl.control import ControlPlan
+from streamsql.planner.ddl.drops import DropPlan
+from streamsql.planner.ddl.session import PropertyPlan
+from streamsql.planner.ddl.types import TypePlan
+from streamsql.planner.ddl.user_functions import FunctionPlan
+from streamsql.planner.ddl.views import ViewPlan
+from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
 from streamsql.planner.statements import apply
 from streamsql.properties import HIDDEN, shown
 from streamsql.runtime.processing_log import declare

@@ -1,6 +1,8 @@
-"""Which role a statement needs. One that is in no list needs the highest."""
+"""Which role a statement needs: what it can change decides, and whom it may look at."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from streamsql import nodes
 from streamsql.errors import ConfigError, ForbiddenError
@@ -8,54 +10,14 @@ from streamsql.properties import CONNECTIONS, resolve
 from streamsql.roles import Role
 from streamsql.session import Session
 
-READING: frozenset[type[nodes.Statement]] = frozenset(
-    {
-        nodes.SelectQuery,
-        nodes.Print,
-        nodes.Show,
-        nodes.Describe,
-        nodes.DescribeAll,
-        nodes.DescribeFunction,
-        nodes.DescribeConnector,
-        nodes.Explain,
-        nodes.SetProperty,
-        nodes.UnsetProperty,
-        nodes.DefineVariable,
-        nodes.UndefineVariable,
-        nodes.AssertTopic,
-        nodes.AssertSchema,
-        nodes.RunScript,
-    }
-)
-"""Statements that change nothing but the session they are in."""
-
-CHANGING: frozenset[type[nodes.Statement]] = frozenset(
-    {
-        nodes.CreateSource,
-        nodes.DropSource,
-        nodes.AlterSource,
-        nodes.CreateView,
-        nodes.DropView,
-        nodes.CreateType,
-        nodes.DropType,
-        nodes.CreateAsSelect,
-        nodes.InsertInto,
-        nodes.InsertValues,
-        nodes.ControlQuery,
-    }
-)
-"""Statements that change streams, tables, their queries or their data."""
-
-REACHING: frozenset[type[nodes.Statement]] = frozenset(
-    {
-        nodes.CreateFunction,
-        nodes.DropFunction,
-        nodes.CreateConnector,
-        nodes.DropConnector,
-    }
-)
-"""Statements that run code of the user's, or have another system act."""
-
+ROLES: Mapping[nodes.Effect, Role] = {
+    nodes.Effect.READS: Role.READ_ONLY,
+    nodes.Effect.WRITES: Role.DEVELOPER,
+    nodes.Effect.DEFINES: Role.DEVELOPER,
+    nodes.Effect.DEFINES_CODE: Role.ADMIN,
+    nodes.Effect.ACTS_OUTSIDE: Role.ADMIN,
+}
+"""The least role for what a statement can change."""
 
 INTERNAL_PREFIX = "_streamsql_"
 """Of topics that hold what other users do: their statements with the settings, their queries."""
@@ -67,10 +29,7 @@ def needed(statement: nodes.Statement) -> Role:
         return Role.ADMIN
     if any(topic.startswith(INTERNAL_PREFIX) for topic in _topics(statement)):
         return Role.ADMIN
-    kind = type(statement)
-    if kind in READING:
-        return Role.READ_ONLY
-    return Role.DEVELOPER if kind in CHANGING else Role.ADMIN
+    return ROLES[statement.effect]
 
 
 def check(statement: nodes.Statement, session: Session) -> None:

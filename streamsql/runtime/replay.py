@@ -16,14 +16,10 @@ from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import DefineVariable, QueryAction, Statement, UndefineVariable
 from streamsql.parser import parse
-from streamsql.planner.plans.statements import (
-    ControlPlan,
-    DropPlan,
-    OtherPlan,
-    Planned,
-    PropertyPlan,
-    QueryStatementPlan,
-)
+from streamsql.planner.ddl.control import ControlPlan
+from streamsql.planner.ddl.drops import DropPlan
+from streamsql.planner.ddl.session import PropertyPlan
+from streamsql.planner.plans.statements import OtherPlan, Planned, QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.registry.lookup import RememberedSchemas
 from streamsql.runtime.topics import RememberedTopics

@@ -12,10 +12,12 @@ from streamsql.properties import ASSERT_SCHEMA_TIMEOUT, ASSERT_TOPIC_TIMEOUT, ge
 from streamsql.registry.client import RegistryClient
 from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 
 POLL_SECONDS = 0.1
 
 
+@handle.register
 def assert_topic(statement: AssertTopic, context: Context) -> Iterable[Result]:
     """ASSERT [NOT EXISTS] TOPIC: looks again and again until it is so or the time is up."""
     context.plan(statement)
@@ -24,6 +26,7 @@ def assert_topic(statement: AssertTopic, context: Context) -> Iterable[Result]:
     return [Message(f"Topic {statement.topic} {_verb(statement)}.")]
 
 
+@handle.register
 def assert_schema(statement: AssertSchema, context: Context) -> Iterable[Result]:
     """ASSERT [NOT EXISTS] SCHEMA: the same for a schema by its subject, its id or both."""
     context.plan(statement)

@@ -19,8 +19,10 @@ from streamsql.nodes import (
 )
 from streamsql.results import Field, Message, Result, Rows, Text, Warning
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 
 
+@handle.register
 def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
     """CREATE SOURCE | SINK CONNECTOR: what Connect finds wrong is known before it is made."""
     context.plan(statement)
@@ -68,6 +70,7 @@ def _check_class(client: ConnectClient, type: ConnectorType, name: str | None) -
         )
 
 
+@handle.register
 def drop(statement: DropConnector, context: Context) -> Iterable[Result]:
     """DROP CONNECTOR [IF EXISTS]."""
     context.plan(statement)
@@ -78,6 +81,7 @@ def drop(statement: DropConnector, context: Context) -> Iterable[Result]:
     return [Message(f"Dropped connector {statement.name}")]
 
 
+@handle.register
 def describe(statement: DescribeConnector, context: Context) -> Iterable[Result]:
     """DESCRIBE CONNECTOR: its state, its tasks, its topics and what is declared over them."""
     context.plan(statement)

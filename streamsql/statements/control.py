@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsql.nodes import ControlQuery, QueryAction
-from streamsql.planner.plans.statements import ControlPlan
+from streamsql.planner.ddl.control import ControlPlan
 from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 
 _DONE = {
     QueryAction.TERMINATE: "terminated",
@@ -16,6 +17,7 @@ _DONE = {
 }
 
 
+@handle.register
 def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
     """Done when it has taken effect: a terminated or paused query writes nothing any more.
 

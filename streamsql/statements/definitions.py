@@ -6,13 +6,17 @@ from collections.abc import Iterable
 
 from streamsql.errors import StreamSQLError
 from streamsql.nodes import AlterSource, CreateSource, DropSource
-from streamsql.planner.plans.statements import AlterPlan, DropPlan, NothingToDo, SourcePlan
+from streamsql.planner.ddl.alter import AlterPlan
+from streamsql.planner.ddl.drops import DropPlan
+from streamsql.planner.plans.statements import NothingToDo, SourcePlan
 from streamsql.registry.serdes import delete_subjects, register_declared
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
 from streamsql.runtime.topics import create_topic
+from streamsql.statements.dispatch import handle
 
 
+@handle.register
 def create(statement: CreateSource, context: Context) -> Iterable[Result]:
     """CREATE STREAM | TABLE: makes the topic if need be, then the catalog's entry."""
     state = context.state
@@ -31,6 +35,7 @@ def create(statement: CreateSource, context: Context) -> Iterable[Result]:
     return [Message(f"{statement.kind.value.capitalize()} {done}")]
 
 
+@handle.register
 def drop(statement: DropSource, context: Context) -> Iterable[Result]:
     """DROP: ends the query that fills the source, then forgets it, and deletes its topic last."""
     state = context.state
@@ -70,6 +75,7 @@ def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
     ]
 
 
+@handle.register
 def alter(statement: AlterSource, context: Context) -> Iterable[Result]:
     """ALTER .. ADD COLUMN; running queries keep the columns they were made with."""
     with context.state.lock:

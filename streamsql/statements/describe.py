@@ -18,12 +18,14 @@ from streamsql.planner.plans.statements import ExplainPlan, ExplainQueryPlan
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context
 from streamsql.schema import Column, FormatSpec, Kind, Namespace, WindowType
+from streamsql.statements.dispatch import handle
 from streamsql.statements.query_details import offsets, query_line, query_lines
 from streamsql.types import to_sql
 
 _TITLE_WIDTH = 22
 
 
+@handle.register
 def describe(statement: Describe, context: Context) -> Iterable[Result]:
     """DESCRIBE name [EXTENDED]."""
     catalog = context.state.catalog
@@ -50,6 +52,7 @@ def _view(catalog: Catalog, statement: Describe) -> list[Result]:
     return [table, details] if statement.extended else [table]
 
 
+@handle.register
 def describe_all(statement: DescribeAll, context: Context) -> Iterable[Result]:
     """DESCRIBE STREAMS | TABLES [EXTENDED]."""
     sources = sorted(context.state.catalog.of_kind(statement.kind), key=lambda s: s.name)
@@ -132,6 +135,7 @@ def _topic(source: Source, context: Context) -> str:
     return f"{name} (partitions: {info.partitions}, replication: {info.replicas}, offsets: {count})"
 
 
+@handle.register
 def describe_function(statement: DescribeFunction, context: Context) -> Iterable[Result]:
     """DESCRIBE FUNCTION name."""
     with using(functions_of(context.state.catalog)):
@@ -152,6 +156,7 @@ def describe_function(statement: DescribeFunction, context: Context) -> Iterable
     return [Text("\n".join(lines))]
 
 
+@handle.register
 def explain(statement: Explain, context: Context) -> Iterable[Result]:
     """EXPLAIN [VERBOSE] of a statement, or of a query that runs."""
     planned = context.plan(statement)

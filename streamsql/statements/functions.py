@@ -7,11 +7,14 @@ from collections.abc import Iterable
 
 from streamsql.errors import ConfigError
 from streamsql.nodes import CreateFunction, DropFunction
-from streamsql.planner.plans.statements import FunctionPlan, NothingToDo
+from streamsql.planner.ddl.user_functions import FunctionPlan
+from streamsql.planner.plans.statements import NothingToDo
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 
 
+@handle.register
 def create(statement: CreateFunction, context: Context) -> Iterable[Result]:
     """CREATE FUNCTION: queries made from now on can call it."""
     with context.state.lock:
@@ -39,6 +42,7 @@ def _check_module(statement: CreateFunction) -> None:
         )
 
 
+@handle.register
 def drop(statement: DropFunction, context: Context) -> Iterable[Result]:
     """DROP FUNCTION: queries that call it go on."""
     with context.state.lock:

@@ -17,13 +17,16 @@ from streamsql.results import Message, Result, Warning
 from streamsql.runtime.replay import define
 from streamsql.runtime.state import Context
 from streamsql.runtime.topics import create_topic
+from streamsql.statements.dispatch import handle
 
 
+@handle.register
 def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Result]:
     """CREATE STREAM | TABLE .. AS SELECT."""
     return _start(statement, context)
 
 
+@handle.register
 def insert_into(statement: InsertInto, context: Context) -> Iterable[Result]:
     """INSERT INTO .. SELECT."""
     return _start(statement, context)

@@ -13,7 +13,6 @@ from streamsql.errors import ConfigError, ParseError, UnsupportedError
 from streamsql.log.entries import Entry
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each, to_sql
-from streamsql.statements import CHANGES
 
 _SESSION = frozenset(
     {nodes.SetProperty, nodes.UnsetProperty, nodes.DefineVariable, nodes.UndefineVariable}
@@ -55,7 +54,7 @@ def _statements(sql: str, variables: dict[str, str]) -> Iterator[Statement]:
                 variables[statement.name.upper()] = statement.value
             case nodes.UndefineVariable():
                 variables.pop(statement.name.upper(), None)
-        if type(statement) not in CHANGES | _SESSION:
+        if not statement.effect.logged and type(statement) not in _SESSION:
             raise UnsupportedError(
                 "a queries file holds definitions and queries only",
                 detail="It is read at every start of the server.",

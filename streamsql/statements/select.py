@@ -9,10 +9,12 @@ from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
 from streamsql.results import Result
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 from streamsql.statements.print_topic import print_records
 from streamsql.statements.pull import answer
 
 
+@handle.register
 def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
     """A push query; without EMIT a pull query."""
     state = context.state
@@ -29,6 +31,7 @@ def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
     return [state.pushes.start(plan, sql, plan.columns, properties, offsets)]
 
 
+@handle.register
 def print_topic(statement: Print, context: Context) -> Iterable[Result]:
     """PRINT: the records of any topic, in formats that are guessed."""
     context.plan(statement)

@@ -12,12 +12,14 @@ from streamsql.nodes import (
     UndefineVariable,
     UnsetProperty,
 )
-from streamsql.planner.plans.statements import PropertyPlan
+from streamsql.planner.ddl.session import PropertyPlan
 from streamsql.properties import forget_credentials, shown
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 
 
+@handle.register
 def set_property(statement: SetProperty | UnsetProperty, context: Context) -> Iterable[Result]:
     """SET and UNSET; durable in the engine's own session."""
     planned = context.plan(statement)
@@ -39,6 +41,7 @@ def set_property(statement: SetProperty | UnsetProperty, context: Context) -> It
     return [Message(f"Successfully changed local property '{planned.name}'{change} to '{after}'.")]
 
 
+@handle.register
 def define(statement: DefineVariable, context: Context) -> Iterable[Result]:
     """DEFINE; the variable is there for the statements that follow."""
     _log(statement, context)
@@ -46,6 +49,7 @@ def define(statement: DefineVariable, context: Context) -> Iterable[Result]:
     return [Message(f"Variable {statement.name} defined.")]
 
 
+@handle.register
 def undefine(statement: UndefineVariable, context: Context) -> Iterable[Result]:
     """UNDEFINE."""
     if statement.name.upper() not in context.session.variables:
@@ -55,6 +59,7 @@ def undefine(statement: UndefineVariable, context: Context) -> Iterable[Result]:
     return [Message(f"Variable {statement.name} undefined.")]
 
 
+@handle.register
 def run_script(statement: RunScript, context: Context) -> Iterable[Result]:
     """RUN SCRIPT: its statements run in this session."""
     return context.run_script(statement.path)

@@ -20,11 +20,13 @@ from streamsql.runtime.state import Context
 from streamsql.schema import Kind
 from streamsql.statements import connectors
 from streamsql.statements.describe import description
+from streamsql.statements.dispatch import handle
 from streamsql.statements.query_details import details
 from streamsql.status import QueryInfo, QueryState
 from streamsql.types import to_sql
 
 
+@handle.register
 def show(statement: Show, context: Context) -> Iterable[Result]:
     """SHOW | LIST what [EXTENDED]."""
     return _LISTS[statement.what](context, statement.extended)

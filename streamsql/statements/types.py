@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsql.nodes import CreateType, DropType
-from streamsql.planner.plans.statements import NothingToDo, TypePlan
+from streamsql.planner.ddl.types import TypePlan
+from streamsql.planner.plans.statements import NothingToDo
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 from streamsql.types import to_sql
 
 
+@handle.register
 def create(statement: CreateType, context: Context) -> Iterable[Result]:
     with context.state.lock:
         planned = context.plan(statement)
@@ -22,6 +25,7 @@ def create(statement: CreateType, context: Context) -> Iterable[Result]:
     return [Message(text)]
 
 
+@handle.register
 def drop(statement: DropType, context: Context) -> Iterable[Result]:
     with context.state.lock:
         planned = context.plan(statement)

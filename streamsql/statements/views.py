@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamsql.nodes import CreateView, DropView
-from streamsql.planner.plans.statements import NothingToDo, ViewPlan
+from streamsql.planner.ddl.views import ViewPlan
+from streamsql.planner.plans.statements import NothingToDo
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 
 
+@handle.register
 def create(statement: CreateView, context: Context) -> Iterable[Result]:
     """CREATE VIEW: remembers the query; nothing runs before it is selected from."""
     with context.state.lock:
@@ -21,6 +24,7 @@ def create(statement: CreateView, context: Context) -> Iterable[Result]:
     return [Message("View replaced" if replaces else "View created")]
 
 
+@handle.register
 def drop(statement: DropView, context: Context) -> Iterable[Result]:
     """DROP VIEW: queries made of it go on."""
     with context.state.lock:

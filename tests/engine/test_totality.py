@@ -9,7 +9,9 @@ import pytest
 from streamsql import nodes
 from streamsql.errors import UnsupportedError
 from streamsql.planner.not_run import NOT_RUN
-from streamsql.statements import HANDLERS, execute
+from streamsql.runtime.permissions import ROLES
+from streamsql.statements import FAMILIES, execute
+from streamsql.statements.dispatch import handle
 
 STATEMENTS = {
     kind
@@ -18,9 +20,15 @@ STATEMENTS = {
 }
 
 
-def test_every_statement_stands_in_one_of_the_tables() -> None:
-    assert set(HANDLERS) | set(NOT_RUN) == STATEMENTS
-    assert not set(HANDLERS) & set(NOT_RUN)
+def test_every_statement_is_handled_or_stands_among_those_that_are_not_run() -> None:
+    assert FAMILIES
+    handled = set(handle.registry) - {object, nodes.Statement}
+    assert handled | set(NOT_RUN) == STATEMENTS
+    assert not handled & set(NOT_RUN)
+
+
+def test_roles_and_the_leaders_share_follow_from_the_effect() -> None:
+    assert set(ROLES) == set(nodes.Effect)
 
 
 @pytest.mark.parametrize("kind", sorted(NOT_RUN, key=lambda k: k.__name__))

@@ -9,13 +9,8 @@ from pathlib import Path
 
 from streamsql.catalog import Catalog
 from streamsql.parser import parse
-from streamsql.planner.plans.statements import (
-    NothingToDo,
-    OtherPlan,
-    Planned,
-    PropertyPlan,
-    TopicInfo,
-)
+from streamsql.planner.ddl.session import PropertyPlan
+from streamsql.planner.plans.statements import NothingToDo, OtherPlan, Planned, TopicInfo
 from streamsql.planner.statements import apply, plan
 
 BASE = Path(__file__).parent.parent / "cases" / "planner" / "base.sql"

@@ -10,18 +10,18 @@ from planner.plan_script import Script, Topics
 
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError, render
+from streamsql.planner.ddl.alter import AlterPlan
+from streamsql.planner.ddl.drops import DropPlan
+from streamsql.planner.ddl.views import ViewPlan
 from streamsql.planner.explain.plan import explain, topic_text, tree_lines
 from streamsql.planner.explain.pull import explain_pull
 from streamsql.planner.plans.statements import (
-    AlterPlan,
-    DropPlan,
     InsertValuesPlan,
     NothingToDo,
     Planned,
     PullPlan,
     QueryStatementPlan,
     SourcePlan,
-    ViewPlan,
 )
 from streamsql.planner.rules import RULES
 from streamsql.planner.scopes.text import expression_text

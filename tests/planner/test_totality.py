@@ -1,44 +1,58 @@
-"""Nothing is forgotten: every statement is planned or known to need no plan, every operator is
-shown by EXPLAIN and known to the invariants."""
+"""Nothing is forgotten: every statement says what it can change, one that is logged has a plan that
+changes the catalog, every operator is shown by EXPLAIN and known to the invariants."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeVar, get_args, get_type_hints
 
 from planner.plan_script import base_catalog
 
 from streamsql import nodes
 from streamsql.planner.explain.plan import operator_line
 from streamsql.planner.plans import logical
+from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.invariants import expressions_of, problems
+from streamsql.planner.plans.statements import NothingToDo, Planned
 from streamsql.planner.scopes.scope import column_node
-from streamsql.planner.statements import _plan
 from streamsql.schema import Column
 from streamsql.types import INT
 
 T = TypeVar("T")
 
-NEEDS_NO_PLAN = {
-    nodes.Show,
-    nodes.DescribeAll,
-    nodes.DescribeFunction,
-    nodes.Print,
-    nodes.DefineVariable,
-    nodes.UndefineVariable,
-    nodes.RunScript,
-    nodes.AssertTopic,
-    nodes.AssertSchema,
-    nodes.CreateConnector,
-    nodes.DropConnector,
-    nodes.DescribeConnector,
-}
+CHANGE_NO_CATALOG = {NothingToDo}
+"""Plans of logged statements that leave the catalog as it is."""
 
 
-def test_every_statement_is_planned_or_needs_no_plan() -> None:
-    planned = set(_plan.registry) - {object, nodes.Statement}
-    assert planned | NEEDS_NO_PLAN == set(_subclasses(nodes.Statement))
-    assert not planned & NEEDS_NO_PLAN
+def test_every_statement_says_what_it_can_change() -> None:
+    silent = [kind for kind in _subclasses(nodes.Statement) if "effect" not in vars(kind)]
+    assert not silent, "give them an `effect` (nodes/statement.py)"
+
+
+def test_every_logged_statement_has_a_plan_and_the_plan_changes_the_catalog() -> None:
+    """What is logged is replayed, forwarded to the leader and exported by its plan."""
+    logged = [kind for kind in _subclasses(nodes.Statement) if kind.effect.logged]
+    unplanned = [kind for kind in logged if kind not in plan_statement.registry]
+    assert not unplanned, "enter their planning with @plan_statement.register (planner/ddl)"
+    for kind in logged:
+        planned = set(_given_by(plan_statement.registry[kind])) - CHANGE_NO_CATALOG
+        assert planned, f"{plan_statement.registry[kind]} says nothing of what it gives"
+        unapplied = [plan for plan in planned if plan not in apply.registry]
+        assert not unapplied, "enter what they do with @apply.register"
+
+
+def test_what_changes_the_catalog_is_logged() -> None:
+    for kind, planning in plan_statement.registry.items():
+        changes = any(plan in apply.registry for plan in _given_by(planning))
+        if changes and kind not in (object, nodes.Statement, nodes.SelectQuery):
+            assert kind.effect.logged, f"{kind.__name__} changes the catalog but is not logged"
+
+
+def _given_by(planning: Callable[..., Planned]) -> tuple[type[Planned], ...]:
+    """The classes of plans that a planning function says it gives, but for the base."""
+    given = get_type_hints(planning)["return"]
+    classes = get_args(given) or (given,)
+    return tuple(plan for plan in classes if plan is not Planned)
 
 
 def test_every_operator_has_an_explain_line() -> None:

@@ -10,7 +10,8 @@ from streamsql.catalog import Catalog
 from streamsql.errors import ParseError
 from streamsql.log.entries import Entry
 from streamsql.parser import parse_each, to_sql
-from streamsql.planner.plans.statements import PropertyPlan, QueryStatementPlan
+from streamsql.planner.ddl.session import PropertyPlan
+from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.runtime.export import catalog_script
 from streamsql.runtime.processing_log import declare

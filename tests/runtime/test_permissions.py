@@ -14,22 +14,12 @@ from streamsql.properties import (
 )
 from streamsql.roles import Role, acting_as, allowed_by_role, current_role
 from streamsql.runtime.permissions import (
-    CHANGING,
-    REACHING,
-    READING,
     check,
     needed,
 )
 from streamsql.session import Session
-from streamsql.statements import HANDLERS
 
 READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN
-
-
-def test_every_statement_has_its_place() -> None:
-    lists = (READING, CHANGING, REACHING)
-    assert frozenset().union(*lists) == HANDLERS.keys()
-    assert sum(map(len, lists)) == len(HANDLERS)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from streamsql.server.endpoints import forward
 from streamsql.server.endpoints.forward import FORWARDED, Forward
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import TOKEN_HEADER, TOKEN_PROPERTY, ServerState
-from streamsql.statements import CHANGES
 
 
 class Follower:
@@ -39,7 +38,7 @@ class Follower:
         self.synced = 0
 
     def needs_leader(self, statement: Statement) -> bool:
-        return type(statement) in CHANGES
+        return statement.effect.logged
 
     def sync(self, timeout: float) -> bool:
         self.synced += 1

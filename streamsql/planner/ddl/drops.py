@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, Span, did_you_mean
-from streamsql.nodes import DropSource, DropView
-from streamsql.planner.plans.statements import DropPlan, NothingToDo, ViewPlan
+from streamsql.nodes import DropSource
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.dispatch import apply, plan_statement
+from streamsql.planner.plans.statements import NothingToDo, Planned
+
+
+@dataclass(frozen=True)
+class DropPlan(Planned):
+    """DROP STREAM | TABLE: `terminate` are the queries that end with it, `others` and `views` what
+    goes with CASCADE."""
+
+    source: Source
+    delete_topic: bool
+    terminate: tuple[str, ...] = ()
+    others: tuple[Source, ...] = ()
+    views: tuple[str, ...] = ()
 
 
 def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo:
@@ -57,10 +72,10 @@ def _check_unused(source: Source, statement: DropSource, catalog: Catalog) -> No
             hint=" ".join(f"TERMINATE {q};" for q in dict.fromkeys((*readers, *writers))),
             span=statement.span,
         )
-    _check_not_viewed(source.name, catalog, statement.span)
+    check_not_viewed(source.name, catalog, statement.span)
 
 
-def _check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
+def check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
     views = catalog.viewers(name)
     if views:
         raise CatalogError(
@@ -85,11 +100,11 @@ def _cascade(source: Source, statement: DropSource, catalog: Catalog) -> DropPla
                 sources[sink.name] = sink
                 pending.append(sink)
     _, *others = sources.values()
-    views = _views_over(sources, catalog)
+    views = views_over(sources, catalog)
     return DropPlan(source, statement.delete_topic, tuple(queries), tuple(others), views)
 
 
-def _views_over(names: Iterable[str], catalog: Catalog) -> tuple[str, ...]:
+def views_over(names: Iterable[str], catalog: Catalog) -> tuple[str, ...]:
     """The views that read any of the names, and the views that read those."""
     found: dict[str, None] = {}
     pending = list(names)
@@ -101,21 +116,16 @@ def _views_over(names: Iterable[str], catalog: Catalog) -> tuple[str, ...]:
     return tuple(found)
 
 
-def plan_drop_view(statement: DropView, catalog: Catalog) -> ViewPlan | NothingToDo:
-    """DROP VIEW."""
-    name = statement.name
-    if name not in catalog.views:
-        if name in catalog.sources:
-            kind = catalog.sources[name].kind.value
-            raise CatalogError(
-                f"Incompatible data source type is {kind}, but statement was DROP VIEW",
-                hint=f"Write DROP {kind} {name}.",
-                span=statement.span,
-            )
-        message = f"View {name} does not exist."
-        if statement.if_exists:
-            return NothingToDo(message)
-        raise CatalogError(message, hint=did_you_mean(name, catalog.views), span=statement.span)
-    if not statement.cascade:
-        _check_not_viewed(name, catalog, statement.span)
-    return ViewPlan(name, None, _views_over([name], catalog))
+@plan_statement.register
+def _(statement: DropSource, planning: Planning) -> DropPlan | NothingToDo:
+    return plan_drop(statement, planning.catalog)
+
+
+@apply.register
+def _(planned: DropPlan, catalog: Catalog) -> None:
+    for query_id in planned.terminate:
+        catalog.queries.pop(query_id, None)
+    for source in (planned.source, *planned.others):
+        catalog.remove(source.name)
+    for view in planned.views:
+        del catalog.views[view]

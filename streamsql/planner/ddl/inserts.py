@@ -19,6 +19,8 @@ from streamsql.errors import (
 )
 from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import Expression, InsertValues
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.dispatch import plan_statement
 from streamsql.planner.plans.statements import InsertValuesPlan
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
@@ -235,3 +237,8 @@ def _check_primary_key(
             f"{', '.join(missing)} is required for tables",
             span=statement.span,
         )
+
+
+@plan_statement.register
+def _(statement: InsertValues, planning: Planning) -> InsertValuesPlan:
+    return plan_insert_values(statement, planning.catalog, planning.session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from streamsql.catalog import Catalog
 from streamsql.errors import (
@@ -21,9 +21,19 @@ from streamsql.functions.user import (
 )
 from streamsql.nodes import CreateFunction, DropFunction
 from streamsql.parser.generate.statements import to_sql
-from streamsql.planner.plans.statements import FunctionPlan, NothingToDo
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.dispatch import apply, plan_statement
+from streamsql.planner.plans.statements import NothingToDo, Planned
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
+
+
+@dataclass(frozen=True)
+class FunctionPlan(Planned):
+    """CREATE FUNCTION, or DROP FUNCTION where `statement` is None."""
+
+    name: str
+    statement: CreateFunction | None
 
 
 def functions_of(catalog: Catalog) -> list[UserFunction | UserAggregate]:
@@ -85,3 +95,21 @@ def plan_drop_function(statement: DropFunction, catalog: Catalog) -> FunctionPla
     raise CatalogError(
         message, hint=did_you_mean(statement.name, catalog.functions), span=statement.span
     )
+
+
+@plan_statement.register
+def _(statement: CreateFunction, planning: Planning) -> FunctionPlan | NothingToDo:
+    return plan_create_function(statement, planning.catalog, planning.session)
+
+
+@plan_statement.register
+def _(statement: DropFunction, planning: Planning) -> FunctionPlan | NothingToDo:
+    return plan_drop_function(statement, planning.catalog)
+
+
+@apply.register
+def _(planned: FunctionPlan, catalog: Catalog) -> None:
+    if planned.statement is None:
+        catalog.functions.pop(planned.name, None)
+    else:
+        catalog.functions[planned.name] = planned.statement

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Source, View
-from streamsql.errors import CatalogError, ConfigError, PlanError, Span
+from streamsql.errors import CatalogError, ConfigError, PlanError, Span, did_you_mean
 from streamsql.functions.user import using
-from streamsql.nodes import CreateView
+from streamsql.nodes import CreateView, DropView
 from streamsql.parser.generate.statements import to_sql
+from streamsql.planner.ddl.drops import check_not_viewed, views_over
 from streamsql.planner.ddl.sources import check_source_name
 from streamsql.planner.ddl.user_functions import functions_of
-from streamsql.planner.plans.statements import NothingToDo, ViewPlan
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.dispatch import apply, plan_statement
+from streamsql.planner.plans.statements import NothingToDo, Planned
 from streamsql.planner.select.build import build_inner
 from streamsql.planner.select.named_queries import names_in
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
 from streamsql.types import quote
+
+
+@dataclass(frozen=True)
+class ViewPlan(Planned):
+    """CREATE VIEW, or DROP VIEW where `view` is None; `others` are views that go with it."""
+
+    name: str
+    view: View | None
+    others: tuple[str, ...] = ()
 
 
 def plan_create_view(
@@ -80,3 +93,42 @@ def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:
             hint=f"Use another name, or DROP VIEW {name} first.",
             span=span,
         )
+
+
+def plan_drop_view(statement: DropView, catalog: Catalog) -> ViewPlan | NothingToDo:
+    """DROP VIEW."""
+    name = statement.name
+    if name not in catalog.views:
+        if name in catalog.sources:
+            kind = catalog.sources[name].kind.value
+            raise CatalogError(
+                f"Incompatible data source type is {kind}, but statement was DROP VIEW",
+                hint=f"Write DROP {kind} {name}.",
+                span=statement.span,
+            )
+        message = f"View {name} does not exist."
+        if statement.if_exists:
+            return NothingToDo(message)
+        raise CatalogError(message, hint=did_you_mean(name, catalog.views), span=statement.span)
+    if not statement.cascade:
+        check_not_viewed(name, catalog, statement.span)
+    return ViewPlan(name, None, views_over([name], catalog))
+
+
+@plan_statement.register
+def _(statement: CreateView, planning: Planning) -> ViewPlan | NothingToDo:
+    return plan_create_view(statement, planning.catalog, planning.session)
+
+
+@plan_statement.register
+def _(statement: DropView, planning: Planning) -> ViewPlan | NothingToDo:
+    return plan_drop_view(statement, planning.catalog)
+
+
+@apply.register
+def _(planned: ViewPlan, catalog: Catalog) -> None:
+    if planned.view is not None:
+        catalog.views[planned.name] = planned.view
+        return
+    for name in (planned.name, *planned.others):
+        catalog.views.pop(name, None)

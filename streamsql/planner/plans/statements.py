@@ -1,17 +1,17 @@
-"""What planning a statement gives: one frozen class for each kind of effect."""
+"""What planning a statement gives: one frozen class for each kind of effect. Those that only one
+family of statements has stand with it, in planner/ddl."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamsql.catalog import Source, View
+from streamsql.catalog import Source
 from streamsql.formats.registered import SchemaText
-from streamsql.nodes import CreateFunction, Expression, QueryAction, SelectQuery, Statement
+from streamsql.nodes import Expression, SelectQuery, Statement
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.routes import Route
 from streamsql.schema import Schema
-from streamsql.types import SQLType
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,12 @@ class SchemaLookup(Protocol):
         """The latest schema of a subject, or the one of an id; None where there is none."""
 
 
+class Planned:
+    """The base of all that planning a statement can give."""
+
+
 @dataclass(frozen=True)
-class SourcePlan:
+class SourcePlan(Planned):
     """CREATE STREAM | TABLE."""
 
     source: Source
@@ -46,7 +50,7 @@ class SourcePlan:
 
 
 @dataclass(frozen=True)
-class QueryStatementPlan:
+class QueryStatementPlan(Planned):
     """A query: CREATE .. AS SELECT (`creates_sink`), INSERT INTO .. SELECT (into an existing
     sink), or a push query (no sink)."""
 
@@ -68,7 +72,7 @@ class ResultOrder:
 
 
 @dataclass(frozen=True)
-class PullPlan:
+class PullPlan(Planned):
     """A pull query: SELECT without EMIT, whose answer is complete.
 
     The root of `query` is a Project: its rows are sorted by `order`, of those the first `limit`
@@ -86,14 +90,14 @@ class PullPlan:
 
 
 @dataclass(frozen=True)
-class NothingToDo:
+class NothingToDo(Planned):
     """IF [NOT] EXISTS made the statement a no-op; `warning` says why."""
 
     warning: str
 
 
 @dataclass(frozen=True)
-class InsertValuesPlan:
+class InsertValuesPlan(Planned):
     """INSERT INTO .. VALUES: constant, typed expressions of the columns' types, in order.
 
     Columns that are not listed are null; `rowtime` None means now.
@@ -106,74 +110,14 @@ class InsertValuesPlan:
 
 
 @dataclass(frozen=True)
-class DropPlan:
-    """DROP STREAM | TABLE: `terminate` are the queries that end with it, `others` and `views` what
-    goes with CASCADE."""
-
-    source: Source
-    delete_topic: bool
-    terminate: tuple[str, ...] = ()
-    others: tuple[Source, ...] = ()
-    views: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ViewPlan:
-    """CREATE VIEW, or DROP VIEW where `view` is None; `others` are views that go with it."""
-
-    name: str
-    view: View | None
-    others: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class AlterPlan:
-    """ALTER .. ADD COLUMN: the source as it will be."""
-
-    source: Source
-
-
-@dataclass(frozen=True)
-class TypePlan:
-    """CREATE TYPE, or DROP TYPE where `type` is None."""
-
-    name: str
-    type: SQLType | None
-
-
-@dataclass(frozen=True)
-class FunctionPlan:
-    """CREATE FUNCTION, or DROP FUNCTION where `statement` is None."""
-
-    name: str
-    statement: CreateFunction | None
-
-
-@dataclass(frozen=True)
-class PropertyPlan:
-    """SET, or UNSET where `value` is None; the name is canonical, the value checked."""
-
-    name: str
-    value: str | None
-
-
-@dataclass(frozen=True)
-class ControlPlan:
-    """TERMINATE, PAUSE or RESUME of persistent queries."""
-
-    action: QueryAction
-    query_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ExplainPlan:
+class ExplainPlan(Planned):
     """EXPLAIN of a statement: the text."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class ExplainQueryPlan:
+class ExplainQueryPlan(Planned):
     """EXPLAIN of a running query, which the executor knows."""
 
     query_id: str
@@ -181,26 +125,7 @@ class ExplainQueryPlan:
 
 
 @dataclass(frozen=True)
-class OtherPlan:
+class OtherPlan(Planned):
     """A statement that needs no plan: SHOW, DESCRIBE, PRINT, DEFINE, ASSERT and others."""
 
     statement: Statement
-
-
-Planned = (
-    SourcePlan
-    | QueryStatementPlan
-    | PullPlan
-    | NothingToDo
-    | InsertValuesPlan
-    | DropPlan
-    | ViewPlan
-    | AlterPlan
-    | TypePlan
-    | FunctionPlan
-    | PropertyPlan
-    | ControlPlan
-    | ExplainPlan
-    | ExplainQueryPlan
-    | OtherPlan
-)

@@ -18,6 +18,7 @@ from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.registry.serdes import Schemas
 from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
+from streamsql.statements.dispatch import handle
 from streamsql.statements.inserting.records import insert_records
 from streamsql.tokens import to_token
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@handle.register
 def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
     """Returns when Kafka has acknowledged the record: there is nothing to show, but a token."""
     planned = context.plan(statement)

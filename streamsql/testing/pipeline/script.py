@@ -14,13 +14,13 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import ConfigError, StreamSQLError, UnsupportedError
 from streamsql.kafka.records import NewRecord
 from streamsql.parser import parse_each
+from streamsql.planner.ddl.control import ControlPlan
+from streamsql.planner.ddl.drops import DropPlan
+from streamsql.planner.ddl.session import PropertyPlan
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.statements import (
-    ControlPlan,
-    DropPlan,
     InsertValuesPlan,
     Planned,
-    PropertyPlan,
     PullPlan,
     QueryStatementPlan,
     SourcePlan,

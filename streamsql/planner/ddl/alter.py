@@ -1,23 +1,29 @@
-"""ALTER and custom types; TERMINATE, PAUSE and RESUME."""
+"""ALTER STREAM | TABLE."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import BindError, CatalogError, PlanError, did_you_mean
+from streamsql.errors import CatalogError, PlanError, did_you_mean
 from streamsql.formats import Side, format_named
 from streamsql.nodes import (
     AlterSource,
     ColumnRole,
-    ControlQuery,
-    CreateType,
-    DropType,
 )
-from streamsql.planner.plans.statements import AlterPlan, ControlPlan, NothingToDo, TypePlan
+from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.dispatch import apply, plan_statement
+from streamsql.planner.plans.statements import Planned
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.schema import RESERVED_COLUMNS, Column, Schema
-from streamsql.types import PRIMITIVES, quote, to_sql
+from streamsql.types import quote
+
+
+@dataclass(frozen=True)
+class AlterPlan(Planned):
+    """ALTER .. ADD COLUMN: the source as it will be."""
+
+    source: Source
 
 
 def plan_alter(statement: AlterSource, catalog: Catalog) -> AlterPlan:
@@ -73,48 +79,11 @@ def _extended(source: Source, statement: AlterSource, catalog: Catalog) -> Schem
     return schema
 
 
-# -- custom types --------------------------------------------------------------------------------
+@plan_statement.register
+def _(statement: AlterSource, planning: Planning) -> AlterPlan:
+    return plan_alter(statement, planning.catalog)
 
 
-def plan_create_type(statement: CreateType, catalog: Catalog) -> TypePlan | NothingToDo:
-    """CREATE TYPE."""
-    existing = catalog.types.get(statement.name)
-    if existing is not None:
-        message = (
-            f"Cannot register custom type {statement.name}: "
-            f"it is already registered with type {to_sql(existing)}"
-        )
-        if statement.if_not_exists:
-            return NothingToDo(message)
-        raise CatalogError(message, hint=f"DROP TYPE {statement.name} first.", span=statement.span)
-    if statement.name.upper() in (*PRIMITIVES, "DECIMAL", "ARRAY", "MAP", "STRUCT"):
-        raise CatalogError(f"{statement.name} is the name of a built-in type", span=statement.span)
-    return TypePlan(statement.name, resolve_type(statement.type, catalog.types, statement.span))
-
-
-def plan_drop_type(statement: DropType, catalog: Catalog) -> TypePlan | NothingToDo:
-    """DROP TYPE."""
-    if statement.name in catalog.types:
-        return TypePlan(statement.name, None)
-    message = f"Type '{statement.name}' does not exist"
-    if statement.if_exists:
-        return NothingToDo(message)
-    raise CatalogError(
-        message, hint=did_you_mean(statement.name, catalog.types), span=statement.span
-    )
-
-
-# -- running queries -----------------------------------------------------------------------------
-
-
-def plan_control(statement: ControlQuery, catalog: Catalog) -> ControlPlan:
-    """TERMINATE, PAUSE and RESUME."""
-    if statement.query_id is None:
-        return ControlPlan(statement.action, tuple(catalog.queries))
-    if statement.query_id not in catalog.queries:
-        raise BindError(
-            f"Unknown queryId: {statement.query_id}",
-            hint=did_you_mean(statement.query_id, catalog.queries) or "SHOW QUERIES lists them.",
-            span=statement.span,
-        )
-    return ControlPlan(statement.action, (statement.query_id,))
+@apply.register
+def _(planned: AlterPlan, catalog: Catalog) -> None:
+    catalog.put(planned.source)
