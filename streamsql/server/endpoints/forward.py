@@ -7,15 +7,13 @@ within seconds. What was sent to a leader that then fails is not sent again.
 
 from __future__ import annotations
 
-import http.client
+import ssl
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
-from urllib.parse import urlsplit
+from collections.abc import Iterable
+from functools import cache, partial
 
 import anyio
+import httpx
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -40,7 +38,10 @@ TAKE_OVER_SECONDS = 20.0
 LOOK_SECONDS = 0.25
 SYNC_SECONDS = 5.0
 """How long this server may take to see what the leader has done, before it says so."""
-_CHUNK = 64 * 1024
+_FAILED = (
+    "the leader at {url} has failed meanwhile\n"
+    "Hint: Whether the statement has taken effect is not known: look before again."
+)
 _OWN_HEADERS = {"connection", "content-length", "date", "host", "server", "transfer-encoding"}
 """What belongs to one connection, and not to a request or an answer."""
 _BROWSERS_HEADERS = {"origin", "sec-fetch-site"}
@@ -61,12 +62,11 @@ class Forward:
         again = _Replayed(messages, receive)
         if not self._needs_leader(scope, body):
             return await self._app(scope, again, send)
-        answer = await self._ask_leader(scope, body)
-        if answer is None:
-            return await self._app(scope, again, send)
-        if isinstance(answer, Failure):
-            return await answer.response()(scope, again, send)
-        await self._pass_on(answer, receive, send)
+        async with _client() as client:
+            answer = await self._ask_leader(client, scope, body)
+            if isinstance(answer, httpx.Response):
+                return await self._pass_on(answer, receive, send)
+        await (answer.response() if answer else self._app)(scope, again, send)
 
     def _is_candidate(self, scope: Scope) -> bool:
         return (
@@ -93,47 +93,49 @@ class Forward:
             return path in ALWAYS
         return any(self._state.engine.needs_leader(statement) for statement in statements)
 
-    async def _ask_leader(self, scope: Scope, body: bytes) -> _Answer | Failure | None:
-        """The leader's answer; None where this server leads, or may in a moment."""
-        headers = _headers(Headers(scope=scope).items())
+    async def _ask_leader(
+        self, client: httpx.AsyncClient, scope: Scope, body: bytes
+    ) -> httpx.Response | Failure | None:
+        """The leader's answer, its body not yet read; None where this server leads, or may in a
+        moment."""
+        headers = [*_headers(Headers(scope=scope).items()), (FORWARDED, "1")]
         deadline = time.monotonic() + TAKE_OVER_SECONDS
         while not self._state.engine.leads:
             url = self._state.engine.leader_url
-            connection = await self._state.run(partial(_connected, url)) if url else None
-            if url is not None and connection is not None:
-                ask = partial(_request, connection, url, scope["path"], headers, body)
-                return await self._state.run(ask)
+            if url is not None:
+                # Not by the client, which has headers of its own to add.
+                request = httpx.Request(
+                    "POST", url.rstrip("/") + scope["path"], headers=headers, content=body
+                )
+                try:
+                    return await client.send(request, stream=True)
+                except (httpx.ConnectError, httpx.ConnectTimeout):
+                    pass
+                except httpx.TransportError:
+                    return Failure(NOT_READY, _FAILED.format(url=url))
             if time.monotonic() > deadline:
                 return Failure(NOT_READY, "no server of the service leads")
             await anyio.sleep(LOOK_SECONDS)
         return None
 
-    async def _pass_on(self, answer: _Answer, receive: Receive, send: Send) -> None:
-        headers = _headers(answer.response.getheaders()).items()
-        raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-        start = {"type": "http.response.start", "status": answer.response.status, "headers": raw}
-        with closing(answer.connection):
-            await send(start)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
-                while chunk := await self._state.run(partial(answer.response.read1, _CHUNK)):
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                # Whoever has the whole answer finds here, too, what it tells of.
-                await self._state.run(partial(self._state.engine.sync, SYNC_SECONDS))
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-                tasks.cancel_scope.cancel()
+    async def _pass_on(self, answer: httpx.Response, receive: Receive, send: Send) -> None:
+        headers = _headers(answer.headers.multi_items())
+        raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        await send({"type": "http.response.start", "status": answer.status_code, "headers": raw})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
+            async for chunk in answer.aiter_raw():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            # Whoever has the whole answer finds here, too, what it tells of.
+            await self._state.run(partial(self._state.engine.sync, SYNC_SECONDS))
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            tasks.cancel_scope.cancel()
 
 
 async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
-
-
-@dataclass(frozen=True)
-class _Answer:
-    connection: http.client.HTTPConnection
-    response: http.client.HTTPResponse
 
 
 class _Replayed:
@@ -158,39 +160,19 @@ async def _body(receive: Receive, limit: int) -> tuple[bytes, list[Message]]:
             return bytes(body), messages
 
 
-def _headers(given: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _headers(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     left_out = _OWN_HEADERS | _BROWSERS_HEADERS
-    return {name: value for name, value in given if name.lower() not in left_out}
+    return [(name.lower(), value) for name, value in given if name.lower() not in left_out]
 
 
-def _connected(url: str) -> http.client.HTTPConnection | None:
-    """A connection; None where nobody answers."""
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
-    try:
-        connection.connect()
-    except OSError:
-        return None
-    return connection
+def _client() -> httpx.AsyncClient:
+    """One that no environment variable sends elsewhere; for one request, since a connection that is
+    kept may have been closed by a leader, and what was sent over it would not be sent again."""
+    timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+    return httpx.AsyncClient(timeout=timeout, verify=_trusted(), trust_env=False)
 
 
-def _request(
-    connection: http.client.HTTPConnection,
-    url: str,
-    path: str,
-    headers: Mapping[str, str],
-    body: bytes,
-) -> _Answer | Failure:
-    try:
-        connection.sock.settimeout(ANSWER_SECONDS)
-        path = urlsplit(url).path.rstrip("/") + path
-        connection.request("POST", path, body, {**headers, FORWARDED: "1"})
-        return _Answer(connection, connection.getresponse())
-    except (OSError, http.client.HTTPException):
-        connection.close()
-        return Failure(
-            NOT_READY,
-            f"the leader at {url} has failed meanwhile\n"
-            "Hint: Whether the statement has taken effect is not known: look before again.",
-        )
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities that this machine trusts; httpx has a list of its own."""
+    return ssl.create_default_context()
