@@ -67,6 +67,15 @@ SENTENCES: Mapping[str, str] = {
         "{side} format does not support schema.\nformat: {format}\n"
         "schema: Persistence{{columns={columns}, features=[]}}\nreason: {reason}"
     ),
+    "topic-differs": (
+        "A Kafka topic with the name '{name}' already exists, with different partition/replica "
+        "configuration than required. KSQL expects {partitions} partitions (topic has "
+        "{found_partitions}), and {replicas} replication factor (topic has {found_replicas})."
+    ),
+    "replaced-schema": (
+        "Cannot upgrade data source: DataSource '{name}' has schema = {old} which is not "
+        "upgradeable to {new}. ({reason})"
+    ),
     # Queries
     "key-not-selected": (
         "Key missing from projection (ie, SELECT). See https://cnfl.io/2LV7ouS.\n"
@@ -95,6 +104,10 @@ SENTENCES: Mapping[str, str] = {
     "windowed-repartition": (
         "Implicit repartitioning of windowed sources is not supported. "
         "See https://github.com/confluentinc/ksql/issues/4385."
+    ),
+    "emit-final-disabled": (
+        "Suppression is currently disabled. You can enable it by setting ksql.suppress.enabled to "
+        "true"
     ),
     # Joins
     "self-join": "Can not join '{source}' to '{source}': self joins are not yet supported.",
@@ -160,6 +173,7 @@ SENTENCES: Mapping[str, str] = {
     "explained-query": (
         "Query with id:{id} does not exist, use SHOW QUERIES to view the full set of queries."
     ),
+    "explained-statement": "The provided statement does not run a ksql query",
     "printed-topic": (
         "Could not find topic '{topic}', or the KSQL user does not have permissions to list the "
         "topic. Topic names are case-sensitive."

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
+from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
 from streamsql.planner.ddl.replacement import check_query_upgrade
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
@@ -107,7 +108,11 @@ def _query_plan(
 ) -> QueryPlan:
     emit = query.emit or Emit.CHANGES
     if emit is Emit.FINAL and get_bool(planning.session, EMIT_FINAL) is False:
-        raise ConfigError(f"EMIT FINAL is switched off by '{EMIT_FINAL}'", span=query.span)
+        raise ConfigError(
+            f"EMIT FINAL is switched off by '{EMIT_FINAL}'",
+            span=query.span,
+            ksqldb=says("emit-final-disabled"),
+        )
     for check in CHECKS:
         check(root)
     optimized = optimize(root).root

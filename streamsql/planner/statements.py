@@ -12,6 +12,7 @@ from streamsql import nodes
 from streamsql.catalog import Catalog, QueryLinks
 from streamsql.errors import PlanError, Span, StreamSQLError
 from streamsql.functions.user import using
+from streamsql.ksqldb import says
 from streamsql.planner.ddl import (
     alter,
     control,
@@ -129,6 +130,7 @@ def _(statement: nodes.Explain, planning: Planning) -> Planned:
             "The provided statement does not run a query",
             hint="EXPLAIN takes a SELECT, CREATE .. AS SELECT, INSERT INTO .. SELECT or the id "
             "of a running query.",
+            ksqldb=says("explained-statement"),
         )
     return ExplainPlan(explain(planned.query, verbose=statement.verbose))
 

@@ -202,8 +202,9 @@ def test_print_can_be_cancelled(live: Live) -> None:
     (stream,) = live.run("PRINT $s;")
     threading.Timer(0.2, stream.cancel).start()  # type: ignore[union-attr]
     assert list(stream.lines) == []  # type: ignore[union-attr]
-    with pytest.raises(CatalogError, match="Could not find topic"):
+    with pytest.raises(CatalogError, match="Could not find topic") as missing:
         live.run("PRINT $nowhere;")
+    assert missing.value.ksqldb is not None and missing.value.ksqldb.code == "printed-topic"
 
 
 def test_pause_and_resume(live: Live) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from streamsql.catalog import Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
+from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import CreateAsSelect, CreateSource
 from streamsql.properties import CREATE_OR_REPLACE
 from streamsql.schema import Column
+from streamsql.types import quote
 
 
 def check_name_is_free(
@@ -39,6 +41,9 @@ def check_name_is_free(
         )
 
 
+_CHANGED = "The following columns are changed, missing or reordered"
+
+
 def check_upgrade(old: Source, new: Source) -> None:
     """PlanError where a replacement would not fit the records that are there."""
     title = f"Cannot upgrade data source {old.name}"
@@ -59,15 +64,20 @@ def check_upgrade(old: Source, new: Source) -> None:
     changed = changed_columns(old.schema.columns, new.schema.columns)
     if old.schema.key != new.schema.key:
         changed = [c for c in old.schema.key if c not in new.schema.key] or list(old.schema.key)
-        raise PlanError(
-            f"{title}: Key columns must be identical. The following columns are changed, "
-            f"missing or reordered: {_listed(changed)}"
-        )
+        reason = f"Key columns must be identical. {_CHANGED}: {_listed(changed)}"
+        raise PlanError(f"{title}: {reason}", ksqldb=_replaced(old, new, reason))
     if changed:
+        reason = f"{_CHANGED}: {_listed(changed)}"
         raise PlanError(
-            f"{title}: The following columns are changed, missing or reordered: {_listed(changed)}",
+            f"{title}: {reason}",
             hint="Keep the columns as they are; new ones may be added at the end.",
+            ksqldb=_replaced(old, new, reason),
         )
+
+
+def _replaced(old: Source, new: Source, reason: str) -> Sentence:
+    before, after = (", ".join(map(str, source.schema.columns)) for source in (old, new))
+    return says("replaced-schema", name=quote(old.name), old=before, new=after, reason=reason)
 
 
 def changed_columns(old: tuple[Column, ...], new: tuple[Column, ...]) -> list[Column]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamsql.errors import PlanError, Span
+from streamsql.ksqldb import says
 from streamsql.planner.plans.statements import TopicInfo, TopicLookup
 from streamsql.planner.with_clause.properties import WithProperties
 
@@ -17,14 +18,22 @@ def check_conforms(found: TopicInfo, name: str, properties: WithProperties) -> N
     partitions, replicas = properties.partitions, properties.replicas
     same = partitions in (None, found.partitions) and replicas in (None, -1, found.replicas)
     if not same:
+        partitions, replicas = partitions or found.partitions, replicas or found.replicas
         raise PlanError(
             f"A Kafka topic with the name '{name}' already exists, with different "
             "partition/replica configuration than required. "
-            f"streamsql expects {partitions or found.partitions} partitions "
-            f"(topic has {found.partitions}), and {replicas or found.replicas} replication "
-            f"factor (topic has {found.replicas}).",
+            f"streamsql expects {partitions} partitions (topic has {found.partitions}), and "
+            f"{replicas} replication factor (topic has {found.replicas}).",
             hint="Leave PARTITIONS and REPLICAS out, or name another topic.",
             span=properties.span("PARTITIONS") or properties.span("REPLICAS"),
+            ksqldb=says(
+                "topic-differs",
+                name=name,
+                partitions=partitions,
+                found_partitions=found.partitions,
+                replicas=replicas,
+                found_replicas=found.replicas,
+            ),
         )
 
 

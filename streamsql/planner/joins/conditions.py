@@ -138,9 +138,9 @@ def _equality(on: Expression) -> exp.EQ:
 def _ksqldb(on: Expression) -> Sentence | None:
     if type(on) in OPERATORS:
         return None
-    several = isinstance(on, exp.Or) and all(isinstance(s, exp.EQ) for s in (on.left, on.right))
-    code = "several-conditions" if several else "join-condition"
-    return says(code, condition=expression_text(on))
+    if isinstance(on, exp.Or) and all(isinstance(s, exp.EQ) for s in (on.left, on.right)):
+        return says("several-conditions", condition=expression_text(on))
+    return says("join-condition", condition=expression_text(on))
 
 
 def _check_calls(condition: Expression) -> None:

@@ -34,7 +34,12 @@ from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.pull.conditions import lookup_of
 from streamsql.planner.pull.order import naming_order_by, ordered, with_order_columns
-from streamsql.planner.pull.restrictions import check_allowed, check_columns, check_enabled
+from streamsql.planner.pull.restrictions import (
+    check_allowed,
+    check_columns,
+    check_enabled,
+    known_by_clause,
+)
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import Built, build_query
 from streamsql.planner.select.checks import CHECKS
@@ -58,6 +63,12 @@ def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
             ksqldb=says("pull-limit"),
         )
     check_columns(asked)
+    with known_by_clause(asked):
+        return _planned(statement, planning)
+
+
+def _planned(statement: SelectQuery, planning: Planning) -> PullPlan:
+    asked = statement.query
     query, sorting = with_order_columns(asked)
     with naming_order_by(asked):
         built = build_query(query, planning.catalog, None, bounded=True)

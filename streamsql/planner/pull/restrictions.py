@@ -5,13 +5,21 @@ With table scans switched off they are what they are in ksqlDB: lookups in table
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 
 from sqlglot import exp
 
 from streamsql.catalog import Source
-from streamsql.errors import ConfigError, PlanError, UnsupportedError
+from streamsql.errors import (
+    BindError,
+    CatalogError,
+    ConfigError,
+    PlanError,
+    StreamSQLError,
+    UnsupportedError,
+)
 from streamsql.formats.base import columns_text
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, Query, SelectExpression, Subquery
@@ -33,9 +41,26 @@ from streamsql.properties import (
 from streamsql.schema import ROWOFFSET, ROWPARTITION, Kind
 from streamsql.types import BOOLEAN, is_numeric, quote, to_sql
 
+_KSQLDB_CLAUSES = ("JOIN", "WINDOW", "GROUP BY", "PARTITION BY", "HAVING")
+"""Clauses that ksqlDB has, in push queries."""
 _HIDDEN = (ROWPARTITION.name, ROWOFFSET.name)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _TABLE_SCAN_HINT = f"SET '{PULL_TABLE_SCAN}'='true' allows all conditions."
+
+
+@contextmanager
+def known_by_clause(query: Query) -> Iterator[None]:
+    """Says of errors in the block what ksqlDB says of the query: where it has a clause that pull
+    queries do not have there, that, whatever else is wrong. Only names are looked up before."""
+    try:
+        yield
+    except (BindError, CatalogError):
+        raise
+    except StreamSQLError as error:
+        clause = next((name for name, there in _clauses(query).items() if there), None)
+        if clause in _KSQLDB_CLAUSES:
+            error.ksqldb = says("pull-clause", clause=clause)
+        raise
 
 
 def check_enabled(query: Query, planning: Planning) -> None:

@@ -174,7 +174,7 @@ def _write(inserts: RowInserts, lines: list[bytes]) -> list[dict[str, Any] | Non
     problems: list[dict[str, Any] | None] = []
     for line in lines:
         try:
-            row = as_object(parse_json(line, "the row", Decimal, "malformed-row"), "the row")
+            row = as_object(parse_json(line, "the row", Decimal, says("malformed-row")), "the row")
             rows.append(row)
             problems.append(None)
         except RequestError as error:

@@ -54,9 +54,9 @@ class RequestError(Exception):
         headers: Mapping[str, str] | None = None,
         ksqldb: Sentence | None = None,
     ) -> None:
-        super().__init__(message)
         self.code = code
         self.message = f"{message}\n{ksqldb.text()}" if ksqldb else message
+        super().__init__(self.message)
         self.headers = dict(headers or {})
 
 

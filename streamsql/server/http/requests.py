@@ -14,7 +14,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from streamsql.errors import ConfigError
-from streamsql.ksqldb import says
+from streamsql.ksqldb import Sentence, says
 from streamsql.properties import CONNECTIONS, forget_credentials, resolve, validate
 from streamsql.roles import Role, allowed_by_role
 from streamsql.server.http.errors import BAD_REQUEST, FORBIDDEN, TOO_LARGE, RequestError
@@ -35,6 +35,8 @@ IGNORED = frozenset(
     state.dir statestore.cache.max.bytes task.timeout.ms topology.optimization""".split()
 )
 """And those of Kafka Streams, whose work Spark does here."""
+
+_MALFORMED = says("malformed-json")
 
 
 @dataclass(frozen=True)
@@ -149,19 +151,17 @@ def parse_json(
     text: bytes | str,
     what: str = "the request",
     parse_float: Callable[[str], Any] = float,
-    malformed: str = "malformed-json",
+    malformed: Sentence = _MALFORMED,
 ) -> Any:
-    """A JSON value; RequestError where it is none (`malformed`: its code in ksqlDB's vocabulary),
-    or nested beyond reason."""
+    """A JSON value; RequestError where it is none (`malformed`: what ksqlDB says then), or nested
+    beyond reason."""
     try:
         if _too_deep(text):
             raise RequestError(BAD_REQUEST, f"{what} is nested too deeply")
         # A text of several lines is what people write into curl.
         return json.loads(text, parse_float=parse_float, parse_constant=_no_constant, strict=False)
     except (ValueError, RecursionError) as error:
-        raise RequestError(
-            BAD_REQUEST, f"{what} is not JSON: {error}", ksqldb=says(malformed)
-        ) from None
+        raise RequestError(BAD_REQUEST, f"{what} is not JSON: {error}", ksqldb=malformed) from None
 
 
 def _too_deep(text: bytes | str) -> bool:
