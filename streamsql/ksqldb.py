@@ -9,7 +9,7 @@ and `{column}`, both counted from 1, and `{statement}`, the text that the error 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 _PULL_HELP = (
     " See https://cnfl.io/queries for more info.\n"
@@ -54,7 +54,7 @@ SENTENCES: Mapping[str, str] = {
     ),
     "subscript": "Subscript expression ({expression}) do not apply to {type}.",
     "predicate": (
-        "operator does not exist: {target} = {given} ({expression})\n"
+        "{prefix}operator does not exist: {target} = {given} ({expression})\n"
         "Hint: You might need to add explicit type casts."
     ),
     # Streams, tables and their formats
@@ -178,6 +178,7 @@ SENTENCES: Mapping[str, str] = {
         "Could not find topic '{topic}', or the KSQL user does not have permissions to list the "
         "topic. Topic names are case-sensitive."
     ),
+    "connector-invalid": "Validation error: {reasons}",
     # Requests
     "no-argument": "No {name} in arguments",
     "malformed-json": "Malformed JSON in request",
@@ -191,20 +192,15 @@ SENTENCES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Sentence:
-    """ksqlDB's sentence for a rejection, by its code; `prefix` stands before it."""
+    """ksqlDB's sentence for a rejection, by its code."""
 
     code: str
     parameters: Mapping[str, object] = field(default_factory=dict)
-    prefix: str = ""
-
-    def after(self, prefix: str) -> Sentence:
-        """The same, told as the reason for something else."""
-        return replace(self, prefix=prefix + self.prefix)
 
     def text(self, line: int = 1, column: int = 1, statement: str = "") -> str:
         """The sentence, of an error at a place of a statement."""
         told = {**self.parameters, "line": line, "column": column, "statement": statement}
-        return self.prefix + SENTENCES[self.code].format_map(told)
+        return SENTENCES[self.code].format_map(told)
 
 
 def says(code: str, **parameters: object) -> Sentence:

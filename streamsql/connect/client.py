@@ -11,6 +11,7 @@ from typing import Any
 
 from streamsql.connect.rest import RestService, check_service_url, quoted
 from streamsql.errors import CatalogError, ConfigError, ExternalError
+from streamsql.ksqldb import says
 from streamsql.properties import CONNECT_URL, CONNECT_USER, get_text
 
 CLASS = "connector.class"
@@ -127,12 +128,17 @@ class ConnectClient:
         status, answer = self._service.request("PUT", path, dict(config))
         answer = self._checked("validate the connector", status, answer)
         values = [entry["value"] for entry in answer["configs"]]
-        wrong = [f"{v['name']}: {text}" for v in values for text in v.get("errors") or ()]
+        errors = {v["name"]: v["errors"] for v in values if v.get("errors")}
+        wrong = [f"{name}: {text}" for name, texts in errors.items() for text in texts]
         if wrong:
             raise ConfigError(
                 f"Connect rejects the connector: {len(wrong)} "
                 f"{'property is' if len(wrong) == 1 else 'properties are'} wrong",
                 detail="\n".join(wrong),
+                ksqldb=says(
+                    "connector-invalid",
+                    reasons="\n".join(f"{name} - {'. '.join(t)}" for name, t in errors.items()),
+                ),
             )
 
     def create(self, name: str, config: Mapping[str, str]) -> None:

@@ -41,7 +41,7 @@ FILLED_IN = {"line", "column", "statement"}
 REASONS = {"insert-column", "insert-type"}
 """They stand in other sentences."""
 ELSEWHERE = {
-    *("described-source", "explained-query", "printed-topic"),
+    *("described-source", "explained-query", "printed-topic", "connector-invalid"),
     *("inserts-target", "inserts-value", "malformed-row", "no-argument", "malformed-json"),
     *("push-queries", "query-endpoint", "statement-type", "delete-pattern"),
 }

@@ -48,10 +48,11 @@ def _widened(target: SQLType, expression: Expression, prefix: str) -> SQLType:
             span=span_of(expression),
             ksqldb=says(
                 "predicate",
+                prefix=prefix,
                 target=types.to_sql(target),
                 given=types.to_sql(given),
                 expression=text_of(expression),
-            ).after(prefix),
+            ),
         )
     return both
 

@@ -17,6 +17,7 @@ from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression
+from streamsql.planner.scopes.qualified import bare_name, qualifier
 from streamsql.planner.types import arithmetic as infer_arithmetic
 from streamsql.planner.types import calls as infer_calls
 from streamsql.planner.types import comparisons as infer_compare
@@ -52,10 +53,22 @@ def infer(expression: Expression, columns: Columns, *, clause: str = "SELECT") -
                 hint=error.hint,
                 span=error.span,
                 ksqldb=says(
-                    "condition", clause=clause, reason=reason, condition=text_of(expression)
+                    "condition",
+                    clause=clause,
+                    reason=_as_joined(reason, expression),
+                    condition=_as_joined(text_of(expression), expression),
                 ),
             ) from None
         raise
+
+
+def _as_joined(text: str, expression: Expression) -> str:
+    """The text with columns of joined sources as ksqlDB calls them behind a join: A_ID."""
+    for column in expression.find_all(exp.Column):
+        if (alias := qualifier(column)) is not None:
+            name = bare_name(column)
+            text = text.replace(f"{alias}.{name}", f"{alias}_{name}")
+    return text
 
 
 def require_boolean(expression: Expression, clause: str) -> None:

@@ -13,6 +13,7 @@ from streamsql import nodes
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ConfigError, StreamSQLError, UnsupportedError
 from streamsql.kafka.records import NewRecord
+from streamsql.ksqldb import says
 from streamsql.parser import parse_each
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
@@ -121,7 +122,10 @@ class Script:
             case nodes.UndefineVariable():
                 self._variables.pop(statement.name.upper(), None)
             case nodes.RunScript():
-                raise UnsupportedError("RUN SCRIPT is not supported in a test")
+                raise UnsupportedError(
+                    "RUN SCRIPT is not supported in a test",
+                    ksqldb=says("unknown-statement", token="RUN"),
+                )
             case _:
                 planned = self._plan(statement)
                 apply(planned, self.catalog)
