@@ -10,32 +10,39 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from streamsql.api.script import PreparedStatement, Script, StatementKind, parse_script
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
 from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLError, unexpected
 from streamsql.executor.services.background import Report, Service
+from streamsql.kafka.security import KNOWN as KAFKA_SETTINGS
+from streamsql.kafka.security import checked as checked_kafka_settings
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
 from streamsql.query_metrics import QueryMetrics
-from streamsql.results import Answer, Result
+from streamsql.results import Answer, Result, RowInserts
 from streamsql.run_script import run_script
 from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
 
 if TYPE_CHECKING:
+    from streamsql.api.inspection import Inspection
     from streamsql.log.entries import StatementLog
-    from streamsql.runtime.inspection import Inspection
-    from streamsql.statements.inserting.rows import RowInserts
 
 __all__ = [
+    "KAFKA_SETTINGS",
     "Engine",
     "EngineConfig",
+    "PreparedStatement",
     "QueryInfo",
     "QueryState",
+    "Script",
     "Session",
     "StartupStatus",
     "StartupStep",
+    "StatementKind",
     "StepState",
+    "checked_kafka_settings",
 ]
 
 
@@ -151,26 +158,39 @@ class Engine:
         """The engine's own session: what is SET and DEFINEd in it comes back after a restart."""
         return self._state.session
 
-    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
+    def parse(self, sql: str, session: Session | None = None) -> Script:
+        """Parse a text with the session's variables, once for all that is asked of it afterwards.
+
+        Takes about a second for each 100 kB, and needs nothing of what the start brings. A
+        statement that is wrong is told by `Script.error`.
+        """
+        return parse_script(sql, session or self._state.session)
+
+    def execute(self, sql: str | Script, session: Session | None = None) -> Iterator[Result]:
         """Run the statements of a text one after the other, each when its turn comes.
 
         Raises the StreamSQLError of the first one that fails, knowing its place in the text.
         """
         yield from self._execute(sql, session or self._state.session, ())
 
-    def lookup(self, sql: str, session: Session | None = None) -> Answer | None:
+    def lookup(self, sql: str | Script, session: Session | None = None) -> Answer | None:
         """The answer of a statement that is a plain lookup of one key in a served table, by a way
-        that takes less than a millisecond once another of its shape was asked.
+        that takes less than a millisecond once another of its shape was asked. The first of a
+        shape is answered where it comes parsed.
 
         None for any other statement, and while the engine starts: `execute` takes it. Blocks as
         long as that where the session has a consistency token.
         """
         if not self._open or not self._queries.ready:
             return None
+        text = sql.text if isinstance(sql, Script) else sql
+        statement = None
+        if isinstance(sql, Script) and len(sql.statements) == 1 and sql.error is None:
+            statement = sql.statements[0].node
         try:
-            return self._state.serving.lookup(sql, session or self._state.session)
+            return self._state.serving.lookup(text, statement, session or self._state.session)
         except StreamSQLError as error:
-            raise error.located(sql) from error.__cause__
+            raise error.located(text) from error.__cause__
 
     def lookup_soon(
         self, sql: str, session: Session | None = None
@@ -181,23 +201,24 @@ class Engine:
         return self._state.serving.lookup_soon(sql, session or self._state.session)
 
     def each(
-        self, sql: str, session: Session | None = None
-    ) -> Iterator[tuple[Statement, Iterator[Result]]]:
+        self, sql: str | Script, session: Session | None = None
+    ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]:
         """The statements of a text with their results: each is run as its results are taken.
 
         Raises a ParseError in the place of a statement that is wrong.
         """
-        return self._each(sql, session or self._state.session, ())
+        for statement, results in self._each(sql, session or self._state.session, ()):
+            yield PreparedStatement(statement), results
 
     def inserts(self, target: str, session: Session | None = None) -> RowInserts:
         """A way to write many rows into a stream or table, named as in SQL."""
         from streamsql.runtime.state import Context
-        from streamsql.statements.inserting.rows import RowInserts
+        from streamsql.statements.inserting.rows import RowInserts as Inserts
 
         self._check_usable()
         self._restored.get()
         session = session or self._state.session
-        return RowInserts(target, Context(self._state, session, lambda path: ()))
+        return Inserts(target, Context(self._state, session, lambda path: ()))
 
     def _check_usable(self) -> None:
         if not self._open:
@@ -222,20 +243,23 @@ class Engine:
         for statement in left_to_run(sql, given, list(log.entries)):
             yield from self._run(statement, sql, self._state.session, ())
 
-    def _execute(self, sql: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
+    def _execute(
+        self, sql: str | Script, session: Session, scripts: tuple[str, ...]
+    ) -> Iterator[Result]:
         for _, results in self._each(sql, session, scripts):
             yield from results
 
     def _each(
-        self, sql: str, session: Session, scripts: tuple[str, ...]
+        self, sql: str | Script, session: Session, scripts: tuple[str, ...]
     ) -> Iterator[tuple[Statement, Iterator[Result]]]:
         """`scripts` are those that are being run, the innermost last."""
         self._check_usable()
         self._restored.get()
-        for statement in parse_each(sql, session.substituted):
+        text = sql.text if isinstance(sql, Script) else sql
+        for statement in _parsed(sql, session):
             if isinstance(statement, ParseError):
-                raise statement.located(sql)
-            yield statement, self._run(statement, sql, session, scripts)
+                raise statement.located(text)
+            yield statement, self._run(statement, text, session, scripts)
 
     def _run(
         self, statement: Statement, sql: str, session: Session, scripts: tuple[str, ...]
@@ -276,11 +300,11 @@ class Engine:
         failover = self._state.failover
         return failover.leader_url if failover is not None else None
 
-    def needs_leader(self, statement: Statement) -> bool:
-        """Whether a statement is one that only the engine that leads runs."""
+    def needs_leader(self, script: Script) -> bool:
+        """Whether a statement among these is one that only the engine that leads runs."""
         from streamsql.statements import needs_leader
 
-        return needs_leader(statement, self._state)
+        return any(needs_leader(each.node, self._state) for each in script.statements)
 
     def sync(self, timeout: float = 10.0) -> bool:
         """Wait, at most so many seconds, until all statements that any of several servers has
@@ -301,7 +325,7 @@ class Engine:
     @property
     def inspection(self) -> Inspection:
         """What there is, in all detail."""
-        from streamsql.runtime.inspection import Inspection
+        from streamsql.api.inspection import Inspection
 
         return Inspection(self._state)
 
@@ -325,3 +349,13 @@ class Engine:
             raise ExternalError("the engine is not running")
         self.wait_until_ready()
         catch_up(self._state, progress)
+
+
+def _parsed(sql: str | Script, session: Session) -> Iterator[Statement | ParseError]:
+    """A text's statements as the session's variables stand when each has its turn."""
+    if not isinstance(sql, Script):
+        yield from parse_each(sql, session.substituted)
+        return
+    yield from (each.node for each in sql.statements)
+    if sql.error is not None:
+        yield sql.error

@@ -1,13 +1,14 @@
-"""What executing a statement gives back: the contract of engine, shell and (later) server."""
+"""What executing a statement gives back: the contract of engine, shell and server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     # Whoever only shows results is spared what types are made of.
+    from streamsql.errors import StreamSQLError
     from streamsql.schema import Schema
     from streamsql.types import SQLType
 
@@ -117,6 +118,18 @@ class Answer:
     @property
     def fields(self) -> tuple[Field, ...]:
         return tuple(Field(column.name, column.type) for column in self.schema)
+
+
+class RowInserts(Protocol):
+    """A way to write many rows into one stream or table, for one client at a time."""
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> list[StreamSQLError | None]:
+        """Write rows, by the names of their columns, and wait until Kafka has them; what is wrong
+        with each, in their order.
+
+        ExternalError where Kafka or Spark fails: then nothing is known of any of them.
+        """
+        ...
 
 
 Result = Message | Warning | Rows | Text | Answer | RowStream | LineStream

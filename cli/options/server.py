@@ -94,3 +94,9 @@ def _add_bounds(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--max-request-bytes", type=int, metavar="N", help="of one request (default: 10 MiB)"
     )
+    group.add_argument(
+        "--max-statement-bytes",
+        type=int,
+        metavar="N",
+        help="of one request with statements (default: 1 MiB)",
+    )

@@ -86,6 +86,7 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
         access_log=args.access_log,
         max_push_queries=_count(args.max_push_queries, plain.max_push_queries),
         max_request_bytes=_count(args.max_request_bytes, plain.max_request_bytes),
+        max_statement_bytes=_count(args.max_statement_bytes, plain.max_statement_bytes),
     )
 
 

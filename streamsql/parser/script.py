@@ -35,17 +35,26 @@ BUILDERS = Builders(
 def parse(sql: str, variables: Mapping[str, str] | None = None) -> list[Statement]:
     """All statements of a script; the first that is wrong raises its ParseError. DEFINE and
     UNDEFINE take effect on the statements after them; `variables` None switches `${..}` off."""
-    known = None if variables is None else {k.upper(): v for k, v in variables.items()}
     statements = []
-    for statement in parse_each(sql, known):
+    for statement in parse_in_turn(sql, variables):
         if isinstance(statement, ParseError):
             raise statement
-        if known is not None and isinstance(statement, DefineVariable):
-            known[statement.name] = statement.value
-        elif known is not None and isinstance(statement, UndefineVariable):
-            known.pop(statement.name, None)
         statements.append(statement)
     return statements
+
+
+def parse_in_turn(
+    sql: str, variables: Mapping[str, str] | None = None
+) -> Iterator[Statement | ParseError]:
+    """The statements of a script, an error in the place of a wrong one; DEFINE and UNDEFINE take
+    effect on the statements after them, and leave `variables` as they are."""
+    known = None if variables is None else {k.upper(): v for k, v in variables.items()}
+    for statement in parse_each(sql, known):
+        if known is not None and isinstance(statement, DefineVariable):
+            known[statement.name.upper()] = statement.value
+        elif known is not None and isinstance(statement, UndefineVariable):
+            known.pop(statement.name.upper(), None)
+        yield statement
 
 
 def parse_each(

@@ -12,6 +12,10 @@ from streamsql.errors import ParseError, Span, did_you_mean
 from streamsql.parser.tokens.keywords import RESERVED
 from streamsql.parser.tokens.lexer import lex
 
+MAX_SUBSTITUTED = 1_000_000
+"""Characters that the variables of one statement stand for: a few long ones, named often, would
+take all memory."""
+
 _IN_TEXT = re.compile(r"\$(\$\{[^}]*\})|\$\{([A-Za-z_][A-Za-z0-9_@]*)\}", re.ASCII)
 _NUMBERS = frozenset({"INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"})
 
@@ -23,6 +27,7 @@ def substitute(tokens: list[Token], variables: Mapping[str, str] | None) -> list
         return tokens
     found: Mapping[str, str] | None = None
     result = tokens
+    size = 0
     for i, token in enumerate(tokens):
         if "$" not in token:
             continue
@@ -30,6 +35,12 @@ def substitute(tokens: list[Token], variables: Mapping[str, str] | None) -> list
             found = {name.upper(): value for name, value in variables.items()}
             result = list(tokens)
         result[i] = _replaced(token, found)
+        size += len(result[i].value)
+        if size > MAX_SUBSTITUTED:
+            raise ParseError(
+                f"the variables make the statement longer than {MAX_SUBSTITUTED} characters",
+                span=_span(token),
+            )
     return result
 
 

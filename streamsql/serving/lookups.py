@@ -18,8 +18,7 @@ from sqlglot import exp
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.nodes import Expression, SelectQuery
-from streamsql.parser import parse
+from streamsql.nodes import Expression, SelectQuery, Statement
 from streamsql.planner.plans.routes import KeyLookup
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
@@ -102,9 +101,12 @@ class Lookups:
         self._prepared: dict[_Name, _Prepared | None] = {}
         self._lock = threading.Lock()
 
-    def find(self, sql: str, session: Session, catalog: Catalog) -> Answer | None:
-        """The answer, or None where the statement has to take the usual way."""
-        found = self._ready(sql, session, catalog, prepare=True)
+    def find(
+        self, sql: str, statement: Statement | None, session: Session, catalog: Catalog
+    ) -> Answer | None:
+        """The answer, or None where the statement has to take the usual way, or is the first of
+        its shape and not given parsed."""
+        found = self._ready(sql, session, catalog, statement)
         if found is None:
             return None
         prepared, values = found
@@ -120,12 +122,12 @@ class Lookups:
         """As `find`, for an event loop: nothing blocks. None also where something would."""
         if CONSISTENCY_TOKEN in session.properties:
             return None
-        found = self._ready(sql, session, catalog, prepare=False)
+        found = self._ready(sql, session, catalog, None)
         channel = None if found is None else self._channel.get()
         return None if found is None or channel is None else _ask(channel, *found)
 
     def _ready(
-        self, sql: str, session: Session, catalog: Catalog, *, prepare: bool
+        self, sql: str, session: Session, catalog: Catalog, statement: Statement | None
     ) -> tuple[_Prepared, _Values] | None:
         shape = shape_of(sql)
         if shape is None:
@@ -133,7 +135,7 @@ class Lookups:
         if self._catalog is not catalog:
             self._forget(catalog)
         name = (shape.text, _relevant(session.properties))
-        known = partial(self._known, sql, shape, session, catalog, prepare=prepare)
+        known = partial(self._known, statement, shape, session, catalog)
         prepared = known(name)
         if prepared is not None:
             constants = _constants(shape, prepared.parameters)
@@ -153,22 +155,20 @@ class Lookups:
 
     def _known(
         self,
-        sql: str,
+        statement: Statement | None,
         shape: Shape,
         session: Session,
         catalog: Catalog,
         name: _Name,
-        *,
-        prepare: bool,
     ) -> _Prepared | None:
-        if not prepare:
+        if statement is None:
             return self._prepared.get(name)
         try:
             return self._prepared[name]
         except KeyError:
             pass
         try:
-            prepared = self._prepare(sql, shape, session, catalog)
+            prepared = self._prepare(statement, shape, session, catalog)
         except ExternalError:
             return None  # not now; the usual way tells why
         self._remember(name, prepared, catalog)
@@ -197,10 +197,9 @@ class Lookups:
                 self._prepared[name] = prepared
 
     def _prepare(
-        self, sql: str, shape: Shape, session: Session, catalog: Catalog
+        self, statement: Statement, shape: Shape, session: Session, catalog: Catalog
     ) -> _Prepared | None:
         try:
-            (statement,) = parse(sql)
             if not isinstance(statement, SelectQuery) or statement.query.emit is not None:
                 return None
             asked = plan(statement, catalog, session.properties)
@@ -209,7 +208,7 @@ class Lookups:
             return self._prepare_plan(statement, asked, shape, session, catalog)
         except ExternalError:
             raise
-        except (StreamSQLError, ValueError):
+        except StreamSQLError:
             return None  # the usual way tells what is wrong with it
 
     def _prepare_plan(
@@ -232,7 +231,8 @@ class Lookups:
         for condition in conjuncts(where):
             found = _parameter(condition, source, shape)
             if found is None or found[0] in parameters:
-                rest.append(condition)
+                # A copy: the statement may have to take the usual way yet.
+                rest.append(condition.copy())
             else:
                 parameters[found[0]] = found[1]
         if set(parameters) != {c.name for c in source.schema.key}:

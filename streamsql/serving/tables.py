@@ -15,6 +15,7 @@ from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.services import Services
+from streamsql.nodes import Statement
 from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange
 from streamsql.planner.plans.statements import PullPlan
@@ -104,9 +105,11 @@ class Serving:
         results = _results(plan, source, table, program)
         return answer_rows(results, plan, result_schema(plan))
 
-    def lookup(self, sql: str, session: Session) -> Answer | None:
-        """The answer of a lookup of one key, if it is as simple as lookups.py wants it."""
-        return self._lookups.find(sql, session, self._catalog())
+    def lookup(self, sql: str, statement: Statement | None, session: Session) -> Answer | None:
+        """The answer of a lookup of one key, if it is as simple as lookups.py wants it.
+
+        `statement`: what the text has been parsed to; None: only where its shape is known."""
+        return self._lookups.find(sql, statement, session, self._catalog())
 
     def lookup_soon(self, sql: str, session: Session) -> Coroutine[object, object, Answer] | None:
         """As `lookup`, from an event loop, where that takes no thread: not for the first of a

@@ -14,11 +14,11 @@ from typing import Any
 from awaiting import await_until
 from engine.offline import Offline
 from server.offline_server import OfflineRunner
+from streamsql.runtime.inspection import Inspection
 
 from streamsql.catalog import Catalog
 from streamsql.nodes import Statement
 from streamsql.results import Field, Result, Row, RowStream
-from streamsql.runtime.inspection import Inspection
 from streamsql.server.run import serve
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState

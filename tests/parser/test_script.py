@@ -9,6 +9,7 @@ from streamsql.errors import ParseError, Span
 from streamsql.nodes import DefineVariable, Explain, SelectExpression, SelectQuery, Statement
 from streamsql.parser import parse, parse_each, parse_expression, parse_one
 from streamsql.parser.build.items import MAX_NESTING
+from streamsql.parser.variables import MAX_SUBSTITUTED
 
 SCRIPT = "SHOW STREAMS;\n\n  EXPLAIN SELECT a,\n    f(b->c) + (1) AS x FROM s;  "
 
@@ -86,3 +87,11 @@ def test_nesting_has_a_limit_and_no_stack_overflow() -> None:
 def test_very_long_lists_are_fine() -> None:
     node = parse_expression("a IN (" + ", ".join(map(str, range(5_000))) + ")")
     assert len(node.expressions) == 5_000
+
+
+def test_variables_do_not_blow_a_statement_up() -> None:
+    long = {"X": "x" * (MAX_SUBSTITUTED // 10)}
+    assert parse("SELECT '${x}', '${x}' FROM t;", long)
+    with pytest.raises(ParseError, match="the variables make the statement longer") as found:
+        parse("SELECT " + "'${x}', " * 20 + "1 FROM t;", long)
+    assert found.value.span is not None and found.value.span.column == 8 + 10 * 8

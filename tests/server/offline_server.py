@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from engine.offline import Offline
 
-from streamsql.errors import ParseError
-from streamsql.nodes import Statement
-from streamsql.parser import parse, parse_each
+from streamsql.api.inspection import Inspection
+from streamsql.engine import PreparedStatement, Script
+from streamsql.parser import parse
 from streamsql.planner.statements import apply, plan
 from streamsql.results import Result
-from streamsql.runtime.inspection import Inspection
 from streamsql.runtime.state import Context
 from streamsql.session import Session
 from streamsql.statements import execute
@@ -36,10 +35,9 @@ class OfflineRunner:
             state.catalog = catalog
 
     def each(
-        self, sql: str, session: Session | None = None
-    ) -> Iterator[tuple[Statement, Iterator[Result]]]:
+        self, sql: Script, session: Session | None = None
+    ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]:
         session = session or self.offline.state.session
         context = Context(self.offline.state, session, lambda path: ())
-        for statement in parse_each(sql, session.variables):
-            assert not isinstance(statement, ParseError)
-            yield statement, execute(statement, context)
+        for statement in sql.statements:
+            yield statement, execute(statement.node, context)

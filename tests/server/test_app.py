@@ -24,7 +24,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A server whose engine has not been started."""
     engine = Engine(EngineConfig(data_dir=tmp_path_factory.mktemp("app")))
     # By that name the clients of tests ask.
-    config = ServerConfig(max_request_bytes=LIMIT, allowed_hosts=("testserver",))
+    config = ServerConfig(
+        max_request_bytes=LIMIT, max_statement_bytes=LIMIT, allowed_hosts=("testserver",)
+    )
     with TestClient(build_app(ServerState(engine, config))) as client:
         yield client
 

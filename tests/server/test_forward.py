@@ -20,8 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from streamsql.engine import Engine, Session
-from streamsql.nodes import Statement
+from streamsql.api.script import parse_script
+from streamsql.engine import Engine, Script, Session
 from streamsql.server.endpoints import forward
 from streamsql.server.endpoints.forward import FORWARDED, Forward
 from streamsql.server.settings.config import ServerConfig
@@ -37,8 +37,11 @@ class Follower:
         self.session = Session()
         self.synced = 0
 
-    def needs_leader(self, statement: Statement) -> bool:
-        return statement.effect.logged
+    def parse(self, sql: str, session: Session) -> Script:
+        return parse_script(sql, session)
+
+    def needs_leader(self, script: Script) -> bool:
+        return any(statement.node.effect.logged for statement in script.statements)
 
     def sync(self, timeout: float) -> bool:
         self.synced += 1

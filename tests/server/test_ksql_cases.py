@@ -13,7 +13,9 @@ from engine.connect_api import ConnectCluster
 from engine.offline import Offline
 from server.offline_server import OfflineRunner
 
-from streamsql import nodes
+from streamsql.api.script import parse_script
+from streamsql.engine import StatementKind
+from streamsql.nodes import ShowWhat, Statement
 from streamsql.properties import CONNECT_URL
 from streamsql.registry.embedded.server import HttpServer
 from streamsql.server.endpoints.ksql import StatementFailed, Statements, await_command
@@ -23,7 +25,7 @@ from streamsql.server.http.requests import StatementRequest
 from streamsql.session import Session
 from streamsql.statements.dispatch import handle
 
-ELSEWHERE = {nodes.SelectQuery, nodes.Print, nodes.RunScript}
+ELSEWHERE = {StatementKind.SELECT, StatementKind.PRINT, StatementKind.RUN_SCRIPT}
 """Statements that the endpoint refuses."""
 
 
@@ -58,7 +60,7 @@ def answer(case: Case, runner: OfflineRunner) -> str:
     session = Session(dict(runner.offline.state.session.properties))
     statements = Statements(runner, session, CommandStatuses())
     try:
-        found = statements.run(sql)
+        found = statements.run(parse_script(sql, session))
     except StatementFailed as failed:
         return f"{failed.failure.status}\n{shown(failed.failure.body)}"
     return "\n".join(shown(entity) for entity in found)
@@ -77,7 +79,8 @@ def test_a_command_that_a_request_waits_for_in_vain(runner: OfflineRunner) -> No
 
 
 def test_every_statement_that_is_run_has_an_entity() -> None:
-    handled = set(handle.registry) - {object, nodes.Statement}
+    kinds = set(handle.registry) - {object, Statement}
+    handled = {StatementKind(kind.__name__) for kind in kinds}
     assert handled - BUILDERS.keys() == ELSEWHERE
     assert BUILDERS.keys() <= handled
 
@@ -85,4 +88,4 @@ def test_every_statement_that_is_run_has_an_entity() -> None:
 def test_every_list_has_an_entity() -> None:
     from streamsql.server.entities.listings import _LISTS
 
-    assert _LISTS.keys() == set(nodes.ShowWhat)
+    assert _LISTS.keys() == {what.value for what in ShowWhat}

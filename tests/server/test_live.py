@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -12,6 +13,7 @@ from awaiting import await_until
 from server.live import MAX_PUSH_QUERIES, SECONDS, LiveServer
 from websockets.sync.client import connect
 
+from streamsql.parser import script
 from streamsql.server.http.media import DELIMITED, JSON, PROTOBUF
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -87,6 +89,29 @@ def test_pull_queries(server: LiveServer) -> None:
     rows = server.query("SELECT n FROM readings;").json()
     assert [r["row"]["columns"] for r in rows if "row" in r] == [[1], [2], [3]]
     assert server.query("SELECT nothing FROM counts;").status_code == 400
+
+
+def test_a_pull_query_is_parsed_once_and_a_known_lookup_not_at_all(
+    server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    run = script.run
+
+    def counted(tokens: Any, start: str, *more: Any) -> Any:
+        parsed.append(start)
+        return run(tokens, start, *more)
+
+    monkeypatch.setattr(script, "run", counted)
+
+    def statements(sql: str) -> int:
+        parsed.clear()
+        answer = server.query(sql)
+        assert answer.status_code == 200, answer.text
+        return parsed.count("statement")
+
+    assert statements("SELECT n FROM counts WHERE n > 1;") == 1
+    assert statements("SELECT n + 1 AS m FROM counts WHERE sensor = 'a';") == 1
+    assert statements("SELECT n + 1 AS m FROM counts WHERE sensor = 'b';") == 0
 
 
 def test_rows_are_acknowledged_as_they_come(server: LiveServer) -> None:

@@ -24,7 +24,7 @@ def test_what_reads_goes_first_and_topics_only_where_a_query_made_them(tmp_path:
             CREATE VIEW w AS SELECT * FROM c;
             """
         )
-        found = list(_statements(runner.inspection.catalog, [re.compile("S.*")]))
+        found = list(_statements(runner.inspection, [re.compile("S.*")]))
     assert found == [
         "TERMINATE ALL;",
         "DROP VIEW IF EXISTS `W` CASCADE;",

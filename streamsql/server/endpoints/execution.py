@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from streamsql.client.handover import Handover
 from streamsql.client.wire import DONE, encode, is_end, to_line
 from streamsql.client.wire_errors import encode_error
-from streamsql.engine import Engine
+from streamsql.engine import Engine, Script
 from streamsql.errors import ExternalError, InternalError, StreamSQLError
 from streamsql.results import LineStream, Result, RowStream
 from streamsql.server.http.errors import RequestError
@@ -29,13 +29,14 @@ class Execution:
     def __init__(
         self,
         engine: Engine,
-        sql: str,
+        sql: str | Script,
         session: Session,
         outbox: Handover[bytes],
         running: RunningQueries,
     ) -> None:
         self._engine = engine
         self._sql = sql
+        self._text = sql.text if isinstance(sql, Script) else sql
         self._session = session
         self._known = (dict(session.properties), dict(session.variables))
         self._outbox = outbox
@@ -72,11 +73,11 @@ class Execution:
             if self._send_all(self._engine.execute(self._sql, self._session)):
                 self._put(DONE)
         except StreamSQLError as error:
-            self._put(encode_error(error, self._sql))
+            self._put(encode_error(error, self._text))
         except Exception as error:
             _log.error("a statement failed", exc_info=error)
             failure = InternalError("an internal error: please report it")
-            self._put(encode_error(failure, self._sql))
+            self._put(encode_error(failure, self._text))
         finally:
             self._outbox.end()
 

@@ -17,11 +17,13 @@ import httpx
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from streamsql.errors import StreamSQLError
-from streamsql.parser import parse
 from streamsql.server.http.errors import NOT_READY, Failure, RequestError
 from streamsql.server.http.requests import StatementRequest, parse_json
-from streamsql.server.state.server_state import TOKEN_HEADER, TOKEN_PROPERTY, ServerState
+from streamsql.server.state.server_state import (
+    TOKEN_HEADER,
+    TOKEN_PROPERTY,
+    ServerState,
+)
 
 STATEMENTS = ("/ksql", "/streamsql/execute")
 """Paths whose requests are the leader's where a statement of theirs is."""
@@ -58,9 +60,9 @@ class Forward:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._is_candidate(scope):
             return await self._app(scope, receive, send)
-        body, messages = await _body(receive, self._state.config.max_request_bytes)
+        body, messages = await _body(receive, self._limit(scope))
         again = _Replayed(messages, receive)
-        if not self._needs_leader(scope, body):
+        if not await self._state.run(partial(self._needs_leader, scope, body)):
             return await self._app(scope, again, send)
         async with _client() as client:
             answer = await self._ask_leader(client, scope, body)
@@ -77,9 +79,16 @@ class Forward:
             and FORWARDED not in Headers(scope=scope)
         )
 
+    def _limit(self, scope: Scope) -> int:
+        config = self._state.config
+        return config.max_request_bytes if scope["path"] in ALWAYS else config.max_statement_bytes
+
     def _needs_leader(self, scope: Scope, body: bytes) -> bool:
-        """Whether a request is one for the leader; one that is wrong is not."""
+        """Whether a request is one for the leader; one that is wrong is not. Parses, so that it
+        is done in a thread."""
         path = scope["path"]
+        if len(body) > self._limit(scope):
+            return False
         try:
             given = StatementRequest.of(parse_json(body))
             waits = TOKEN_HEADER in Headers(scope=scope) or TOKEN_PROPERTY in given.properties
@@ -87,11 +96,10 @@ class Forward:
                 return True
             if path not in STATEMENTS:
                 return False
-            session = self._state.session(given)
-            statements = parse(given.sql, session.variables)
-        except (RequestError, StreamSQLError):
+            script = self._state.script(scope, given.sql, self._state.session(given))
+        except RequestError:
             return path in ALWAYS
-        return any(self._state.engine.needs_leader(statement) for statement in statements)
+        return self._state.engine.needs_leader(script)
 
     async def _ask_leader(
         self, client: httpx.AsyncClient, scope: Scope, body: bytes

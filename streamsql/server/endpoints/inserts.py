@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from streamsql.errors import StreamSQLError, told
 from streamsql.ksqldb import says
+from streamsql.results import RowInserts
 from streamsql.server.http.errors import (
     BAD_REQUEST,
     BAD_STATEMENT,
@@ -32,7 +33,6 @@ from streamsql.server.http.requests import as_object, parse_json, session_proper
 from streamsql.server.rows.json_values import json_text
 from streamsql.server.state.server_state import ServerState, state_of
 from streamsql.session import Session
-from streamsql.statements.inserting.rows import Outcome, RowInserts
 
 _log = logging.getLogger("streamsql.server")
 MAX_ROWS = 500
@@ -183,7 +183,7 @@ def _write(inserts: RowInserts, lines: list[bytes]) -> list[dict[str, Any] | Non
     return [_problem(next(outcomes)) if found is None else found for found in problems]
 
 
-def _problem(outcome: Outcome) -> dict[str, Any] | None:
+def _problem(outcome: StreamSQLError | None) -> dict[str, Any] | None:
     return None if outcome is None else {"error_code": BAD_STATEMENT, "message": told(outcome)}
 
 

@@ -16,12 +16,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from streamsql import nodes
-from streamsql.errors import CatalogError, ConfigError, ParseError, StreamSQLError, told
+from streamsql.api.inspection import Inspection
+from streamsql.engine import PreparedStatement, Script, StatementKind
+from streamsql.errors import CatalogError, ConfigError, StreamSQLError, told
 from streamsql.ksqldb import says
-from streamsql.parser import parse, split
 from streamsql.results import Result
-from streamsql.runtime.inspection import Inspection
 from streamsql.server.entities import Executed, entity, statement_text
 from streamsql.server.entities.commands import command_id
 from streamsql.server.http.errors import (
@@ -66,7 +65,7 @@ async def ksql(request: Request) -> Response:
 
     def work() -> list[dict[str, Any]]:
         await_command(state.engine, given)
-        return statements.run(given.sql)
+        return statements.run(state.script(request.scope, given.sql, session))
 
     try:
         entities = await state.run(work)
@@ -80,8 +79,8 @@ class Runner(Protocol):
     """What this needs of an Engine."""
 
     def each(
-        self, sql: str, session: Session | None = None
-    ) -> Iterator[tuple[nodes.Statement, Iterator[Result]]]: ...
+        self, sql: Script, session: Session | None = None
+    ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]: ...
 
     @property
     def inspection(self) -> Inspection: ...
@@ -121,10 +120,10 @@ class Statements:
         """One for all that was written."""
         return to_token(from_token(",".join(self.tokens)))
 
-    def run(self, sql: str) -> list[dict[str, Any]]:
+    def run(self, script: Script) -> list[dict[str, Any]]:
         """Their entities. Raises StatementFailed for the first that cannot be done."""
-        self.check(sql)
-        for statement, results in self.engine.each(sql, self.session):
+        check(script)
+        for statement, results in self.engine.each(script, self.session):
             text = statement_text(statement)
             try:
                 executed = Executed(statement, list(results), self.session, self.engine.inspection)
@@ -137,66 +136,48 @@ class Statements:
             self._remember(statement, executed)
         return self.entities
 
-    def check(self, sql: str) -> None:
-        """StatementFailed for a text that is wrong or holds what belongs elsewhere."""
-        try:
-            statements = parse(sql, self.session.substituted)
-        except ParseError as error:
-            raise StatementFailed(failure(error, _faulty(sql, error))) from None
-        if not statements:
-            raise StatementFailed(failure(ConfigError("there is no statement"), sql))
-        for statement in statements:
-            problem = _misplaced(statement)
-            if problem is not None:
-                code, message = problem
-                more = {"statementText": statement_text(statement), "entities": []}
-                raise StatementFailed(Failure(code, message, STATEMENT, more))
-
-    def _failure(self, error: StreamSQLError, statement: nodes.Statement, text: str) -> Failure:
+    def _failure(self, error: StreamSQLError, statement: PreparedStatement, text: str) -> Failure:
         found = failure(error, text, self.entities)
-        asserts = isinstance(statement, nodes.AssertTopic | nodes.AssertSchema)
+        asserts = statement.kind in (StatementKind.ASSERT_TOPIC, StatementKind.ASSERT_SCHEMA)
         if asserts and isinstance(error, CatalogError):
             return Failure(ASSERTION_FAILED, told(error), STATEMENT, found.more)
         return found
 
-    def _remember(self, statement: nodes.Statement, executed: Executed) -> None:
+    def _remember(self, statement: PreparedStatement, executed: Executed) -> None:
         id = command_id(statement)
         if id is not None and executed.message:
             status = CommandStatus("SUCCESS", executed.message, executed.query_id)
             self.commands.put(id, status)
 
 
-def _misplaced(statement: nodes.Statement) -> tuple[int, str] | None:
+def check(script: Script) -> None:
+    """StatementFailed for a text that is wrong or holds what belongs elsewhere."""
+    if script.error is not None:
+        raise StatementFailed(failure(script.error, script.wrong))
+    if not script.statements:
+        raise StatementFailed(failure(ConfigError("there is no statement"), script.text))
+    for statement in script.statements:
+        problem = _misplaced(statement)
+        if problem is not None:
+            code, message = problem
+            more = {"statementText": statement_text(statement), "entities": []}
+            raise StatementFailed(Failure(code, message, STATEMENT, more))
+
+
+def _misplaced(statement: PreparedStatement) -> tuple[int, str] | None:
     """Error code and message for a statement that this endpoint does not take."""
-    if isinstance(statement, nodes.SelectQuery | nodes.Print):
-        kind = "PRINT" if isinstance(statement, nodes.Print) else "SELECT"
+    if statement.is_query:
+        kind = "PRINT" if statement.kind is StatementKind.PRINT else "SELECT"
         return (
             QUERY_ENDPOINT,
             f"{kind} is answered by the endpoints '/query' and '/query-stream', not by '/ksql'\n"
             + says("query-endpoint").text(),
         )
-    if isinstance(statement, nodes.RunScript):
+    if statement.kind is StatementKind.RUN_SCRIPT:
         known = says("unknown-statement", token="RUN").text(statement=statement_text(statement))
         message = f"Unknown statement 'RUN': a client sends the script's statements\n{known}"
         return BAD_STATEMENT, message
     return None
-
-
-def _faulty(sql: str, error: ParseError) -> str:
-    """The statement that the error is in."""
-    return next(_around(sql, error), sql.strip())
-
-
-def _around(sql: str, error: ParseError) -> Iterator[str]:
-    if error.span is None:
-        return
-    try:
-        pieces = split(sql)
-    except ParseError:
-        return
-    for text, span in pieces:
-        if span.start <= error.span.start <= span.end:
-            yield text + ";"
 
 
 ROUTES = [Route("/ksql", ksql, methods=["POST"])]

@@ -16,11 +16,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from streamsql.catalog import Catalog
 from streamsql.client.handover import Handover
 from streamsql.client.wire import ALIVE, ALIVE_SECONDS, to_line
 from streamsql.client.wire_catalog import encode_catalog
 from streamsql.client.wire_status import encode_status
+from streamsql.engine import Engine
 from streamsql.server.endpoints.execution import Execution
 from streamsql.server.state.server_state import state_of, statement_request
 
@@ -67,14 +67,15 @@ async def execute(request: Request) -> Response:
     given = await statement_request(request)
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
     session = state.session(given)
-    execution = Execution(state.engine, given.sql, session, outbox, state.running)
+    script = state.parsed(request.scope) or given.sql
+    execution = Execution(state.engine, script, session, outbox, state.running)
     return LinesResponse(execution, outbox)
 
 
 async def catalog(request: Request) -> Response:
     """GET: what there is; 304 where the client has it already."""
     engine = state_of(request).engine
-    body, etag = _ENCODED.of(engine.catalog())
+    body, etag = _ENCODED.of(engine)
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
@@ -97,11 +98,12 @@ class _Encoded:
     """The newest catalog as it is sent: many clients ask, and it seldom changes."""
 
     def __init__(self) -> None:
-        self._catalog: Catalog | None = None
+        self._catalog: object = None
         self._sent = (b"", "")
 
-    def of(self, catalog: Catalog) -> tuple[bytes, str]:
+    def of(self, engine: Engine) -> tuple[bytes, str]:
         """The body and its ETag."""
+        catalog = engine.catalog()
         if catalog is not self._catalog:
             body = json.dumps(encode_catalog(catalog)).encode()
             self._sent = (body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')

@@ -1,23 +1,24 @@
 """POST /query, /query-stream and /close-query: one SELECT or PRINT, answered with rows.
 
 With EMIT the rows come for as long as the client looks (query_stream.py); without, the answer is
-complete (answers.py). What a statement is, only the parser and the engine know.
+complete (answers.py). What a statement is, only the engine knows.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
-from streamsql import nodes
+from streamsql.engine import Script
 from streamsql.errors import StreamSQLError
 from streamsql.ksqldb import says
-from streamsql.parser import parse
 from streamsql.results import Answer, LineStream, RowStream
 from streamsql.server.endpoints.query_stream import LineStreamResponse, RowStreamResponse, schema_of
 from streamsql.server.http.errors import BAD_REQUEST, BAD_STATEMENT, STATEMENT, Failure, failure
@@ -37,7 +38,6 @@ from streamsql.session import Session
 
 QUERY_FORMS = (KSQL_JSON, JSON, DELIMITED, PROTOBUF)
 STREAM_FORMS = (DELIMITED, JSON, KSQL_JSON, PROTOBUF)
-_EMIT = re.compile(r"\bEMIT\b", re.IGNORECASE)
 
 
 async def query(request: Request) -> Response:
@@ -55,64 +55,76 @@ async def _answer(request: Request, media: str) -> Response:
     check_content_type(request)
     state = state_of(request)
     given = await statement_request(request)
-    session = state.session(given)
-    if (response := await _looked_up(state, given.sql, session, media)) is not None:
-        return response
-    problem = check(given.sql, session)
-    if isinstance(problem, Failure):
-        return problem.response()
-    if not problem:
-        return await _pull(state, given.sql, session, media)
-    state.running.reserve()
+    asked = Asked(state, request.scope, given.sql, state.session(given))
     try:
-        response = await _push(state, given.sql, session, media)
-    except BaseException:
-        state.running.release()
-        raise
-    if not isinstance(response, RowStreamResponse | LineStreamResponse):
-        state.running.release()
-    return response
-
-
-def check(sql: str, session: Session) -> Failure | bool:
-    """Whether the text is one SELECT or PRINT whose rows come for as long as one looks; a Failure
-    if it is something else."""
-    try:
-        statements = parse(sql, session.substituted)
-    except StreamSQLError as error:
-        return failure(error, sql.strip())
-    if len(statements) != 1:
-        found = len(statements)
-        return Failure(BAD_REQUEST, f"Expected exactly one KSQL statement; found {found} instead")
-    statement = statements[0]
-    if isinstance(statement, nodes.Print):
-        return True
-    if isinstance(statement, nodes.SelectQuery):
-        return statement.query.emit is not None
-    known = says("statement-type", type=type(statement).__name__)
-    message = (
-        "Only SELECT and PRINT are answered here; other statements belong to the endpoint /ksql.\n"
-        + known.text()
-    )
-    return Failure(BAD_STATEMENT, message, STATEMENT, {"statementText": sql, "entities": []})
-
-
-async def _looked_up(state: ServerState, sql: str, session: Session, media: str) -> Response | None:
-    """The answer of a plain lookup of a key: nothing of it is parsed or planned."""
-    if _EMIT.search(sql):
-        return None
-
-    def work() -> tuple[AnswerWriter, Piece] | None:
-        answer = state.engine.lookup(sql, session)
-        return None if answer is None else _begun(answer, media)
-
-    try:
-        if (soon := state.engine.lookup_soon(sql, session)) is not None:
+        if (soon := state.engine.lookup_soon(given.sql, asked.session)) is not None:
             return AnswerResponse(*_begun(await soon, media), state)
-        found = await state.run(work)
+        begun = await state.run(partial(_begin, asked, media))
+        if begun is not None:
+            return AnswerResponse(*begun, state)
+        return await _push(asked, media)
+    except QueryRefused as refused:
+        return refused.failure.response()
     except StreamSQLError as error:
-        return failure(error, sql).response()
-    return None if found is None else AnswerResponse(*found, state)
+        return failure(error, given.sql).response()
+
+
+class QueryRefused(Exception):
+    """A text that is not one SELECT or PRINT; says what to answer."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The text of one request, in the session that is the request's own. All but making it blocks:
+    to be called in a thread."""
+
+    state: ServerState
+    scope: Scope
+    sql: str
+    session: Session
+
+    def script(self) -> Script:
+        """The text parsed: one SELECT or PRINT. QueryRefused if it is something else."""
+        script = self.state.script(self.scope, self.sql, self.session)
+        if script.error is not None:
+            raise QueryRefused(failure(script.error, self.sql.strip()))
+        if (found := len(script.statements)) != 1:
+            message = f"Expected exactly one KSQL statement; found {found} instead"
+            raise QueryRefused(Failure(BAD_REQUEST, message))
+        if not script.statements[0].is_query:
+            known = says("statement-type", type=script.statements[0].kind.value)
+            more = {"statementText": self.sql, "entities": []}
+            message = f"{_ELSEWHERE}\n{known.text()}"
+            raise QueryRefused(Failure(BAD_STATEMENT, message, STATEMENT, more))
+        return script
+
+    def first(self, kind: Any) -> Any:
+        """The result that has the rows; remarks before it have no place in these answers."""
+        for result in self.state.engine.execute(self.script(), self.session):
+            if isinstance(result, kind):
+                return result
+        raise AssertionError("a query gave no rows")
+
+
+_ELSEWHERE = (
+    "Only SELECT and PRINT are answered here; other statements belong to the endpoint /ksql."
+)
+
+
+def _begin(asked: Asked, media: str) -> tuple[AnswerWriter, Piece] | None:
+    """The beginning of a complete answer; None for a query whose rows keep coming."""
+    engine = asked.state.engine
+    answer = engine.lookup(asked.sql, asked.session)
+    if answer is None:
+        script = asked.script()
+        if script.statements[0].goes_on:
+            return None
+        answer = engine.lookup(script, asked.session) or asked.first(Answer)
+    return _begun(answer, media)
 
 
 def _begun(answer: Answer, media: str) -> tuple[AnswerWriter, Piece]:
@@ -120,44 +132,27 @@ def _begun(answer: Answer, media: str) -> tuple[AnswerWriter, Piece]:
     return writer, writer.first()
 
 
-async def _pull(state: ServerState, sql: str, session: Session, media: str) -> Response:
-    def work() -> tuple[AnswerWriter, Piece]:
-        return _begun(first_result(state, sql, session, Answer), media)
-
+async def _push(asked: Asked, media: str) -> Response:
+    state = asked.state
+    state.running.reserve()
     try:
-        writer, first = await state.run(work)
-    except StreamSQLError as error:
-        return failure(error, sql).response()
-    return AnswerResponse(writer, first, state)
+        stream = await state.run(partial(asked.first, RowStream | LineStream))
+        return _stream_response(stream, media, state)
+    except BaseException:
+        state.running.release()
+        raise
 
 
-async def _push(state: ServerState, sql: str, session: Session, media: str) -> Response:
-    def work() -> RowStream | LineStream:
-        found = first_result(state, sql, session, RowStream | LineStream)
-        assert isinstance(found, RowStream | LineStream)
-        return found
-
+def _stream_response(stream: RowStream | LineStream, media: str, state: ServerState) -> Response:
     bound = state.config.push_buffer_rows
+    if isinstance(stream, LineStream):
+        return LineStreamResponse(stream, state.running, bound)
     try:
-        stream = await state.run(work)
-        if isinstance(stream, LineStream):
-            return LineStreamResponse(stream, state.running, bound)
-        try:
-            form = FORMS[media](stream.query_id, schema_of(stream), True)
-        except StreamSQLError:
-            stream.cancel()
-            raise
-        return RowStreamResponse(stream, form, state.running, bound)
-    except StreamSQLError as error:
-        return failure(error, sql).response()
-
-
-def first_result(state: ServerState, sql: str, session: Session, kind: Any) -> Any:
-    """The result that has the rows; remarks before it have no place in these answers."""
-    for result in state.engine.execute(sql, session):
-        if isinstance(result, kind):
-            return result
-    raise AssertionError("a query gave no rows")
+        form = FORMS[media](stream.query_id, schema_of(stream), True)
+    except StreamSQLError:
+        stream.cancel()
+        raise
+    return RowStreamResponse(stream, form, state.running, bound)
 
 
 async def close_query(request: Request) -> Response:

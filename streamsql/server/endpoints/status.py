@@ -80,7 +80,7 @@ async def ready(request: Request) -> Response:
 async def statuses(request: Request) -> Response:
     """GET /status: of all commands that are known."""
     state = state_of(request)
-    found = state.commands.all(state.engine.catalog())
+    found = state.commands.all(state.engine.inspection.sources())
     return JSONResponse({"commandStatuses": {id: status.status for id, status in found.items()}})
 
 
@@ -88,7 +88,7 @@ async def status(request: Request) -> Response:
     """GET /status/stream/NAME/create and the like."""
     state = state_of(request)
     command_id = "/".join(request.path_params[part] for part in ("type", "entity", "action"))
-    found = state.commands.get(command_id, state.engine.catalog())
+    found = state.commands.get(command_id, state.engine.inspection.sources())
     if found is None:
         raise RequestError(NOT_FOUND, "Command not found")
     return JSONResponse(found.to_json())

@@ -12,8 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from streamsql.catalog import Catalog
-from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.api.inspection import Inspection
 from streamsql.engine import Engine
 from streamsql.ksqldb import says
 from streamsql.server.http.errors import BAD_REQUEST, RequestError
@@ -71,23 +70,22 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def terminate_all(engine: Engine, delete: Sequence[re.Pattern[str]] = ()) -> None:
     """End and forget everything; of topics, only those that queries made are deleted."""
-    for statement in _statements(engine.catalog(), delete):
+    for statement in list(_statements(engine.inspection, delete)):
         for _ in engine.execute(statement):
             pass
 
 
-def _statements(catalog: Catalog, delete: Sequence[re.Pattern[str]]) -> Iterator[str]:
-    if catalog.queries:
+def _statements(engine: Inspection, delete: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    if any(source.writers for source in engine.sources()):
         yield "TERMINATE ALL;"
-    for view in reversed(catalog.views):
-        yield f"DROP VIEW IF EXISTS {quote(view)} CASCADE;"
+    for view in reversed(engine.views()):
+        yield f"DROP VIEW IF EXISTS {quote(view.name)} CASCADE;"
     # What reads a source was made after it.
-    for source in reversed(catalog.sources.values()):
-        topic = source.topic.name
-        if topic == PROCESSING_LOG_TOPIC:
-            continue  # It is there from the start of any service.
-        own = source.created_by_query is not None
-        wanted = own and any(pattern.fullmatch(topic) for pattern in delete)
+    for source in reversed(engine.sources()):
+        if source.built_in:
+            continue
+        own = source.created_by is not None
+        wanted = own and any(pattern.fullmatch(source.topic) for pattern in delete)
         kind = source.kind.value
         tail = " DELETE TOPIC" if wanted else ""
         yield f"DROP {kind} IF EXISTS {quote(source.name)}{tail};"

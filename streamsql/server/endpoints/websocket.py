@@ -14,10 +14,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamsql.errors import StreamSQLError
 from streamsql.results import Answer, LineStream, Row, RowStream
 from streamsql.schema import Schema
-from streamsql.server.endpoints.queries import check, first_result
+from streamsql.server.endpoints.queries import Asked, QueryRefused
 from streamsql.server.endpoints.query_stream import schema_of
 from streamsql.server.http.errors import Failure, RequestError, failure
-from streamsql.server.http.requests import StatementRequest, parse_json
+from streamsql.server.http.requests import SEVERAL_REQUESTS, StatementRequest, parse_json, too_large
 from streamsql.server.rows.feed import Feed
 from streamsql.server.rows.json_values import RowWriter, json_text
 from streamsql.server.state.server_state import ServerState
@@ -34,17 +34,19 @@ async def ws_query(socket: WebSocket) -> None:
     await socket.accept()
     state: ServerState = socket.app.state.server
     try:
-        given = StatementRequest.of(parse_json(socket.query_params.get("request", "")))
-        session = state.session(given)
-        problem = check(given.sql, session)
-        if isinstance(problem, Failure):
-            return await _fail(socket, problem)
+        text = socket.query_params.get("request", "").encode()
+        if len(text) > state.config.max_statement_bytes:
+            raise too_large(state.config.max_statement_bytes, SEVERAL_REQUESTS)
+        given = StatementRequest.of(parse_json(text))
+        asked = Asked(state, socket.scope, given.sql, state.session(given))
+        await state.run(asked.script)
         state.running.reserve()
         try:
-            kinds = Answer | RowStream | LineStream
-            await _answer(socket, state, partial(first_result, state, given.sql, session, kinds))
+            await _answer(socket, state, partial(asked.first, Answer | RowStream | LineStream))
         finally:
             state.running.release()
+    except QueryRefused as refused:
+        await _fail(socket, refused.failure)
     except (RequestError, StreamSQLError) as error:
         await _fail(socket, failure(error))
     except WebSocketDisconnect:

@@ -5,7 +5,7 @@ They tell in JSON what executing a statement gave; what a statement does is the 
 
 from __future__ import annotations
 
-from streamsql import nodes
+from streamsql.engine import StatementKind
 from streamsql.errors import InternalError
 from streamsql.server.entities import (
     assertions,
@@ -27,41 +27,41 @@ __all__ = [
     "statement_text",
 ]
 
-BUILDERS: dict[type[nodes.Statement], Builder] = {
-    nodes.CreateSource: commands.current_status,
-    nodes.DropSource: commands.current_status,
-    nodes.AlterSource: commands.current_status,
-    nodes.CreateView: commands.current_status,
-    nodes.DropView: commands.current_status,
-    nodes.CreateFunction: commands.current_status,
-    nodes.DropFunction: commands.current_status,
-    nodes.CreateType: commands.current_status,
-    nodes.DropType: commands.current_status,
-    nodes.CreateAsSelect: commands.current_status,
-    nodes.InsertInto: commands.current_status,
-    nodes.ControlQuery: commands.controlled,
-    nodes.InsertValues: commands.nothing,
-    nodes.SetProperty: commands.nothing,
-    nodes.UnsetProperty: commands.nothing,
-    nodes.DefineVariable: commands.nothing,
-    nodes.UndefineVariable: commands.nothing,
-    nodes.Show: listings.listed,
-    nodes.Describe: sources.described,
-    nodes.DescribeAll: sources.described_all,
-    nodes.DescribeFunction: listings.described_function,
-    nodes.Explain: queries.explained,
-    nodes.CreateConnector: connectors.created,
-    nodes.DropConnector: connectors.dropped,
-    nodes.DescribeConnector: connectors.described,
-    nodes.AssertTopic: assertions.topic,
-    nodes.AssertSchema: assertions.schema,
+BUILDERS: dict[StatementKind, Builder] = {
+    StatementKind.CREATE_SOURCE: commands.current_status,
+    StatementKind.DROP_SOURCE: commands.current_status,
+    StatementKind.ALTER_SOURCE: commands.current_status,
+    StatementKind.CREATE_VIEW: commands.current_status,
+    StatementKind.DROP_VIEW: commands.current_status,
+    StatementKind.CREATE_FUNCTION: commands.current_status,
+    StatementKind.DROP_FUNCTION: commands.current_status,
+    StatementKind.CREATE_TYPE: commands.current_status,
+    StatementKind.DROP_TYPE: commands.current_status,
+    StatementKind.CREATE_AS_SELECT: commands.current_status,
+    StatementKind.INSERT_INTO: commands.current_status,
+    StatementKind.CONTROL_QUERY: commands.controlled,
+    StatementKind.INSERT_VALUES: commands.nothing,
+    StatementKind.SET: commands.nothing,
+    StatementKind.UNSET: commands.nothing,
+    StatementKind.DEFINE: commands.nothing,
+    StatementKind.UNDEFINE: commands.nothing,
+    StatementKind.SHOW: listings.listed,
+    StatementKind.DESCRIBE: sources.described,
+    StatementKind.DESCRIBE_ALL: sources.described_all,
+    StatementKind.DESCRIBE_FUNCTION: listings.described_function,
+    StatementKind.EXPLAIN: queries.explained,
+    StatementKind.CREATE_CONNECTOR: connectors.created,
+    StatementKind.DROP_CONNECTOR: connectors.dropped,
+    StatementKind.DESCRIBE_CONNECTOR: connectors.described,
+    StatementKind.ASSERT_TOPIC: assertions.topic,
+    StatementKind.ASSERT_SCHEMA: assertions.schema,
 }
 
 
 def entity(executed: Executed) -> JSON | None:
     """What the answer holds for a statement, None where it holds nothing."""
-    kind = type(executed.statement)
+    kind = executed.statement.kind
     builder = BUILDERS.get(kind)
     if builder is None:
-        raise InternalError(f"no entity for {kind.__name__}")
-    return builder(executed.statement, executed)
+        raise InternalError(f"no entity for {kind.value}")
+    return builder(executed)

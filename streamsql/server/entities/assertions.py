@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from streamsql import nodes
 from streamsql.server.entities.base import JSON, Executed
 
 
-def topic(statement: nodes.AssertTopic, executed: Executed) -> JSON:
-    return executed.entity("assert_topic", topicName=statement.topic, exists=statement.exists)
+def topic(executed: Executed) -> JSON:
+    statement = executed.statement
+    return executed.entity("assert_topic", topicName=statement.name, exists=statement.exists)
 
 
-def schema(statement: nodes.AssertSchema, executed: Executed) -> JSON:
+def schema(executed: Executed) -> JSON:
+    statement = executed.statement
     return executed.entity(
-        "assert_schema", subject=statement.subject, id=statement.id, exists=statement.exists
+        "assert_schema",
+        subject=statement.name,
+        id=statement.schema_id,
+        exists=statement.exists,
     )

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streamsql.api.inspection import Inspection
+from streamsql.engine import PreparedStatement
 from streamsql.masking import mask
-from streamsql.nodes import Statement
 from streamsql.results import Message, Result, Rows, Text, Warning
-from streamsql.runtime.inspection import Inspection
 from streamsql.session import Session
 
 JSON = dict[str, Any]
@@ -19,7 +19,7 @@ JSON = dict[str, Any]
 class Executed:
     """A statement that was run, what it gave, and the engine it was run in."""
 
-    statement: Statement
+    statement: PreparedStatement
     results: Sequence[Result]
     session: Session
     engine: Inspection
@@ -67,10 +67,10 @@ class Executed:
         }
 
 
-Builder = Callable[[Any, Executed], JSON | None]
-"""The entity for a statement of one class; None where the answer holds none."""
+Builder = Callable[[Executed], JSON | None]
+"""The entity for a statement of one kind; None where the answer holds none."""
 
 
-def statement_text(statement: Statement) -> str:
+def statement_text(statement: PreparedStatement) -> str:
     """The statement as it was written, but for secrets, ended by its semicolon."""
     return mask(statement.text) + ";"

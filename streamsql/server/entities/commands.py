@@ -2,72 +2,61 @@
 
 from __future__ import annotations
 
-from streamsql import nodes
+from streamsql.engine import PreparedStatement, StatementKind
 from streamsql.server.entities.base import JSON, Executed
 from streamsql.server.state.statuses import CommandStatus
 
-_Source = nodes.CreateSource | nodes.CreateAsSelect | nodes.DropSource | nodes.AlterSource
-
-_ACTIONS: dict[type[nodes.Statement], str] = {
-    nodes.CreateSource: "create",
-    nodes.CreateAsSelect: "create",
-    nodes.DropSource: "drop",
-    nodes.AlterSource: "alter",
-    nodes.CreateType: "create",
-    nodes.DropType: "drop",
-    nodes.CreateView: "create",
-    nodes.DropView: "drop",
-    nodes.CreateFunction: "create",
-    nodes.DropFunction: "drop",
+_ACTIONS: dict[StatementKind, tuple[str | None, str]] = {
+    StatementKind.CREATE_SOURCE: (None, "create"),
+    StatementKind.CREATE_AS_SELECT: (None, "create"),
+    StatementKind.DROP_SOURCE: (None, "drop"),
+    StatementKind.ALTER_SOURCE: (None, "alter"),
+    StatementKind.INSERT_INTO: ("stream", "create"),
+    StatementKind.CREATE_TYPE: ("type", "create"),
+    StatementKind.DROP_TYPE: ("type", "drop"),
+    StatementKind.CREATE_VIEW: ("view", "create"),
+    StatementKind.DROP_VIEW: ("view", "drop"),
+    StatementKind.CREATE_FUNCTION: ("function", "create"),
+    StatementKind.DROP_FUNCTION: ("function", "drop"),
 }
-_KINDS: dict[type[nodes.Statement], str] = {
-    nodes.CreateType: "type",
-    nodes.DropType: "type",
-    nodes.CreateView: "view",
-    nodes.DropView: "view",
-    nodes.CreateFunction: "function",
-    nodes.DropFunction: "function",
-}
+"""What is changed and how, in ksqlDB's words; a stream or a table where nothing is said."""
 
 
-def command_id(statement: nodes.Statement) -> str | None:
+def command_id(statement: PreparedStatement) -> str | None:
     """`stream/NAME/create`; None for a statement that changes nothing for good."""
-    match statement:
-        case (
-            nodes.CreateSource() | nodes.CreateAsSelect() | nodes.DropSource() | nodes.AlterSource()
-        ):
-            kind = statement.kind.value.lower()
-            return f"{kind}/{statement.name}/{_ACTIONS[type(statement)]}"
-        case nodes.InsertInto():
-            return f"stream/{statement.target}/create"
-        case nodes.ControlQuery():
-            return f"{statement.action.value.lower()}/{statement.query_id or 'ALL'}/execute"
-    kind = _KINDS.get(type(statement), "")
-    return f"{kind}/{getattr(statement, 'name', '')}/{_ACTIONS[type(statement)]}" if kind else None
+    if statement.kind is StatementKind.CONTROL_QUERY:
+        return f"{statement.action.lower()}/{statement.name or 'ALL'}/execute"
+    if statement.kind not in _ACTIONS:
+        return None
+    changed, action = _ACTIONS[statement.kind]
+    if changed is None:
+        assert statement.source_kind is not None
+        changed = statement.source_kind.value.lower()
+    return f"{changed}/{statement.name}/{action}"
 
 
-def current_status(statement: nodes.Statement, executed: Executed) -> JSON:
+def current_status(executed: Executed) -> JSON:
     """A statement that was done; one that had nothing to do is a warning."""
     if not executed.message and executed.warnings:
         return executed.entity("warning_entity", message="\n".join(executed.warnings))
     status = CommandStatus("SUCCESS", executed.message, executed.query_id)
     return executed.entity(
         "currentStatus",
-        commandId=command_id(statement),
+        commandId=command_id(executed.statement),
         commandStatus=status.to_json(),
         commandSequenceNumber=executed.engine.sequence,
     )
 
 
-def controlled(statement: nodes.ControlQuery, executed: Executed) -> JSON:
+def controlled(executed: Executed) -> JSON:
     """TERMINATE, PAUSE, RESUME; a push query that was ended has no place among the commands."""
-    known, ended = executed.query_id, statement.action is nodes.QueryAction.TERMINATE
+    known, ended = executed.query_id, executed.statement.action == "TERMINATE"
     if ended and known is not None and executed.engine.is_push(known):
         return executed.entity("terminate_query", queryId=known, wasTerminated=True)
-    return current_status(statement, executed)
+    return current_status(executed)
 
 
-def nothing(statement: nodes.Statement, executed: Executed) -> JSON | None:
+def nothing(executed: Executed) -> JSON | None:
     """SET, DEFINE and INSERT VALUES leave nothing in the answer but their warnings."""
     if executed.warnings:
         return executed.entity("warning_entity", message="\n".join(executed.warnings))

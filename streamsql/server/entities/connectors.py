@@ -5,32 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streamsql import nodes
 from streamsql.results import Text
 from streamsql.server.entities.base import JSON, Executed
 
 
-def created(statement: nodes.CreateConnector, executed: Executed) -> JSON:
+def created(executed: Executed) -> JSON:
     """CREATE SOURCE | SINK CONNECTOR."""
     if executed.warnings:
         return _nothing_done(executed)
     # What was configured may hold secrets; who sent it knows it.
-    info = {"name": statement.name, "config": {}, "tasks": [], "type": statement.type.value.lower()}
+    statement = executed.statement
+    kind = statement.connector_type.lower()
+    info: JSON = {"name": statement.name, "config": {}, "tasks": [], "type": kind}
     return executed.entity("connector_info", info=info)
 
 
-def dropped(statement: nodes.DropConnector, executed: Executed) -> JSON:
+def dropped(executed: Executed) -> JSON:
     """DROP CONNECTOR."""
     if executed.warnings:
         return _nothing_done(executed)
-    return executed.entity("drop_connector", connectorName=statement.name)
+    return executed.entity("drop_connector", connectorName=executed.statement.name)
 
 
 def _nothing_done(executed: Executed) -> JSON:
     return executed.entity("warning_entity", message="\n".join(executed.warnings))
 
 
-def listed(statement: nodes.Show, executed: Executed) -> JSON:
+def listed(executed: Executed) -> JSON:
     """SHOW [SOURCE | SINK] CONNECTORS."""
     found = [
         {
@@ -44,7 +45,7 @@ def listed(statement: nodes.Show, executed: Executed) -> JSON:
     return executed.entity("connector_list", connectors=found)
 
 
-def plugins(statement: nodes.Show, executed: Executed) -> JSON:
+def plugins(executed: Executed) -> JSON:
     """SHOW CONNECTOR PLUGINS."""
     found = [
         {"className": row["Class"], "type": row["Type"].lower(), "version": row["Version"]}
@@ -53,18 +54,17 @@ def plugins(statement: nodes.Show, executed: Executed) -> JSON:
     return executed.entity("connector_plugins_list", connectorsPlugins=found)
 
 
-def described(statement: nodes.DescribeConnector, executed: Executed) -> JSON:
+def described(executed: Executed) -> JSON:
     """DESCRIBE CONNECTOR: its state, its tasks, its topics and the streams and tables on them."""
     facts = _facts(executed)
     worker = facts.get("Worker", "")
     rows = executed.rows
-    catalog = executed.engine.catalog
     names = [row["Source Name"] for row in rows if "Source Name" in row]
     return executed.entity(
         "connector_description",
         connectorClass=facts.get("Class", ""),
         status={
-            "name": statement.name,
+            "name": executed.statement.name,
             "connector": {
                 "state": facts.get("State", ""),
                 "worker_id": worker,
@@ -73,7 +73,7 @@ def described(statement: nodes.DescribeConnector, executed: Executed) -> JSON:
             "tasks": [_task(row, worker) for row in rows if "Task ID" in row],
             "type": facts.get("Type", ""),
         },
-        sources=[{"name": n, "type": catalog.get(n).kind.value} for n in names],
+        sources=[{"name": n, "type": executed.engine.source(n).kind.value} for n in names],
         topics=[row["Related Topics"] for row in rows if "Related Topics" in row],
     )
 

@@ -2,69 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from streamsql import nodes
-from streamsql.functions import REGISTRY
-from streamsql.functions.base import Function
-from streamsql.functions.signature import Parameter, Signature
-from streamsql.functions.user import UserAggregate, UserFunction, using
-from streamsql.nodes import ShowWhat
-from streamsql.planner.ddl.user_functions import functions_of
+from streamsql.api.facts import FunctionFacts, ParameterFacts, SignatureFacts
 from streamsql.properties import PROPERTIES, get_text, shown
 from streamsql.server.entities import connectors, queries, sources
 from streamsql.server.entities.base import JSON, Builder, Executed
 from streamsql.server.entities.types import schema_info
 
 
-def listed(statement: nodes.Show, executed: Executed) -> JSON | None:
+def listed(executed: Executed) -> JSON | None:
     """SHOW | LIST what [EXTENDED]."""
-    return _LISTS[statement.what](statement, executed)
+    return _LISTS[executed.statement.lists](executed)
 
 
-def _topics(statement: nodes.Show, executed: Executed) -> JSON:
+def _topics(executed: Executed) -> JSON:
     found = []
     for row in executed.rows:
         topic: JSON = {
             "name": row["Kafka Topic"],
             "replicaInfo": [row["Partition Replicas"]] * row["Partitions"],
         }
-        if statement.extended:
+        if executed.statement.extended:
             topic["consumerCount"] = row["Consumers"]
             topic["consumerGroupCount"] = row["Consumer Groups"]
         found.append(topic)
     return executed.entity(
-        "kafka_topics_extended" if statement.extended else "kafka_topics", topics=found
+        "kafka_topics_extended" if executed.statement.extended else "kafka_topics", topics=found
     )
 
 
-def _functions(statement: nodes.Show, executed: Executed) -> JSON:
-    found: Iterable[Function] = [*REGISTRY, *functions_of(executed.engine.catalog)]
-    names = [
+def _functions(executed: Executed) -> JSON:
+    found = [
         {"name": f.name, "type": f.type, "category": f.category.upper()}
-        for f in sorted(found, key=lambda f: f.name)
+        for f in executed.engine.functions()
     ]
-    return executed.entity("function_names", functions=names)
+    return executed.entity("function_names", functions=found)
 
 
-def described_function(statement: nodes.DescribeFunction, executed: Executed) -> JSON:
+def described_function(executed: Executed) -> JSON:
     """DESCRIBE FUNCTION name."""
-    with using(functions_of(executed.engine.catalog)):
-        function = REGISTRY.get(statement.name)
-    own = isinstance(function, UserFunction | UserAggregate)
+    function = executed.engine.function(executed.statement.name or "")
     return executed.entity(
         "describe_function",
         name=function.name,
         description=function.doc,
         author="",
         version="",
-        path="" if own else "internal",
+        path="" if function.own else "internal",
         functions=[_overload(function, s) for s in function.signatures],
         type=function.type,
     )
 
 
-def _overload(function: Function, signature: Signature) -> JSON:
+def _overload(function: FunctionFacts, signature: SignatureFacts) -> JSON:
     return {
         "arguments": [_argument(p) for p in signature.parameters],
         "returnType": signature.returns,
@@ -72,27 +61,27 @@ def _overload(function: Function, signature: Signature) -> JSON:
     }
 
 
-def _argument(parameter: Parameter) -> JSON:
+def _argument(parameter: ParameterFacts) -> JSON:
     return {
         "name": parameter.name,
-        "type": str(parameter.pattern),
+        "type": parameter.type,
         "description": "",
         "isVariadic": parameter.variadic,
     }
 
 
-def _types(statement: nodes.Show, executed: Executed) -> JSON:
-    known = sorted(executed.engine.catalog.types.items())
+def _types(executed: Executed) -> JSON:
+    known = sorted(executed.engine.types().items())
     return executed.entity("type_list", types={name: schema_info(t) for name, t in known})
 
 
-def _views(statement: nodes.Show, executed: Executed) -> JSON:
-    known = sorted(executed.engine.catalog.views.values(), key=lambda view: view.name)
-    views = [{"name": v.name, "reads": sorted(v.reads), "statement": v.statement} for v in known]
+def _views(executed: Executed) -> JSON:
+    known = sorted(executed.engine.views(), key=lambda view: view.name)
+    views = [{"name": v.name, "reads": list(v.reads), "statement": v.statement} for v in known]
     return executed.entity("views", views=views)
 
 
-def _properties(statement: nodes.Show, executed: Executed) -> JSON:
+def _properties(executed: Executed) -> JSON:
     overrides = executed.session.properties
     found = [
         {
@@ -112,24 +101,24 @@ def _properties(statement: nodes.Show, executed: Executed) -> JSON:
     )
 
 
-def _variables(statement: nodes.Show, executed: Executed) -> JSON:
+def _variables(executed: Executed) -> JSON:
     known = sorted(executed.session.variables.items())
     return executed.entity("variables", variables=[{"name": n, "value": v} for n, v in known])
 
 
-_LISTS: dict[ShowWhat, Builder] = {
-    ShowWhat.STREAMS: sources.listed,
-    ShowWhat.TABLES: sources.listed,
-    ShowWhat.TOPICS: _topics,
-    ShowWhat.ALL_TOPICS: _topics,
-    ShowWhat.QUERIES: queries.listed,
-    ShowWhat.FUNCTIONS: _functions,
-    ShowWhat.TYPES: _types,
-    ShowWhat.VIEWS: _views,
-    ShowWhat.PROPERTIES: _properties,
-    ShowWhat.VARIABLES: _variables,
-    ShowWhat.CONNECTORS: connectors.listed,
-    ShowWhat.SOURCE_CONNECTORS: connectors.listed,
-    ShowWhat.SINK_CONNECTORS: connectors.listed,
-    ShowWhat.CONNECTOR_PLUGINS: connectors.plugins,
+_LISTS: dict[str, Builder] = {
+    "STREAMS": sources.listed,
+    "TABLES": sources.listed,
+    "TOPICS": _topics,
+    "ALL TOPICS": _topics,
+    "QUERIES": queries.listed,
+    "FUNCTIONS": _functions,
+    "TYPES": _types,
+    "VIEWS": _views,
+    "PROPERTIES": _properties,
+    "VARIABLES": _variables,
+    "CONNECTORS": connectors.listed,
+    "SOURCE CONNECTORS": connectors.listed,
+    "SINK CONNECTORS": connectors.listed,
+    "CONNECTOR PLUGINS": connectors.plugins,
 }

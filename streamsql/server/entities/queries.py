@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from streamsql import nodes
-from streamsql.planner.explain.plan import explain
-from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
+from streamsql.api.facts import PlanFacts, QueryFacts
 from streamsql.properties import shown
-from streamsql.runtime.inspection import QueryFacts
 from streamsql.server.entities.base import JSON, Executed, statement_text
 from streamsql.server.entities.types import field
 from streamsql.status import QueryInfo, QueryState
@@ -24,11 +21,11 @@ def state(info: QueryInfo) -> str:
 
 def running_query(info: QueryInfo, executed: Executed) -> JSON:
     """A query in a list."""
-    source = executed.engine.catalog.sources.get(info.sink or "")
+    topic = executed.engine.topic_of(info.sink) if info.sink else None
     return {
         "queryString": info.sql,
         "sinks": [info.sink] if info.sink else [],
-        "sinkKafkaTopics": [source.topic.name] if source else [],
+        "sinkKafkaTopics": [topic] if topic else [],
         "id": info.id,
         "statusCount": {state(info): 1},
         "queryType": info.kind,
@@ -36,20 +33,21 @@ def running_query(info: QueryInfo, executed: Executed) -> JSON:
     }
 
 
-def listed(statement: nodes.Show, executed: Executed) -> JSON:
+def listed(executed: Executed) -> JSON:
     """SHOW QUERIES [EXTENDED]."""
     infos = executed.engine.infos()
-    if not statement.extended:
+    if not executed.statement.extended:
         return executed.entity("queries", queries=[running_query(i, executed) for i in infos])
     facts = (executed.engine.query(info.id) for info in infos)
     found = [_description(f) for f in facts if f is not None]
     return executed.entity("query_descriptions", queryDescriptions=found)
 
 
-def explained(statement: nodes.Explain, executed: Executed) -> JSON:
+def explained(executed: Executed) -> JSON:
     """EXPLAIN of a query that runs, or of a statement."""
-    facts = executed.engine.query(statement.query_id) if statement.query_id else None
-    inner = statement.statement
+    statement = executed.statement
+    facts = executed.engine.query(statement.name) if statement.name else None
+    inner = statement.explained
     if facts is not None:
         description = _description(facts)
     elif inner is not None:
@@ -83,14 +81,13 @@ _BLANK: JSON = {
 
 def _description(facts: QueryFacts) -> JSON:
     info = facts.info
-    text = explain(facts.plan)
     return {
         **_BLANK,
         **_planned(facts.plan),
         "id": info.id,
         "statementText": info.sql,
-        "topology": text,
-        "executionPlan": text,
+        "topology": facts.explanation,
+        "executionPlan": facts.explanation,
         "overriddenProperties": {n: shown(n, v) for n, v in sorted(facts.properties.items())},
         "ksqlHostQueryStatus": {HOST: state(info)},
         "queryType": info.kind,
@@ -99,15 +96,14 @@ def _description(facts: QueryFacts) -> JSON:
     }
 
 
-def _planned(plan: QueryPlan) -> JSON:
+def _planned(plan: PlanFacts) -> JSON:
     """What a plan says of its query."""
-    root = plan.root
     return {
-        "windowType": _window(root),
+        "windowType": plan.window,
         "fields": [field(column) for column in plan.schema],
         "sources": list(plan.reads),
-        "sinks": [root.target.name] if isinstance(root, Sink) else [],
-        "queryType": "PERSISTENT" if isinstance(root, Sink) else "PUSH",
+        "sinks": [plan.sink] if plan.sink else [],
+        "queryType": "PERSISTENT" if plan.sink else "PUSH",
     }
 
 
@@ -115,11 +111,3 @@ def _errors(info: QueryInfo) -> list[JSON]:
     if not info.error:
         return []
     return [{"timestamp": None, "errorMessage": info.error, "type": "SYSTEM"}]
-
-
-def _window(plan: LogicalPlan) -> str | None:
-    """The type of the window that the rows of a query are grouped by."""
-    if isinstance(plan, Aggregate):
-        return plan.window.type.value if plan.window else None
-    found = (_window(node) for node in plan.inputs)
-    return next((window for window in found if window), None)

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from streamsql import nodes
-from streamsql.catalog import Source
-from streamsql.planner.ddl.views import source_of
-from streamsql.schema import FormatSpec, Kind
+from streamsql.api.facts import SourceFacts
+from streamsql.schema import Kind
 from streamsql.server.entities.base import JSON, Executed
 from streamsql.server.entities.queries import running_query
 from streamsql.server.entities.types import field
 
 
-def listed(statement: nodes.Show, executed: Executed) -> JSON:
+def listed(executed: Executed) -> JSON:
     """SHOW STREAMS | TABLES [EXTENDED]."""
-    kind = Kind.STREAM if statement.what is nodes.ShowWhat.STREAMS else Kind.TABLE
-    if statement.extended:
+    kind = Kind.STREAM if executed.statement.lists == "STREAMS" else Kind.TABLE
+    if executed.statement.extended:
         return _descriptions(kind, True, executed)
     type = f"{kind.value.lower()}s"
     return executed.entity(type, **{type: [_line(s) for s in _of_kind(kind, executed)]})
 
 
-def _of_kind(kind: Kind, executed: Executed) -> list[Source]:
-    return sorted(executed.engine.catalog.of_kind(kind), key=lambda source: source.name)
+def _of_kind(kind: Kind, executed: Executed) -> list[SourceFacts]:
+    return sorted(executed.engine.sources(kind), key=lambda source: source.name)
 
 
-def _line(source: Source) -> JSON:
-    topic = source.topic
+def _line(source: SourceFacts) -> JSON:
     return {
         "type": source.kind.value,
         "name": source.name,
-        "topic": topic.name,
-        "keyFormat": _key_format(source),
-        "valueFormat": topic.value_format.name,
-        "isWindowed": source.is_windowed,
+        "topic": source.topic,
+        "keyFormat": source.key_format or "NONE",
+        "valueFormat": source.value_format,
+        "isWindowed": source.window is not None,
     }
 
 
-def described_all(statement: nodes.DescribeAll, executed: Executed) -> JSON:
+def described_all(executed: Executed) -> JSON:
     """DESCRIBE STREAMS | TABLES [EXTENDED]."""
-    return _descriptions(statement.kind, statement.extended, executed)
+    statement = executed.statement
+    assert statement.source_kind is not None
+    return _descriptions(statement.source_kind, statement.extended, executed)
 
 
 def _descriptions(kind: Kind, extended: bool, executed: Executed) -> JSON:
@@ -48,21 +48,21 @@ def _descriptions(kind: Kind, extended: bool, executed: Executed) -> JSON:
     return executed.entity("source_descriptions", sourceDescriptions=found)
 
 
-def described(statement: nodes.Describe, executed: Executed) -> JSON:
+def described(executed: Executed) -> JSON:
     """DESCRIBE name [EXTENDED]; of a view, the columns and the statement."""
-    catalog = executed.engine.catalog
-    if statement.name in catalog.views:
-        view = catalog.views[statement.name]
+    statement, engine = executed.statement, executed.engine
+    view = next((view for view in engine.views() if view.name == statement.name), None)
+    if view is not None:
         facts: JSON = {
             **_BLANK,
             "name": view.name,
             "type": "VIEW",
-            "fields": [field(column) for column in source_of(view, catalog).schema],
+            "fields": [field(column) for column in engine.view_schema(view.name)],
             "extended": statement.extended,
             "statement": view.statement,
         }
     else:
-        facts = _description(catalog.get(statement.name), statement.extended, executed)
+        facts = _description(engine.source(statement.name or ""), statement.extended, executed)
     return executed.entity("sourceDescription", sourceDescription=facts)
 
 
@@ -89,41 +89,37 @@ _BLANK: JSON = {
 """Every field is there in every description."""
 
 
-def _description(source: Source, extended: bool, executed: Executed) -> JSON:
-    topic, catalog = source.topic, executed.engine.catalog
+def _description(source: SourceFacts, extended: bool, executed: Executed) -> JSON:
     facts: JSON = {
         **_BLANK,
         "name": source.name,
-        "windowType": topic.window.type.value if topic.window else None,
-        "readQueries": _queries(catalog.readers(source.name), executed),
-        "writeQueries": _queries(catalog.writers(source.name), executed),
+        "windowType": source.window,
+        "readQueries": _queries(source.readers, executed),
+        "writeQueries": _queries(source.writers, executed),
         "fields": [field(column) for column in source.schema],
         "type": source.kind.value,
-        "timestamp": source.timestamp.name if source.timestamp else "",
+        "timestamp": source.timestamp or "",
         "extended": extended,
-        "keyFormat": _key_format(source),
-        "valueFormat": topic.value_format.name,
-        "topic": topic.name,
+        "keyFormat": source.key_format or "NONE",
+        "valueFormat": source.value_format,
+        "topic": source.topic,
         "statement": source.statement,
-        "sourceConstraints": list(catalog.viewers(source.name)),
+        "sourceConstraints": list(source.viewers),
     }
     return facts | _in_kafka(source, executed) if extended else facts
 
 
-def _queries(ids: list[str], executed: Executed) -> list[JSON]:
+def _queries(ids: Sequence[str], executed: Executed) -> list[JSON]:
     infos = (executed.engine.info(query_id) for query_id in ids)
     return [running_query(info, executed) for info in infos if info is not None]
 
 
-def _in_kafka(source: Source, executed: Executed) -> JSON:
-    info = executed.engine.topic(source.topic.name)
+def _in_kafka(source: SourceFacts, executed: Executed) -> JSON:
+    info = executed.engine.topic(source.topic)
     return {
-        "partitions": info.partitions if info else source.topic.partitions or 0,
-        "replication": info.replicas if info else source.topic.replicas or 0,
-        "queryOffsetSummaries": [
-            _offsets(query_id, executed)
-            for query_id in executed.engine.catalog.readers(source.name)
-        ],
+        "partitions": info.partitions if info else source.partitions or 0,
+        "replication": info.replicas if info else source.replicas or 0,
+        "queryOffsetSummaries": [_offsets(id, executed) for id in source.readers],
     }
 
 
@@ -144,8 +140,3 @@ def _offsets(query_id: str, executed: Executed) -> JSON:
             {"kafkaTopic": name, "offsets": offsets} for name, offsets in topics.items()
         ],
     }
-
-
-def _key_format(source: Source) -> str:
-    spec: FormatSpec = source.topic.key_format
-    return spec.name if source.schema.key else "NONE"

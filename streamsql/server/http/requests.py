@@ -37,6 +37,7 @@ IGNORED = frozenset(
 """And those of Kafka Streams, whose work Spark does here."""
 
 _MALFORMED = says("malformed-json")
+SEVERAL_REQUESTS = "Send the statements in several requests, and rows to /inserts-stream."
 
 
 @dataclass(frozen=True)
@@ -134,14 +135,20 @@ def _optional_object(value: object, what: str) -> dict[str, Any]:
     return {} if value is None else as_object(value, what)
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body; RequestError beyond `limit` bytes."""
+def too_large(limit: int, hint: str = "") -> RequestError:
+    """Of a request of more than `limit` bytes; `hint`: what to do instead."""
+    message = f"the request has more than {limit} bytes"
+    return RequestError(TOO_LARGE, f"{message}\nHint: {hint}" if hint else message)
+
+
+async def read_body(request: Request, limit: int, hint: str = "") -> bytes:
+    """The whole body; RequestError, with this hint, beyond `limit` bytes."""
     chunks = bytearray()
     try:
         async for chunk in request.stream():
             chunks += chunk
             if len(chunks) > limit:
-                raise RequestError(TOO_LARGE, f"the request has more than {limit} bytes")
+                raise too_large(limit, hint)
     except ClientDisconnect:
         raise RequestError(BAD_REQUEST, "the request ended early") from None
     return bytes(chunks)

@@ -24,6 +24,8 @@ class ServerConfig:
     tls_client_ca: Path | None = None
     """Who signs the certificates of clients; without one of them nobody gets in."""
     max_request_bytes: int = 10 * 1024 * 1024
+    max_statement_bytes: int = 1024 * 1024
+    """Of a request with statements: parsing them takes long."""
     max_push_queries: int = 100
     """Push queries (and PRINTs) that may run at one time."""
     push_buffer_rows: int = 1000

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamsql.engine import KAFKA_SETTINGS, checked_kafka_settings
 from streamsql.errors import ConfigError
-from streamsql.kafka.security import KNOWN, checked
 from streamsql.properties_file import read_properties
 from streamsql.server.http.errors import RequestError
 from streamsql.server.http.requests import checked_properties
@@ -37,6 +37,7 @@ SERVER_NAMES = {
     "streamsql.max.push.queries": "max_push_queries",
     "ksql.max.push.queries": "max_push_queries",
     "streamsql.max.request.bytes": "max_request_bytes",
+    "streamsql.max.statement.bytes": "max_statement_bytes",
 }
 """The option of `streamsql server` that a property stands for."""
 
@@ -59,13 +60,13 @@ def read_config(path: Path) -> ConfigFile:
     for name, value in read_properties(path).items():
         if name in SERVER_NAMES:
             options[SERVER_NAMES[name]] = value
-        elif name in KNOWN:
+        elif name in KAFKA_SETTINGS:
             kafka[name] = value
         else:
             rest[name] = value
     if "listen" in options:
         options["listen"] = options["listen"].split(",")[0].strip()
     try:
-        return ConfigFile(options, checked(kafka), checked_properties(rest))
+        return ConfigFile(options, checked_kafka_settings(kafka), checked_properties(rest))
     except RequestError as error:
         raise ConfigError(f"{path}: {error.message}") from None

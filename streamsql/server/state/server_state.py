@@ -11,9 +11,10 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 from starlette.requests import Request
+from starlette.types import Scope
 
-from streamsql.engine import Engine
-from streamsql.server.http.requests import StatementRequest, parse_json, read_body
+from streamsql.engine import Engine, Script
+from streamsql.server.http.requests import SEVERAL_REQUESTS, StatementRequest, parse_json, read_body
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.hosts import Hosts
 from streamsql.server.state.running import RunningQueries
@@ -25,6 +26,8 @@ T = TypeVar("T")
 TOKEN_HEADER = "streamsql-token"
 """In an answer: what its statements wrote. In a request: what its queries are to have seen."""
 TOKEN_PROPERTY = "streamsql.consistency.token"
+_SCRIPT = "streamsql.script"
+"""In the scope of a request whose statements have been parsed already."""
 
 
 class ServerState:
@@ -57,6 +60,20 @@ class ServerState:
         """The session of one request; see requests.py."""
         return request.session(self.engine.session)
 
+    def script(self, scope: Scope, sql: str, session: Session) -> Script:
+        """The statements of a request, parsed once for all that look at them. Takes as long as
+        the text is: to be called in a thread."""
+        script = self.parsed(scope)
+        if script is None:
+            script = scope[_SCRIPT] = self.engine.parse(sql, session)
+        return script
+
+    @staticmethod
+    def parsed(scope: Scope) -> Script | None:
+        """The statements of a request, if somebody has had to look at them already."""
+        script = scope.get(_SCRIPT)
+        return script if isinstance(script, Script) else None
+
 
 def state_of(request: Request) -> ServerState:
     """The server's state, from any endpoint's request."""
@@ -68,7 +85,7 @@ def state_of(request: Request) -> ServerState:
 async def statement_request(request: Request) -> StatementRequest:
     """The body of a request with statements, read and checked."""
     state = state_of(request)
-    body = await read_body(request, state.config.max_request_bytes)
+    body = await read_body(request, state.config.max_statement_bytes, SEVERAL_REQUESTS)
     given = StatementRequest.of(parse_json(body))
     token = request.headers.get(TOKEN_HEADER)
     if token:

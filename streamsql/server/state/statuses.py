@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from streamsql.catalog import Catalog
+from streamsql.api.facts import SourceFacts
 
 REMEMBERED = 1000
 """Commands; older ones are known only by what they have made."""
@@ -41,20 +42,20 @@ class CommandStatuses:
             if len(self._statuses) > self._remembered:
                 self._statuses.popitem(last=False)
 
-    def get(self, command_id: str, catalog: Catalog) -> CommandStatus | None:
+    def get(self, command_id: str, sources: Iterable[SourceFacts]) -> CommandStatus | None:
         """None for a command that is not known; names may stand between backticks."""
-        return self.all(catalog).get(command_id.replace("`", ""))
+        return self.all(sources).get(command_id.replace("`", ""))
 
-    def all(self, catalog: Catalog) -> dict[str, CommandStatus]:
-        """Statements of an earlier life of the server are told by what the catalog holds."""
+    def all(self, sources: Iterable[SourceFacts]) -> dict[str, CommandStatus]:
+        """Statements of an earlier life of the server are told by what there is of them."""
         with self._lock:
-            return _of_catalog(catalog) | self._statuses
+            return _made(sources) | self._statuses
 
 
-def _of_catalog(catalog: Catalog) -> dict[str, CommandStatus]:
+def _made(sources: Iterable[SourceFacts]) -> dict[str, CommandStatus]:
     made = {}
-    for source in catalog.sources.values():
-        query = source.created_by_query
+    for source in sources:
+        query = source.created_by
         kind = source.kind.value
         text = f"Created query with ID {query}" if query else f"{kind.capitalize()} created"
         made[f"{kind.lower()}/{source.name}/create"] = CommandStatus("SUCCESS", text, query)

@@ -1,0 +1,234 @@
+"""What an engine can tell of itself as data (facts.py): for who shows it in another form than the
+shell's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streamsql.api.facts import (
+    FunctionFacts,
+    ParameterFacts,
+    PlanFacts,
+    Progress,
+    QueryFacts,
+    SignatureFacts,
+    SourceFacts,
+    TopicFacts,
+    ViewFacts,
+)
+from streamsql.api.script import PreparedStatement
+from streamsql.catalog import Catalog, Source
+from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.errors import StreamSQLError
+from streamsql.executor.queries.push import SCALABLE, TRANSIENT
+from streamsql.functions import REGISTRY
+from streamsql.functions.base import Function
+from streamsql.functions.user import UserAggregate, UserFunction, using
+from streamsql.kafka.client import KafkaClient
+from streamsql.planner.ddl.user_functions import functions_of
+from streamsql.planner.ddl.views import source_of
+from streamsql.planner.explain.plan import explain
+from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
+from streamsql.planner.plans.statements import QueryStatementPlan
+from streamsql.planner.statements import plan
+from streamsql.runtime.state import EngineState
+from streamsql.schema import Kind, Schema
+from streamsql.session import Session
+from streamsql.status import QueryInfo
+from streamsql.types import SQLType
+
+
+class Inspection:
+    """Reads the state of an engine. Where Kafka is not there, facts that only it knows are None."""
+
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
+
+    # -- what statements have made -----------------------------------------------------------------
+
+    def sources(self, kind: Kind | None = None) -> list[SourceFacts]:
+        """All streams and tables, or those of a kind, in the order in which they were made."""
+        catalog = self._state.catalog
+        sources = catalog.sources.values() if kind is None else catalog.of_kind(kind)
+        return [_source(source, catalog) for source in sources]
+
+    def source(self, name: str) -> SourceFacts:
+        """A stream or table; CatalogError where there is none of that name."""
+        catalog = self._state.catalog
+        return _source(catalog.get(name), catalog)
+
+    def topic_of(self, source: str) -> str | None:
+        """The topic of a stream or table; None where there is none (any more)."""
+        found = self._state.catalog.sources.get(source)
+        return None if found is None else found.topic.name
+
+    def views(self) -> list[ViewFacts]:
+        """In the order in which they were made."""
+        views = self._state.catalog.views.values()
+        return [ViewFacts(v.name, tuple(sorted(v.reads)), v.statement) for v in views]
+
+    def view_schema(self, name: str) -> Schema:
+        """The columns of a view; KeyError where there is none of that name."""
+        catalog = self._state.catalog
+        return source_of(catalog.views[name], catalog).schema
+
+    def types(self) -> dict[str, SQLType]:
+        """Custom types by their names."""
+        return dict(self._state.catalog.types)
+
+    def functions(self) -> list[FunctionFacts]:
+        """All functions, those of users too, by their names."""
+        found = [*REGISTRY, *functions_of(self._state.catalog)]
+        return [_function(f) for f in sorted(found, key=lambda f: f.name)]
+
+    def function(self, name: str) -> FunctionFacts:
+        """A function; BindError where there is none of that name, in whatever case."""
+        with using(functions_of(self._state.catalog)):
+            return _function(REGISTRY.get(name))
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last statement in the log, 0 if there is none."""
+        return self._state.log.next_sequence - 1
+
+    # -- queries -----------------------------------------------------------------------------------
+
+    def infos(self) -> list[QueryInfo]:
+        """Persistent and push queries as they stand."""
+        return [*self._state.queries.infos(), *self._state.pushes.infos()]
+
+    def info(self, query_id: str) -> QueryInfo | None:
+        """A query by its id, in whatever case it is written."""
+        wanted = query_id.upper()
+        return next((info for info in self.infos() if info.id.upper() == wanted), None)
+
+    def is_push(self, query_id: str) -> bool:
+        """Whether an id is one of a push query, be it over by now."""
+        return query_id.startswith((f"{TRANSIENT}_", f"{SCALABLE}_"))
+
+    def query(self, query_id: str) -> QueryFacts | None:
+        """None where there is no such query, or not any more."""
+        info = self.info(query_id)
+        if info is None:
+            return None
+        pushed = self._state.pushes.plan(info.id)
+        if pushed is not None:
+            return QueryFacts(info, _plan(pushed), explain(pushed), {})
+        try:
+            definition = self._state.queries.definition(info.id)
+        except StreamSQLError:
+            return None
+        found = definition.plan
+        return QueryFacts(info, _plan(found), explain(found), definition.properties)
+
+    def planned(self, statement: PreparedStatement, session: Session) -> PlanFacts | None:
+        """How the query of a statement would be run, None where it has none."""
+        catalog, schemas = self._state.catalog, self._state.schemas()
+        planned = plan(statement.node, catalog, session.properties, schemas=schemas)
+        return _plan(planned.query) if isinstance(planned, QueryStatementPlan) else None
+
+    def progress(self, query_id: str) -> list[Progress]:
+        """How far a persistent query is in each partition that it reads."""
+        try:
+            topics = self._state.queries.definition(query_id).topics
+            positions = self._state.queries.position(query_id) or {}
+        except StreamSQLError:
+            return []
+        found = []
+        for topic in dict.fromkeys(topics):
+            known, (begins, ends) = positions.get(topic, {}), self._ends(topic)
+            for partition in sorted(known.keys() | ends.keys()):
+                found.append(
+                    Progress(
+                        topic,
+                        partition,
+                        begins.get(partition),
+                        ends.get(partition),
+                        known.get(partition),
+                    )
+                )
+        return found
+
+    # -- Kafka -------------------------------------------------------------------------------------
+
+    def topic(self, name: str) -> TopicFacts | None:
+        """What Kafka knows of a topic."""
+        client = self._client()
+        try:
+            found = client.describe(name) if client else None
+        except StreamSQLError:
+            return None
+        return None if found is None else TopicFacts(found.partitions, found.replicas)
+
+    def _ends(self, topic: str) -> tuple[dict[int, int], dict[int, int]]:
+        client = self._client()
+        try:
+            return (client.begin_offsets(topic), client.end_offsets(topic)) if client else ({}, {})
+        except StreamSQLError:
+            return {}, {}
+
+    def cluster_id(self) -> str | None:
+        """Of the Kafka cluster."""
+        client = self._client()
+        return client.cluster_id() if client else None
+
+    def kafka_answers(self) -> bool:
+        """Whether Kafka answers now, within two seconds."""
+        client = self._client()
+        return client is not None and client.reachable(2.0)
+
+    def _client(self) -> KafkaClient | None:
+        client: KafkaClient | None = self._state.services.kafka.peek()
+        return client
+
+
+def _source(source: Source, catalog: Catalog) -> SourceFacts:
+    topic = source.topic
+    return SourceFacts(
+        name=source.name,
+        kind=source.kind,
+        schema=source.schema,
+        topic=topic.name,
+        key_format=topic.key_format.name if source.schema.key else None,
+        value_format=topic.value_format.name,
+        window=topic.window.type.value if topic.window else None,
+        timestamp=source.timestamp.name if source.timestamp else None,
+        statement=source.statement,
+        partitions=topic.partitions,
+        replicas=topic.replicas,
+        created_by=source.created_by_query,
+        readers=tuple(catalog.readers(source.name)),
+        writers=tuple(catalog.writers(source.name)),
+        viewers=tuple(catalog.viewers(source.name)),
+        built_in=topic.name == PROCESSING_LOG_TOPIC,
+    )
+
+
+def _plan(plan: QueryPlan) -> PlanFacts:
+    root = plan.root
+    sink = root.target.name if isinstance(root, Sink) else None
+    return PlanFacts(plan.schema, plan.reads, sink, next(_windows(root), None))
+
+
+def _windows(plan: LogicalPlan) -> Iterator[str]:
+    """The types of the windows that rows are grouped by, the last grouping first."""
+    if isinstance(plan, Aggregate):
+        if plan.window is not None:
+            yield plan.window.type.value
+        return
+    for node in plan.inputs:
+        yield from _windows(node)
+
+
+def _function(function: Function) -> FunctionFacts:
+    signatures = [
+        SignatureFacts(
+            tuple(ParameterFacts(p.name, str(p.pattern), p.variadic) for p in s.parameters),
+            s.returns,
+        )
+        for s in function.signatures
+    ]
+    own = isinstance(function, UserFunction | UserAggregate)
+    return FunctionFacts(
+        function.name, function.type, function.category, function.doc, own, tuple(signatures)
+    )
