@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KAFKA_SETTINGS",
+    "Catalog",
     "Engine",
     "EngineConfig",
     "PreparedStatement",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from streamsql.catalog import Catalog
 from streamsql.results import Result
 from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
+
+if TYPE_CHECKING:
+    from streamsql.engine import Catalog
 
 
 class Connection(Protocol):

@@ -47,16 +47,16 @@ def kafka_of(args: argparse.Namespace) -> tuple[str | None, dict[str, str]]:
     """
     if not args.kafka_config:
         return args.bootstrap_servers, {}
+    from streamsql.engine import checked_kafka_settings
     from streamsql.errors import ConfigError
-    from streamsql.kafka.security import BOOTSTRAP_SERVERS, checked
     from streamsql.properties_file import read_properties
 
     properties = read_properties(Path(args.kafka_config))
-    in_file = properties.pop(BOOTSTRAP_SERVERS, None)
+    in_file = properties.pop("bootstrap.servers", None)
     servers = args.bootstrap_servers or in_file
     if servers is None:
         raise ConfigError(
             "--kafka-config says how to log in, but not where",
-            hint=f"Add --bootstrap-servers HOST:PORT, or {BOOTSTRAP_SERVERS} to the file.",
+            hint="Add --bootstrap-servers HOST:PORT, or bootstrap.servers to the file.",
         )
-    return servers, checked(properties)
+    return servers, checked_kafka_settings(properties)

@@ -27,7 +27,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from streamsql.cli.shell.commands import find_command
+from streamsql.cli.shell.commands import COMMANDS, find_command
 from streamsql.cli.terminal.colours import STYLE, SqlLexer
 from streamsql.cli.terminal.progress import STEP_NAMES
 
@@ -79,10 +79,9 @@ class Prompt:
 
 def load_language() -> None:
     """Load what the first key will need: parser, functions and completion."""
-    from streamsql.catalog import Catalog
-    from streamsql.cli.shell.completer import suggest
+    from streamsql.api.completion import load
 
-    suggest("SELECT ", len("SELECT "), Catalog())
+    load()
 
 
 def _continuation(width: int, line: int, wrapped: int) -> StyleAndTextTuples:
@@ -91,7 +90,7 @@ def _continuation(width: int, line: int, wrapped: int) -> StyleAndTextTuples:
 
 def ends_input(text: str) -> bool:
     """Whether Enter runs the text: it is empty, a command, ends with `;`, or cannot be SQL."""
-    from streamsql.parser import expected_keywords, is_complete
+    from streamsql.api.language import expected_keywords, is_complete
 
     if not text.strip() or is_complete(text) or find_command(text) is not None:
         return True
@@ -157,7 +156,7 @@ class EngineCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        from streamsql.cli.shell.completion_text import locate
+        from streamsql.api.completion import locate
 
         at = locate(document.text, document.cursor_position)
         asked_for = at.word or at.in_string or at.previous in (".", "->")
@@ -166,9 +165,10 @@ class EngineCompleter(Completer):
         yield from self._completions(document, len(at.word))
 
     def _completions(self, document: Document, replaced: int) -> Iterator[Completion]:
-        from streamsql.cli.shell.completer import Names, suggest
+        from streamsql.api.completion import Names, suggest
 
-        names = Names(self._engine.session.variables)
+        commands = {command.name: command.meaning for command in COMMANDS.values()}
+        names = Names(self._engine.session.variables, commands=commands)
         found = suggest(document.text, document.cursor_position, self._engine.catalog(), names)
         if len(found) == 1 and len(found[0].text) == replaced:
             return

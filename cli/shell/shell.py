@@ -80,8 +80,8 @@ def _piped(args: argparse.Namespace) -> int:
 
 def read_statements(shell: Shell) -> int:
     """Statements from standard input, each run as soon as it is complete; ends at an error."""
+    from streamsql.api.language import is_complete
     from streamsql.cli.terminal.identity import INTERRUPTED
-    from streamsql.parser import is_complete
 
     pending = ""
     try:

@@ -7,57 +7,27 @@ that it has not run and will not.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from streamsql.cli.terminal.progress import waiting
 
 if TYPE_CHECKING:
     from streamsql.cli.execution.connection import Connection
-    from streamsql.nodes import Statement
+    from streamsql.session import Session
 
 LOOK_SECONDS = 0.05
 
 
-def steps_needed(sql: str, variables: Mapping[str, str]) -> set[str]:
+def steps_needed(sql: str, session: Session) -> set[str]:
     """Names of the start-up's steps that the statements wait for, up to one that is wrong."""
-    from streamsql.errors import ParseError
-    from streamsql.parser import parse_each
+    from streamsql.api.script import parse_script
 
-    needed: set[str] = set()
-    for statement in parse_each(sql, variables):
-        if isinstance(statement, ParseError):
-            break
-        needed |= _steps(statement)
-    return needed
-
-
-def _steps(statement: Statement) -> set[str]:
-    from streamsql import nodes
-
-    if isinstance(
-        statement,
-        nodes.Show
-        | nodes.Describe
-        | nodes.DescribeAll
-        | nodes.DescribeFunction
-        | nodes.Explain
-        | nodes.SetProperty
-        | nodes.UnsetProperty
-        | nodes.DefineVariable
-        | nodes.UndefineVariable,
-    ):
-        return set()
-    if isinstance(
-        statement, nodes.SelectQuery | nodes.CreateAsSelect | nodes.InsertInto | nodes.RunScript
-    ):
-        return {"kafka", "spark", "queries"}
-    return {"kafka"}
+    return {step for each in parse_script(sql, session).statements for step in each.waits_for}
 
 
 def wait_for_start(engine: Connection, sql: str) -> None:
     """Return when what the statements need is up, or has failed (the engine says how then)."""
-    needed = steps_needed(sql, engine.session.variables)
+    needed = steps_needed(sql, engine.session)
     if _there(engine, needed):
         return
     with waiting(engine.startup):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import kafka_of
@@ -13,13 +13,12 @@ from streamsql.cli.terminal.progress import Bar
 from streamsql.cli.terminal.style import Style
 
 if TYPE_CHECKING:
-    from streamsql.kafka.client import KafkaClient
-    from streamsql.load import Summary
+    from streamsql.api.loading import Fetched, KafkaClient, Summary
 
 
 def load_command(args: argparse.Namespace) -> int:
     """Load a file into a topic."""
-    from streamsql.load import KeyColumn, LoadSpec, Progress, load
+    from streamsql.api.loading import KeyColumn, LoadSpec, Progress, load
 
     key = tuple(KeyColumn.parse(text) for text in args.key.split(",")) if args.key else ()
     spec = LoadSpec(
@@ -52,7 +51,7 @@ def load_command(args: argparse.Namespace) -> int:
 
 def datagen_command(args: argparse.Namespace) -> int:
     """Write made-up records until there are enough, or until Ctrl-C."""
-    from streamsql.load import SCHEMAS, GenerateSpec, Progress, generate
+    from streamsql.api.loading import SCHEMAS, GenerateSpec, Progress, generate
 
     topic = args.topic or args.schema
     generator = SCHEMAS[args.schema]
@@ -76,32 +75,18 @@ def datagen_command(args: argparse.Namespace) -> int:
     return 0
 
 
-@contextmanager
-def _client(args: argparse.Namespace) -> Iterator[KafkaClient]:
+def _client(args: argparse.Namespace) -> AbstractContextManager[KafkaClient]:
     """A client of the chosen cluster, or of the embedded broker, started if need be."""
+    from streamsql.api.loading import cluster
     from streamsql.data_folder import DataDir
-    from streamsql.kafka.broker import EmbeddedBroker
-    from streamsql.kafka.client import KafkaClient
 
-    chosen, security = kafka_of(args)
-    if chosen is not None:
-        client = KafkaClient(chosen, security=security)
-        try:
-            yield client
-        finally:
-            client.close()
-        return
+    return cluster(*kafka_of(args), DataDir.at(args.data), _starting)
+
+
+@contextmanager
+def _starting() -> Iterator[Fetched]:
     with Bar("Starting Kafka", "files") as bar:
-        broker = EmbeddedBroker(
-            DataDir.at(args.data), lambda done, total, name: bar.update(done, done / total)
-        )
-        servers = broker.start()
-    try:
-        client = KafkaClient(servers)
-        yield client
-        client.close()
-    finally:
-        broker.stop()
+        yield lambda done, total, name: bar.update(done, done / total)
 
 
 def _report(summary: Summary, topic: str) -> None:
@@ -153,7 +138,7 @@ def create_stream(
 
 
 def _identifier(name: str) -> str:
-    from streamsql.parser import RESERVED
+    from streamsql.api.language import RESERVED
 
     plain = name.isascii() and name.isidentifier() and name.upper() not in RESERVED
     return name.lower() if plain else f"`{name}`"

@@ -10,8 +10,8 @@ from streamsql.errors import ConfigError
 
 def command(args: argparse.Namespace) -> int:
     """Exit code 0, or for `status` 1 where no broker runs."""
+    from streamsql.api.broker import broker_status, start_detached, stop_detached
     from streamsql.data_folder import DataDir
-    from streamsql.kafka.broker import broker_status, start_detached, stop_detached
 
     if args.bootstrap_servers:
         raise ConfigError(

@@ -21,15 +21,12 @@ class QueriesFile:
 
     def __init__(self, name: str, variables: Mapping[str, str]) -> None:
         """Raises whatever can be seen to be wrong with it before anything is started."""
-        from streamsql.statements.queries_file import check_file
+        from streamsql.api.checking import check_queries_file
 
         self._name = display_name(name)
         self._sql = read_script(name)
         self._variables = dict(variables)
-        try:
-            check_file(self._sql, self._variables)
-        except StreamSQLError as error:
-            raise error.located(self._sql) from None
+        check_queries_file(self._sql, self._variables)
         self._thread: threading.Thread | None = None
         self.exit_code = 0
 

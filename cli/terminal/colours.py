@@ -66,8 +66,7 @@ class SqlLexer(Lexer):
 
 def coloured(text: str) -> list[tuple[str, str]]:
     """Pieces of the text with their styles; together they are the text."""
-    from streamsql.parser import KEYWORDS
-    from streamsql.parser.tokens.lexer import lexemes
+    from streamsql.api.language import KEYWORDS, lexemes
 
     pieces = list(lexemes(text))
     styled = []

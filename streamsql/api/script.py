@@ -83,6 +83,13 @@ class PreparedStatement:
         return isinstance(self.node, nodes.Print)
 
     @property
+    def waits_for(self) -> frozenset[str]:
+        """Names of the start-up's steps (`Engine.startup`) that it cannot do without."""
+        if isinstance(self.node, _WITHOUT_KAFKA):
+            return frozenset()
+        return _ALL_STEPS if isinstance(self.node, _WITH_SPARK) else frozenset({"kafka"})
+
+    @property
     def name(self) -> str | None:
         """What it is about, or writes into: a source, view, type, function, query, connector,
         topic, subject, property or variable. None for all of them, and where there is nothing."""
@@ -135,6 +142,19 @@ class PreparedStatement:
         return None if inner is None else PreparedStatement(inner)
 
 
+_WITHOUT_KAFKA = (
+    nodes.Show,
+    nodes.Describe,
+    nodes.DescribeAll,
+    nodes.DescribeFunction,
+    nodes.Explain,
+    nodes.SetProperty,
+    nodes.UnsetProperty,
+    nodes.DefineVariable,
+    nodes.UndefineVariable,
+)
+_WITH_SPARK = (nodes.SelectQuery, nodes.CreateAsSelect, nodes.InsertInto, nodes.RunScript)
+_ALL_STEPS = frozenset({"kafka", "spark", "queries"})
 _NAMES = ("name", "target", "query_id", "topic", "subject", "source")
 """The attributes of nodes that hold it."""
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from streamsql.api.checking import check_fits
 from streamsql.catalog import Catalog
 from streamsql.cli.main import main
-from streamsql.cli.subcommands.catalog import check_fits
 from streamsql.errors import CatalogError, ConfigError, ParseError
 from streamsql.log.entries import Entry, FileLog
 

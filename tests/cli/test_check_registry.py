@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from streamsql.cli.subcommands.check import Script, check
+from streamsql.api.checking import NamedText, check
+from streamsql.cli.subcommands.check import read_script
 from streamsql.properties import SCHEMA_REGISTRY_URL
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.app import app
@@ -28,7 +29,9 @@ def url() -> Iterator[str]:
 
 
 def messages(properties: dict[str, str]) -> list[str]:
-    return [e.message for e, _ in check(Script("x.sql", SQL), {}, properties).errors]
+    return [
+        e.message for e, _ in check(NamedText("x.sql", SQL), {}, properties, read_script).errors
+    ]
 
 
 def test_columns_come_from_the_registry_that_is_named(url: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from datadriven import Case, cases, check
 
+from streamsql.api.completion import Names, locate, suggest
+from streamsql.api.completion.words import WITH_PROPERTIES
 from streamsql.catalog import Catalog
-from streamsql.cli.shell.completer import Names, suggest
-from streamsql.cli.shell.completion_text import locate
-from streamsql.cli.shell.completion_words import WITH_PROPERTIES
+from streamsql.cli.shell.commands import COMMANDS
 from streamsql.parser import parse_each
 from streamsql.planner.statements import apply, plan
 from streamsql.planner.with_clause import properties as with_properties
@@ -26,7 +26,11 @@ CREATE TABLE views AS SELECT userid, COUNT(*) AS views FROM pageviews
 CREATE VIEW named AS SELECT userid, region FROM users;
 CREATE FUNCTION twice(x INT) RETURNS INT LANGUAGE PYTHON AS 'x * 2';
 """
-NAMES = Names(variables={"PAGE": "Page_1"}, topics=("orders",))
+NAMES = Names(
+    variables={"PAGE": "Page_1"},
+    topics=("orders",),
+    commands={command.name: command.meaning for command in COMMANDS.values()},
+)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
 from streamsql.engine import Engine, EngineConfig
 from streamsql.errors import StreamSQLError
+from streamsql.session import Session
 
 
 @pytest.mark.parametrize("case", cases("shell", "commands.txt"))
@@ -79,4 +80,4 @@ def test_spooled_text_has_no_colours(tmp_path: Path) -> None:
     ],
 )
 def test_statements_wait_only_for_what_they_need(sql: str, steps: str) -> None:
-    assert steps_needed(sql, {}) == set(steps.split())
+    assert steps_needed(sql, Session()) == set(steps.split())

@@ -14,10 +14,10 @@ from typing import Any
 from awaiting import await_until
 from engine.offline import Offline
 from server.offline_server import OfflineRunner
-from streamsql.runtime.inspection import Inspection
 
+from streamsql.api.inspection import Inspection
+from streamsql.api.script import PreparedStatement, Script, parse_script
 from streamsql.catalog import Catalog
-from streamsql.nodes import Statement
 from streamsql.results import Field, Result, Row, RowStream
 from streamsql.server.run import serve
 from streamsql.server.settings.config import ServerConfig
@@ -123,22 +123,22 @@ class WatchedEngine(OfflineEngine):
     def inspection(self) -> Inspection:
         return self._runner.inspection
 
-    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
-        self.ran.append(sql)
-        return super().execute(sql, session)
+    def parse(self, sql: str, session: Session | None = None) -> Script:
+        return parse_script(sql, session or self.session)
+
+    def execute(self, sql: str | Script, session: Session | None = None) -> Iterator[Result]:
+        text = sql if isinstance(sql, str) else sql.text
+        self.ran.append(text)
+        return super().execute(text, session)
 
     def each(
-        self, sql: str, session: Session | None = None
-    ) -> Iterator[tuple[Statement, Iterator[Result]]]:
-        self.ran.append(sql)
+        self, sql: Script, session: Session | None = None
+    ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]:
+        self.ran.append(sql.text)
         return self._runner.each(sql, session)
 
     def lookup_soon(self, sql: str, session: Session) -> None:
         self.ran.append(sql)
 
-    def lookup(self, sql: str, session: Session) -> None:
-        self.ran.append(sql)
-
-    def inserts(self, target: str, session: Session) -> None:
-        self.ran.append(target)
-        raise AssertionError("nothing is inserted here")
+    def lookup(self, sql: str | Script, session: Session) -> None:
+        self.ran.append(sql if isinstance(sql, str) else sql.text)

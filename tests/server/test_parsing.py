@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx
@@ -60,6 +61,10 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield found
 
 
+def client_of(state: ServerState) -> TestClient:
+    return TestClient(build_app(state), base_url="http://localhost")
+
+
 @pytest.mark.usefixtures("usable")
 @pytest.mark.parametrize(
     ("state", "path"),
@@ -70,26 +75,28 @@ def test_other_requests_do_not_wait_while_a_statement_is_parsed(
     state: ServerState, path: str
 ) -> None:
     state.engine.parse("SHOW STREAMS;")  # loads the grammar
-    took, held_up = asyncio.run(_held_up(state, path))
-    # Measured against each other, whatever else the machine has to do.
-    assert held_up < took / 3
+    took, checks = asyncio.run(_checks(state, path))
+    # Measured against each other, whatever else the machine has to do. (The slowest check may
+    # have met a garbage collection.)
+    assert len(checks) > 10
+    assert median(checks) < took / 20
 
 
-async def _held_up(state: ServerState, path: str) -> tuple[float, float]:
-    """How long a large statement took, and the slowest health check meanwhile; in seconds."""
+async def _checks(state: ServerState, path: str) -> tuple[float, list[float]]:
+    """How long a large statement took, and each health check meanwhile; in seconds."""
     transport = httpx.ASGITransport(build_app(state))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         await client.get("/chc/live")
         begin = time.monotonic()
         large = asyncio.create_task(client.post(path, json={"sql": LARGE}))
-        slowest = 0.0
+        checks = []
         while not large.done():
             asked = time.monotonic()
             assert (await client.get("/chc/live")).status_code == 200
-            slowest = max(slowest, time.monotonic() - asked)
+            checks.append(time.monotonic() - asked)
             await asyncio.sleep(0.01)
         await large
-        return time.monotonic() - begin, slowest
+        return time.monotonic() - begin, checks
 
 
 @pytest.mark.usefixtures("usable")
@@ -107,7 +114,7 @@ async def _held_up(state: ServerState, path: str) -> tuple[float, float]:
 def test_a_statement_is_parsed_once(
     state: ServerState, parsed: list[str], path: str, sql: str
 ) -> None:
-    with TestClient(build_app(state)) as client:
+    with client_of(state) as client:
         client.post(path, json={"sql": sql, "sessionVariables": {"s": "t"}})
     assert parsed == ["statement"]
 
@@ -116,7 +123,7 @@ def test_a_statement_over_a_websocket_is_parsed_once_too(
     state: ServerState, parsed: list[str]
 ) -> None:
     request = json.dumps({"sql": "SELECT * FROM t;"})
-    with TestClient(build_app(state)).websocket_connect(f"/ws/query?request={request}") as socket:
+    with client_of(state).websocket_connect(f"ws://localhost/ws/query?request={request}") as socket:
         assert "the engine is not running" in socket.receive_text()
     assert parsed == ["statement"]
 
@@ -129,7 +136,7 @@ def test_statements_have_a_bound_of_their_own(
     config = ServerConfig(max_statement_bytes=LIMIT)
     state = ServerState(kind(EngineConfig(data_dir=tmp_path)), config)
     sql = "SELECT " + "a, " * LIMIT + "b FROM t;"
-    client = TestClient(build_app(state))
+    client = client_of(state)
     answer = client.post(path, json={"sql": sql})
     assert answer.status_code == 413
     assert answer.json() == {
@@ -147,7 +154,7 @@ def test_statements_over_a_websocket_have_the_same(tmp_path: Path) -> None:
     config = ServerConfig(max_statement_bytes=LIMIT)
     state = ServerState(Engine(EngineConfig(data_dir=tmp_path)), config)
     request = json.dumps({"sql": "SELECT '" + "x" * LIMIT + "';"})
-    with TestClient(build_app(state)).websocket_connect(f"/ws/query?request={request}") as socket:
+    with client_of(state).websocket_connect(f"ws://localhost/ws/query?request={request}") as socket:
         assert socket.receive_json()["error"]["error_code"] == 41300
         with pytest.raises(WebSocketDisconnect):
             socket.receive_text()

@@ -1,10 +1,9 @@
-"""Words that the grammar does not know: names and values of WITH, commands of the shell."""
+"""Words that the grammar does not know: names and values of WITH."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamsql.cli.shell.commands import COMMANDS
 from streamsql.formats import FORMATS
 
 WITH_PROPERTIES: dict[str, str] = {
@@ -35,8 +34,6 @@ WITH_PROPERTIES: dict[str, str] = {
 _WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "SESSION": ""}
 _NULLABLE = {"OPTIONAL": "", "WRAPPER": ""}
 _DELIMITERS = {"TAB": "", "SPACE": "", "|": ""}
-
-SHELL_WORDS = {name: c.meaning for name, c in COMMANDS.items()}
 
 TABLE_FUNCTION_HINT = "(one row each)"
 

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamsql import types
-from streamsql.catalog import Catalog, Source
-from streamsql.cli.shell.completion_text import Cursor, locate
-from streamsql.cli.shell.completion_words import (
-    SHELL_WORDS,
+from streamsql.api.completion.cursor import Cursor, locate
+from streamsql.api.completion.words import (
     TABLE_FUNCTION_HINT,
     WITH_PROPERTIES,
     with_values,
 )
+from streamsql.catalog import Catalog, Source
 from streamsql.functions import REGISTRY
 from streamsql.parser import RESERVED, expected_keywords
 from streamsql.properties import PROPERTIES
@@ -39,10 +38,12 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Names:
-    """Names outside of the catalog: variables with their values, topics, running queries."""
+    """Names outside of the catalog: variables with their values, topics, and commands that are no
+    SQL with their meanings."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     topics: Sequence[str] = ()
+    commands: Mapping[str, str] = field(default_factory=dict)
 
 
 def suggest(
@@ -112,7 +113,8 @@ class _Completer:
         if "CASE" in keywords:
             yield from self._expression()
         if not at.words:
-            yield from (Suggestion(n, "command", doc) for n, doc in SHELL_WORDS.items() if at.word)
+            commands = self._names.commands if at.word else {}
+            yield from (Suggestion(n, "command", doc) for n, doc in commands.items())
         yield from (
             Suggestion(_with_followers(at.before, keyword), "keyword")
             for keyword in sorted(keywords - _NOT_RUN, key=lambda k: (k in _RARE, k))

@@ -1,0 +1,185 @@
+"""Statements checked without running them: parsed, and planned against what those before define.
+
+Needs neither Kafka nor Spark; of a schema registry only what the statements ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streamsql.catalog import Catalog
+from streamsql.errors import ConfigError, ParseError, StreamSQLError
+from streamsql.nodes import (
+    CreateAsSelect,
+    CreateSource,
+    CreateType,
+    DefineVariable,
+    RunScript,
+    Statement,
+    UndefineVariable,
+)
+from streamsql.parser import parse_each
+from streamsql.parser.tokens.lexer import lex
+from streamsql.planner.ddl.session import PropertyPlan
+from streamsql.planner.plans.statements import Planned, SchemaLookup
+from streamsql.planner.statements import apply, plan
+from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER
+
+ReadFile = Callable[[str], str]
+"""The text of a file; raises ExternalError where it cannot be read."""
+
+
+@dataclass(frozen=True)
+class NamedText:
+    """A text of statements and the name that errors give it."""
+
+    name: str
+    sql: str
+
+
+@dataclass
+class Checked:
+    """What a check found; each error with the text it points into."""
+
+    statements: int = 0
+    errors: list[tuple[StreamSQLError, NamedText]] = field(default_factory=list)
+    skipped: int = 0
+    """Statements about something whose definition is wrong: they would only repeat its error."""
+
+
+def check(
+    text: NamedText, variables: Mapping[str, str], properties: Mapping[str, str], read: ReadFile
+) -> Checked:
+    """Plan every statement against what the statements before it define; `read` is for RUN
+    SCRIPT."""
+    checker = _Checker(variables, properties, read)
+    checker.text(text)
+    return checker.found
+
+
+def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> None:
+    """Raise the error of the first statement that does not fit what is there already."""
+    catalog, properties = catalog.copy(), dict(properties)
+    for statement in parse_each(sql, {}):
+        if isinstance(statement, ParseError):
+            raise statement
+        planned = plan(statement, catalog, properties)
+        apply(planned, catalog)
+        _set(planned, properties)
+
+
+def check_queries_file(sql: str, variables: Mapping[str, str]) -> None:
+    """Raise the first error that can be seen, without an engine, in what is to be run without
+    interactive statements; it knows its place in the text."""
+    from streamsql.statements.queries_file import check_file
+
+    try:
+        check_file(sql, dict(variables))
+    except StreamSQLError as error:
+        raise error.located(sql) from None
+
+
+class _Checker:
+    def __init__(
+        self, variables: Mapping[str, str], properties: Mapping[str, str], read: ReadFile
+    ) -> None:
+        self.found = Checked()
+        self._catalog = Catalog()
+        self._variables = dict(variables)
+        self._properties = dict(properties)
+        self._read = read
+        self._broken: set[str] = set()
+        self._texts: list[NamedText] = []
+
+    def text(self, text: NamedText) -> None:
+        self._texts.append(text)
+        for statement in parse_each(text.sql, self._variables):
+            self._statement(statement)
+        self._texts.pop()
+
+    def _statement(self, statement: Statement | StreamSQLError) -> None:
+        self.found.statements += 1
+        if isinstance(statement, StreamSQLError):
+            self._fail(statement, _defined_by_text(self._texts[-1].sql, statement))
+            return
+        if self._broken & _names(statement.text):
+            self.found.skipped += 1
+            self._broken |= _defined_by(statement)
+            return
+        try:
+            self._plan(statement)
+        except StreamSQLError as error:
+            self._fail(error if error.span else _placed(error, statement), _defined_by(statement))
+
+    def _fail(self, error: StreamSQLError, defines: set[str]) -> None:
+        self.found.errors.append((error, self._texts[-1]))
+        self._broken |= defines
+
+    def _plan(self, statement: Statement) -> None:
+        match statement:
+            case DefineVariable():
+                self._variables[statement.name.upper()] = statement.value
+            case UndefineVariable():
+                self._variables.pop(statement.name.upper(), None)
+            case RunScript():
+                self._run(statement)
+            case _:
+                schemas = self._schemas()
+                planned = plan(statement, self._catalog, self._properties, schemas=schemas)
+                apply(planned, self._catalog)
+                _set(planned, self._properties)
+
+    def _schemas(self) -> SchemaLookup | None:
+        """The registry that the caller or the text names; without one none is asked."""
+        url = self._properties.get(SCHEMA_REGISTRY_URL)
+        if not url:
+            return None
+        from streamsql.registry.client import RegistryClient, check_url
+        from streamsql.registry.lookup import RegistrySchemas
+
+        client = RegistryClient(check_url(url), self._properties.get(SCHEMA_REGISTRY_USER))
+        return RegistrySchemas(lambda: client)
+
+    def _run(self, statement: RunScript) -> None:
+        if any(text.name == statement.path for text in self._texts):
+            raise ConfigError(f"the script {statement.path} runs itself")
+        sql = self._read(str(Path(statement.path).expanduser()))
+        self.text(NamedText(statement.path, sql))
+
+
+def _set(planned: Planned, properties: dict[str, str]) -> None:
+    """What SET and UNSET do."""
+    if isinstance(planned, PropertyPlan) and planned.value is not None:
+        properties[planned.name] = planned.value
+    elif isinstance(planned, PropertyPlan):
+        properties.pop(planned.name, None)
+
+
+def _placed(error: StreamSQLError, statement: Statement) -> StreamSQLError:
+    error.span = statement.span
+    return error
+
+
+def _defined_by(statement: Statement) -> set[str]:
+    """The names that a statement would have brought into being."""
+    match statement:
+        case CreateSource() | CreateAsSelect() | CreateType():
+            return {statement.name}
+    return set()
+
+
+def _defined_by_text(sql: str, error: StreamSQLError) -> set[str]:
+    """The same for a statement that could not be parsed, by its first words."""
+    start = error.span.start if error.span else len(sql)
+    words = [w for w in sql[:start].rpartition(";")[2].upper().replace("(", " ").split() if w]
+    for word in ("STREAM", "TABLE", "TYPE"):
+        if words[:1] == ["CREATE"] and word in words[:4]:
+            rest = [w for w in words[words.index(word) + 1 :] if w not in ("IF", "NOT", "EXISTS")]
+            return {rest[0].strip('`"')} if rest else set()
+    return set()
+
+
+def _names(text: str) -> set[str]:
+    return {token.value for token in lex(text) if token.type == "IDENTIFIER"}
