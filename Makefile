@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 SOURCES := streamsql cli grammar tests benchmarks examples scripts hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test conformance conformance-rest lint fmt soak wheel clean
+.PHONY: help docs setup demo test conformance conformance-rest lint fmt soak wheel clean
 
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
@@ -16,6 +16,7 @@ help:
 	@echo "            those of the HTTP interface, against a server"
 	@echo "make lint   ruff, mypy, import contracts"
 	@echo "make fmt    format the sources"
+	@echo "make docs   write docs/functions.md from the declarations"
 	@echo "make soak   the long tests"
 	@echo "make wheel  build the wheel, with the JVM part in it"
 	@echo "make clean  remove what make has made here"
@@ -55,6 +56,10 @@ lint: $(INSTALLED)
 fmt: $(INSTALLED)
 	$(BIN)/ruff check --fix $(wildcard $(SOURCES))
 	$(BIN)/ruff format $(wildcard $(SOURCES))
+
+docs: $(INSTALLED)
+	@mkdir -p build
+	$(BIN)/python -m streamsql.functions.reference > build/functions.md && mv build/functions.md docs/functions.md
 
 soak: setup
 	$(BIN)/python -m pytest -q -n logical --hypothesis-profile=thorough tests/parser tests/planner \
