@@ -18,6 +18,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from streamsql.errors import ConfigError
+from streamsql.formats.proto_literals import default_text, integer, text_of
 
 FIELD_META = "confluent.field_meta"
 """The option of a field that says more about its type, such as a DECIMAL's scale."""
@@ -108,7 +109,7 @@ class _Parser:
         sign = -1 if self._take("-") else 1
         token = self._next()
         try:
-            return sign * int(token, 8 if re.fullmatch(r"0[0-7]+", token) else 0)
+            return sign * integer(token)
         except ValueError:
             self._at -= 1
             self._fail("expected a number")
@@ -121,7 +122,10 @@ class _Parser:
         parts = [token]
         while self._peek()[:1] in ("'", '"'):
             parts.append(self._next())
-        return "".join(re.sub(r"\\(.)", r"\1", part[1:-1]) for part in parts)
+        try:
+            return text_of(parts).decode()
+        except ValueError as error:
+            self._fail(f"{' '.join(parts)}: {error}")
 
     def _skip_statement(self) -> None:
         """Up to the `;`, or over the block that comes first."""
@@ -272,10 +276,15 @@ class _Parser:
 
     def _number_presence(self, message: DescriptorProto) -> None:
         """An `optional` field of proto3 stands in a oneof of its own, after all others."""
+        taken = {field.name for field in message.field} | {o.name for o in message.oneof_decl}
         for field in message.field:
             if field.proto3_optional:
+                name = field.name if field.name.startswith("_") else "_" + field.name
+                while name in taken:
+                    name = "X" + name
+                taken.add(name)
                 field.oneof_index = len(message.oneof_decl)
-                message.oneof_decl.add().name = "_" + field.name
+                message.oneof_decl.add().name = name
 
     def _enum(self, enum: EnumDescriptorProto) -> None:
         enum.name = self._name()
@@ -303,7 +312,7 @@ class _Parser:
             self._expect("=")
             value = self._option_value()
             if field is not None:
-                _set_option(field, name, value)
+                self._set_option(field, name, value)
             if self._take("]"):
                 return
             self._expect(",")
@@ -315,17 +324,20 @@ class _Parser:
             name += token if token not in "()" else ""
         return name
 
-    def _option_value(self) -> str:
-        """The value's tokens, between which nothing but spaces stood."""
-        if self._peek()[:1] in ("'", '"'):
-            return self._text()
+    def _option_value(self) -> list[str]:
         tokens: list[str] = []
         depth = 0
         while depth or self._peek() not in (",", "]"):
             token = self._next()
             depth += (token in "{[") - (token in "}]")
             tokens.append(token)
-        return " ".join(tokens)
+        return tokens
+
+    def _set_option(self, field: FieldDescriptorProto, name: str, value: list[str]) -> None:
+        try:
+            _set_option(field, name, value)
+        except ValueError:
+            self._fail(f"{' '.join(value)} is no {name} of {field.name}")
 
 
 def _tokens(text: str) -> list[str]:
@@ -341,17 +353,18 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
-def _set_option(field: FieldDescriptorProto, name: str, value: str) -> None:
+def _set_option(field: FieldDescriptorProto, name: str, value: list[str]) -> None:
     match name:
         case "packed":
-            field.options.packed = value == "true"
+            field.options.packed = value == ["true"]
         case "deprecated":
-            field.options.deprecated = value == "true"
+            field.options.deprecated = value == ["true"]
         case "json_name":
-            field.json_name = value
+            field.json_name = text_of(value).decode()
         case "default":
-            field.default_value = value
+            field.default_value = default_text(field, value)
         case _ if name.startswith(FIELD_META):
             # Kept as text, where the linker does not look for its definition.
-            part = field.options.uninterpreted_option.add(string_value=value.encode())
+            text = " ".join(value).encode()
+            part = field.options.uninterpreted_option.add(string_value=text)
             part.name.add(name_part=name, is_extension=True)

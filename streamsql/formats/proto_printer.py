@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Iterator
 
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
@@ -11,14 +11,21 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
+from streamsql.formats.proto_literals import quoted
 from streamsql.formats.proto_parser import SCALARS
 
 _F = FieldDescriptorProto
+_WORDS = frozenset(
+    "enum extend extensions group map message oneof option optional repeated required reserved"
+    " stream".split()
+)
+"""What begins something else than a field."""
 _NAMES = {number: name for name, number in SCALARS.items()}
 
 
 def print_proto(file: FileDescriptorProto) -> str:
     """The text; what `parse_proto` reads over is not in it."""
+    file = _with_short_names(file)
     lines = [f'syntax = "{file.syntax or "proto2"}";']
     if file.package:
         lines.append(f"package {file.package};")
@@ -26,12 +33,35 @@ def print_proto(file: FileDescriptorProto) -> str:
         lines.append("")
     for number, name in enumerate(file.dependency):
         public = "public " if number in file.public_dependency else ""
-        lines.append(f"import {public}{json.dumps(name)};")
+        weak = "weak " if number in file.weak_dependency else ""
+        lines.append(f"import {public}{weak}{quoted(name)};")
     for message in file.message_type:
         lines += ["", *_message(message, file.syntax)]
     for enum in file.enum_type:
         lines += ["", *_enum(enum)]
     return "\n".join(lines) + "\n"
+
+
+def _with_short_names(file: FileDescriptorProto) -> FileDescriptorProto:
+    """A copy, in which full names of types go without their dot where that means the same."""
+    copy = FileDescriptorProto()
+    copy.CopyFrom(file)
+    messages = list(_all_messages(copy.message_type))
+    top, *inner = copy.package.split(".")
+    declared = [m.name for m in messages] + [e.name for m in messages for e in m.enum_type]
+    declared += [*inner, *(e.name for e in copy.enum_type), *([top] if top else ())]
+    for message in messages:
+        for field in message.field:
+            first = field.type_name.lstrip(".").split(".")[0]
+            if declared.count(first) < 2 and first not in _WORDS:
+                field.type_name = field.type_name.removeprefix(".")
+    return copy
+
+
+def _all_messages(messages: Iterable[DescriptorProto]) -> Iterator[DescriptorProto]:
+    for message in messages:
+        yield message
+        yield from _all_messages(message.nested_type)
 
 
 def _message(message: DescriptorProto, syntax: str) -> list[str]:
@@ -77,7 +107,7 @@ def _label(field: FieldDescriptorProto, syntax: str) -> str:
 
 
 def _type(field: FieldDescriptorProto) -> str:
-    return field.type_name.removeprefix(".") if field.type_name else _NAMES[field.type]
+    return field.type_name or _NAMES[field.type]
 
 
 def _options(field: FieldDescriptorProto) -> str:
@@ -85,12 +115,20 @@ def _options(field: FieldDescriptorProto) -> str:
     if field.options.HasField("packed"):
         options.append(f"packed = {str(field.options.packed).lower()}")
     if field.HasField("default_value"):
-        quoted = field.type in (_F.TYPE_STRING, _F.TYPE_BYTES)
-        text = json.dumps(field.default_value) if quoted else field.default_value
-        options.append(f"default = {text}")
+        options.append(f"default = {_default(field)}")
+    if field.HasField("json_name"):
+        options.append(f"json_name = {quoted(field.json_name)}")
+    if field.options.deprecated:
+        options.append("deprecated = true")
     for option in field.options.uninterpreted_option:
         options.append(f"({option.name[0].name_part}) = {option.string_value.decode()}")
     return f" [{', '.join(options)}]" if options else ""
+
+
+def _default(field: FieldDescriptorProto) -> str:
+    if field.type == _F.TYPE_BYTES:
+        return f'"{field.default_value}"'
+    return quoted(field.default_value) if field.type == _F.TYPE_STRING else field.default_value
 
 
 def _enum(enum: EnumDescriptorProto) -> list[str]:
