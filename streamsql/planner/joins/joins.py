@@ -25,7 +25,7 @@ from streamsql.planner.plans.logical import Join, JoinKind, JoinWindow, Leaf, Qu
 from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.with_clause.format_choice import check_key_types
-from streamsql.schema import Column, FormatSpec, Namespace, Schema
+from streamsql.schema import Column, Namespace, Schema
 from streamsql.types import type_of
 
 
@@ -82,7 +82,7 @@ def _leaf(scan: Leaf) -> Side:
         if column.namespace is Namespace.KEY
     )
     key = keys[0] if len(keys) == 1 else None
-    return Side(plan, (scan,), key, (key,) if key else (), scan.source.topic.key_format, keys)
+    return Side(plan, (scan,), key, (key,) if key else (), keys)
 
 
 def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key_name: str) -> Side:
@@ -91,7 +91,7 @@ def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key
     scans = (*left.scans, *right.scans)
     if kind is JoinKind.FOREIGN_KEY:
         plan = Join(left.plan, right.plan, kind, join.type, left_on, right_on)
-        return Side(plan, scans, left.key, left.equals, left.key_format)
+        return Side(plan, scans, left.key, left.equals)
     check_partitions(left, right, condition)
     carried = left_on in left.equals and left.key is not None
     equals = (*(left.equals if carried else (left_on,)), right_on)
@@ -110,7 +110,7 @@ def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key
         windowed=left.window is not None,
     )
     key = column_node(Column(key_name, type_of(left_on), Namespace.KEY))
-    return Side(plan, scans, key, equals, _key_format(left, right, left_on, right_on))
+    return Side(plan, scans, key, equals)
 
 
 def _window(within: nodes.Within | None) -> JoinWindow | None:
@@ -118,12 +118,6 @@ def _window(within: nodes.Within | None) -> JoinWindow | None:
         return None
     grace = within.grace.ms if within.grace else None
     return JoinWindow(within.before.ms, within.after.ms, grace)
-
-
-def _key_format(left: Side, right: Side, left_on: Expression, right_on: Expression) -> FormatSpec:
-    """That of a side whose key is what is joined on, the left one first; else the left's."""
-    only_right_kept = left_on not in left.equals and right_on in right.equals
-    return right.key_format if only_right_kept else left.key_format
 
 
 def _key_name(scans: Sequence[Leaf]) -> str:

@@ -13,7 +13,7 @@ from streamsql.planner.joins.conditions import Condition
 from streamsql.planner.plans.combined import combined
 from streamsql.planner.plans.logical import JoinKind, Leaf, LogicalPlan, Scan
 from streamsql.planner.types.inference import coerce
-from streamsql.schema import FormatSpec, KeyWindow, Kind, WindowType
+from streamsql.schema import KeyWindow, Kind, WindowType
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to
 
 _SHOWN = {
@@ -35,7 +35,6 @@ class Side:
     """The column that holds the key; None where there is none, or several."""
     equals: tuple[Expression, ...]
     """The key and all expressions known to be equal to it."""
-    key_format: FormatSpec
     keys: tuple[Expression, ...] = ()
     """The key columns of a source."""
 

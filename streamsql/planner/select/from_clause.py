@@ -29,8 +29,6 @@ class From:
     scope: Scope
     stars: Stars
     identity: Identity
-    key_format: FormatSpec
-    """What a result's key is written in unless told otherwise."""
 
     @property
     def kind(self) -> Kind:
@@ -40,6 +38,11 @@ class From:
     def origin(self) -> Leaf:
         """The left-most source: results inherit its format, partitions and windows."""
         return self.scans[0]
+
+    @property
+    def key_format(self) -> FormatSpec:
+        """What a result's key is written in unless told otherwise."""
+        return self.origin.source.topic.key_format
 
     @property
     def window(self) -> KeyWindow | None:
@@ -115,9 +118,7 @@ def _from_source(scan: Leaf, scope: Scope, named: str | None) -> From:
     bounds = scan.source.is_windowed and named is None
     star = column_items(scope, [column.name for column in _star(scan, bounds=bounds)])
     key = SourceKey(tuple(column_node(c) for c in scan.source.schema.key), scan.alias)
-    return From(
-        scan, (scan,), scope, {None: star, scan.alias: star}, key, scan.source.topic.key_format
-    )
+    return From(scan, (scan,), scope, {None: star, scan.alias: star}, key)
 
 
 def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
@@ -155,7 +156,7 @@ def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope)
         scan.alias: _qualified_star(scan, scope) for scan in scans
     }
     stars[None] = (*made, *(item for scan in scans for item in stars[scan.alias]))
-    return From(plan, tuple(scans), scope, stars, identity, side.key_format)
+    return From(plan, tuple(scans), scope, stars, identity)
 
 
 def _qualified_star(scan: Leaf, scope: JoinScope) -> tuple[Named, ...]:
