@@ -14,7 +14,7 @@ help:
 	@echo "            all tests of the conformance suite, if it is there"
 	@echo "make conformance-rest"
 	@echo "            those of the HTTP interface, against a server"
-	@echo "make lint   ruff, mypy, import contracts"
+	@echo "make lint   ruff, mypy, import contracts; for Java Error Prone and google-java-format"
 	@echo "make fmt    format the sources"
 	@echo "make docs   write docs/functions.md from the declarations"
 	@echo "make soak   the long tests"
@@ -52,10 +52,12 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	@$(BIN)/python scripts/java.py lint
 
 fmt: $(INSTALLED)
 	$(BIN)/ruff check --fix $(wildcard $(SOURCES))
 	$(BIN)/ruff format $(wildcard $(SOURCES))
+	@$(BIN)/python scripts/java.py fmt
 
 docs: $(INSTALLED)
 	@mkdir -p build

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from streamsql.errors import InternalError
@@ -54,10 +55,17 @@ def package_runtime_jar() -> Path:
     return PACKAGED_JAR
 
 
-def build_jar(sources: Path, jar: Path, progress: Progress | None = None) -> None:
-    """Compile all sources below a folder into `jar`, which appears complete or not at all."""
-    connector = [str(path) for path in ensure_jars("spark", progress)]
-    class_path = os.pathsep.join([*connector, str(pyspark_jars_dir() / "*")])
+def build_jar(
+    sources: Path,
+    jar: Path,
+    progress: Progress | None = None,
+    further: Sequence[Path] = (),
+) -> None:
+    """Compile all sources below a folder into `jar`, which appears complete or not at all.
+
+    `further` jars stand before Spark's in the class path.
+    """
+    class_path = [*map(str, further), *compile_class_path(progress)]
     jar.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=jar.parent) as temporary:
         classes = Path(temporary) / "classes"
@@ -67,10 +75,7 @@ def build_jar(sources: Path, jar: Path, progress: Progress | None = None) -> Non
             target = copy / source.relative_to(sources)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-        command = [str(find_java().javac), "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"]
-        command += ["-proc:none", "--release", str(MINIMUM_VERSION), "-encoding", "UTF-8"]
-        command += ["-nowarn", "-cp", class_path, "-d", str(classes)]
-        command += [str(source) for source in java_sources(copy)]
+        command = compiler(class_path, classes) + [str(source) for source in java_sources(copy)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             output = done.stderr.replace(f"{copy}{os.sep}", "")
@@ -78,6 +83,23 @@ def build_jar(sources: Path, jar: Path, progress: Progress | None = None) -> Non
         complete = Path(temporary) / jar.name
         _pack(classes, complete, hash_of_sources(copy))
         os.replace(complete, jar)
+
+
+def compile_class_path(progress: Progress | None = None) -> list[str]:
+    """What our sources are compiled and run against: the connector's jars and PySpark's."""
+    return [*map(str, ensure_jars("spark", progress)), str(pyspark_jars_dir() / "*")]
+
+
+def compiler(class_path: Sequence[str], classes: Path) -> list[str]:
+    """The command that compiles into a folder the sources that are to be added to it."""
+    java = find_java()
+    command = [str(java.javac), "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"]
+    command += ["-proc:none", "--release", str(MINIMUM_VERSION), "-encoding", "UTF-8"]
+    # Not `path`: the manifests of Spark's jars name others that are nowhere.
+    command += ["-Xlint:all,-path", "-Xmaxwarns", "1000"]
+    if java.version == MINIMUM_VERSION:
+        command.append("-Werror")  # a later compiler warns of more
+    return [*command, "-cp", os.pathsep.join(class_path), "-d", str(classes)]
 
 
 def _pack(classes: Path, jar: Path, source_hash: str) -> None:

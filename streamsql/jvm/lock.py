@@ -7,12 +7,13 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from streamsql.errors import InternalError
 
-Group = Literal["spark", "kafka"]
-"""`spark`: the connector, always needed; `kafka`: the embedded broker."""
+Group = Literal["spark", "kafka", "java-lint", "java-test"]
+"""`spark`: the connector, always needed; `kafka`: the embedded broker; `java-lint` and
+`java-test`: what checks and tests the JVM part, in a checkout alone."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Jar:
         return Path(self.organisation) / f"{self.artifact}-{self.version}.jar"
 
 
-_LINE = re.compile(r"(spark|kafka) ([^:\s]+):([^:\s]+):([^:\s]+) (\d+) ([0-9a-f]{64})")
+_LINE = re.compile(
+    rf"({'|'.join(get_args(Group))}) ([^:\s]+):([^:\s]+):([^:\s]+) (\d+) ([0-9a-f]{{64}})"
+)
 
 
 def parse_lock(text: str) -> list[Jar]:

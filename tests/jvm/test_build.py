@@ -8,7 +8,7 @@ import pytest
 
 from streamsql.errors import InternalError
 from streamsql.jvm.build import SOURCES, build_jar, ensure_runtime_jar
-from streamsql.jvm.java import find_java
+from streamsql.jvm.java import MINIMUM_VERSION, find_java
 from streamsql.jvm.sources import hash_in_jar, hash_of_sources
 
 
@@ -67,6 +67,16 @@ def test_sources_that_do_not_compile_are_a_bug_and_leave_no_jar(tmp_path: Path) 
     assert raised.value.detail is not None
     assert raised.value.detail.startswith("demo/Bad.java:1: error: illegal start of expression")
     assert not jar.exists()
+
+
+@pytest.mark.spark
+def test_a_warning_of_the_least_version_s_compiler_is_an_error(tmp_path: Path) -> None:
+    if find_java().version != MINIMUM_VERSION:
+        pytest.skip("a later compiler warns of more, and only warns")
+    _source(tmp_path / "sources", "Raw", "class Raw { java.util.List items; }")
+    with pytest.raises(InternalError) as raised:
+        build_jar(tmp_path / "sources", tmp_path / "raw.jar")
+    assert "[rawtypes]" in str(raised.value.detail)
 
 
 @pytest.mark.spark

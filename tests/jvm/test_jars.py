@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -42,10 +43,9 @@ def _repository(folder: Path, contents: dict[str, bytes]) -> Path:
 
 
 def test_every_line_of_the_lock_file_has_its_own_place_in_the_cache() -> None:
-    spark, kafka = lock.locked_jars("spark"), lock.locked_jars("kafka")
-    assert len(spark) == 5
-    assert len(kafka) == 46
-    assert len({jar.path for jar in spark + kafka}) == 51
+    groups = [lock.locked_jars(group) for group in get_args(lock.Group)]
+    assert [len(group) for group in groups] == [5, 46, 17, 1]
+    assert len({jar.path for group in groups for jar in group}) == 69
 
 
 def test_a_broken_lock_line_is_named() -> None:

@@ -28,11 +28,11 @@ import org.apache.spark.sql.streaming.DataStreamWriter;
 /**
  * Writes rows to Kafka with the record timestamps that Spark's own sink cannot set.
  *
- * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now), headers
- * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null. Delivery is at
- * least once: the end of a task waits for its records and fails it if one was not written. A record
- * that Kafka can never take (too large, a time it does not allow) goes to the processing log; one that
- * could not be encoded is there already.
+ * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now),
+ * headers ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null.
+ * Delivery is at least once: the end of a task waits for its records and fails it if one was not
+ * written. A record that Kafka can never take (too large, a time it does not allow) goes to the
+ * processing log; one that could not be encoded is there already.
  */
 public final class KafkaSink extends ForeachWriter<Row> {
   private static final long serialVersionUID = 1L;
@@ -88,6 +88,7 @@ public final class KafkaSink extends ForeachWriter<Row> {
     send(new ProducerRecord<>(row.getString(0), null, timestamp, key, value, headers(row)));
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // sent() hears of it
   private void send(ProducerRecord<byte[], byte[]> record) {
     try {
       producer.send(record, this::sent);

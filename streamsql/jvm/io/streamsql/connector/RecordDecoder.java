@@ -35,7 +35,12 @@ public final class RecordDecoder implements Serializable {
   private final String step;
 
   private RecordDecoder(
-      Codec key, Codec value, StructType rowType, boolean windowed, ProcessingLog log, String step) {
+      Codec key,
+      Codec value,
+      StructType rowType,
+      boolean windowed,
+      ProcessingLog log,
+      String step) {
     this.key = key;
     this.value = value;
     this.rowType = rowType;
@@ -46,6 +51,8 @@ public final class RecordDecoder implements Serializable {
   }
 
   /**
+   * The decoder of a topic's records.
+   *
    * @param keySchema the key's columns as Spark's JSON of a struct; {@code keyProperties} as in
    *     {@link Codecs}
    * @param log may be null: then a record that cannot be read fails the query
@@ -126,8 +133,16 @@ public final class RecordDecoder implements Serializable {
     if (log == null) {
       CurrentRecord at = CurrentRecord.get();
       throw new IllegalStateException(
-          "cannot read the " + target + " of " + at.topic() + " partition " + at.partition()
-              + " offset " + at.offset() + ": " + error.getMessage());
+          "cannot read the "
+              + target
+              + " of "
+              + at.topic()
+              + " partition "
+              + at.partition()
+              + " offset "
+              + at.offset()
+              + ": "
+              + error.getMessage());
     }
     log.deserializationError(step, target, error.getMessage(), record);
   }

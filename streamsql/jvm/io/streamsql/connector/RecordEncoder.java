@@ -9,11 +9,11 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * Turns a struct of one side's columns (for windowed keys with WINDOWSTART and WINDOWEND after them)
- * into bytes; a null struct into null.
+ * Turns a struct of one side's columns (for windowed keys with WINDOWSTART and WINDOWEND after
+ * them) into bytes; a null struct into null.
  *
- * <p>With a log, a struct that the format's schema cannot hold is reported there, and the sink, which
- * knows it by {@link #isUnwritable}, leaves the record out; without one it fails the query.
+ * <p>With a log, a struct that the format's schema cannot hold is reported there, and the sink,
+ * which knows it by {@link #isUnwritable}, leaves the record out; without one it fails the query.
  */
 public final class RecordEncoder implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -41,7 +41,10 @@ public final class RecordEncoder implements Serializable {
     return new RecordEncoder(Codecs.of(format, properties, Codecs.schema(schema)), null, null);
   }
 
-  /** The same, reporting to the log what it cannot encode; the target is {@code key} or {@code value}. */
+  /**
+   * The same, reporting to the log what it cannot encode; the target is {@code key} or {@code
+   * value}.
+   */
   public RecordEncoder reporting(ProcessingLog log, String target) {
     return new RecordEncoder(codec, log, target);
   }

@@ -64,9 +64,7 @@ public final class ErrorGuard implements Serializable {
   /** The second field of the struct, of the type, or null if its evaluation has failed. */
   public Column contain(Column struct, String type, Column text) {
     DataType row =
-        new StructType()
-            .add("outer", DataTypes.StringType)
-            .add("value", DataType.fromJson(type));
+        new StructType().add("outer", DataTypes.StringType).add("value", DataType.fromJson(type));
     return Expressions.call(this, "end", row, List.of(struct, text), false).getField("value");
   }
 

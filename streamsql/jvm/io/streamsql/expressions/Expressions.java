@@ -29,7 +29,12 @@ public final class Expressions {
 
   /** The record as a struct of {@link RecordDecoder#rowType}, null if it cannot be read. */
   public static Column decode(
-      Column key, Column value, Column topic, Column partition, Column offset, RecordDecoder decoder) {
+      Column key,
+      Column value,
+      Column topic,
+      Column partition,
+      Column offset,
+      RecordDecoder decoder) {
     List<Column> arguments = List.of(key, value, topic, partition, offset);
     return call(decoder, "decode", decoder.rowType(), arguments, false);
   }
@@ -64,8 +69,8 @@ public final class Expressions {
   }
 
   /**
-   * A static method of {@code io.streamsql.functions}, named `Class.method`, giving a value of the type
-   * (Spark's JSON). It must be a pure function; an argument that is null gives null unasked.
+   * A static method of {@code io.streamsql.functions}, named `Class.method`, giving a value of the
+   * type (Spark's JSON). It must be a pure function; an argument that is null gives null unasked.
    */
   public static Column invoke(String method, String type, List<Column> arguments) {
     int dot = method.indexOf('.');

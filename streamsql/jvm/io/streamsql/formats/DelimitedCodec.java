@@ -20,9 +20,9 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * One line of CSV (RFC 4180) a record. Empty is null; DECIMAL in plain digits, DATE in days, TIME and
- * TIMESTAMP in milliseconds, BYTES in base64. Quotes only where the reader needs them, in the way of
- * commons-csv, so that the text is the one ksqlDB writes.
+ * One line of CSV (RFC 4180) a record. Empty is null; DECIMAL in plain digits, DATE in days, TIME
+ * and TIMESTAMP in milliseconds, BYTES in base64. Quotes only where the reader needs them, in the
+ * way of commons-csv, so that the text is the one ksqlDB writes.
  */
 public final class DelimitedCodec implements Codec {
   private static final long serialVersionUID = 1L;
@@ -110,8 +110,10 @@ public final class DelimitedCodec implements Codec {
   /** The fields of the line; a quoted field may hold delimiters and line ends. */
   private List<String> split(String line) throws RecordException {
     List<String> fields = new ArrayList<>(columns.length);
-    int end = line.endsWith("\r\n") ? line.length() - 2
-        : line.endsWith("\n") ? line.length() - 1 : line.length();
+    int end =
+        line.endsWith("\r\n")
+            ? line.length() - 2
+            : line.endsWith("\n") ? line.length() - 1 : line.length();
     int i = 0;
     while (true) {
       if (i < end && line.charAt(i) == '"') {

@@ -2,7 +2,9 @@ package io.streamsql.formats;
 
 import java.nio.ByteBuffer;
 
-/** The five bytes in front of a record whose schema is in a registry: a zero, and the schema's id. */
+/**
+ * The five bytes in front of a record whose schema is in a registry: a zero, and the schema's id.
+ */
 public final class Framing {
   public static final int SIZE = 5;
 

@@ -74,7 +74,7 @@ public final class KafkaCodec implements Codec {
           case INT -> (Object) ByteBuffer.wrap(bytes).getInt();
           case BIGINT -> (Object) ByteBuffer.wrap(bytes).getLong();
           case DOUBLE -> (Object) ByteBuffer.wrap(bytes).getDouble();
-            // Through String: bytes that are no UTF-8 become U+FFFD, as Kafka's deserializer does.
+          // Through String: bytes that are no UTF-8 become U+FFFD, as Kafka's deserializer does.
           case STRING -> UTF8String.fromString(new String(bytes, StandardCharsets.UTF_8));
           case BYTES -> bytes;
         };

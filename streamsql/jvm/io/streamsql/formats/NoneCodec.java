@@ -3,7 +3,9 @@ package io.streamsql.formats;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** The side of a record that has no columns: whatever bytes are there are not read, none written. */
+/**
+ * The side of a record that has no columns: whatever bytes are there are not read, none written.
+ */
 public final class NoneCodec implements Codec {
   private static final long serialVersionUID = 1L;
 

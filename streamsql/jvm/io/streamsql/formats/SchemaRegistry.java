@@ -17,7 +17,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Schemas by their ids, from a registry's HTTP interface, each asked for once in the life of the JVM.
+ * Schemas by their ids, from a registry's HTTP interface, each asked for once in the life of the
+ * JVM.
  *
  * <p>An id that the registry does not know makes a record unreadable; a registry that does not
  * answer fails the query, which is then started again from its checkpoint.
@@ -141,7 +142,11 @@ public final class SchemaRegistry implements Serializable {
       throw new IOException("status " + response.statusCode());
     } else if (response.statusCode() != 200) {
       throw new IllegalStateException(
-          "the schema registry at " + url + " answered " + response.statusCode() + ": "
+          "the schema registry at "
+              + url
+              + " answered "
+              + response.statusCode()
+              + ": "
               + response.body());
     }
     try {

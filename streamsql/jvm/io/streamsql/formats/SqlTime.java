@@ -22,7 +22,9 @@ public final class SqlTime {
     return field.metadata().contains("sql") ? field.metadata().getString("sql") : "";
   }
 
-  /** The type of an array's elements or a map's values, given the declared type of the container. */
+  /**
+   * The type of an array's elements or a map's values, given the declared type of the container.
+   */
   public static String element(String declared) {
     int open = declared.indexOf('<');
     if (open < 0 || !declared.endsWith(">")) {

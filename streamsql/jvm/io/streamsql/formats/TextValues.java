@@ -12,7 +12,8 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * SQL values from text, for the formats that carry them as text; all methods throw {@link RecordException} naming the type and the text. Times are a number (as the formats write them) or
+ * SQL values from text, for the formats that carry them as text; all methods throw {@link
+ * RecordException} naming the type and the text. Times are a number (as the formats write them) or
  * ISO text, read in UTC.
  */
 public final class TextValues {
@@ -67,7 +68,8 @@ public final class TextValues {
     long digitsBeforePoint = (long) value.precision() - value.scale();
     boolean zero = value.signum() == 0;
     // Both tests come before setScale, which for an exponent of a billion would compute for ever.
-    if (!zero && (digitsBeforePoint > type.precision() - type.scale() || drop >= value.precision())) {
+    if (!zero
+        && (digitsBeforePoint > type.precision() - type.scale() || drop >= value.precision())) {
       throw mismatch(type.sql(), "number " + quoted(value.toString()));
     }
     try {
@@ -104,7 +106,9 @@ public final class TextValues {
     }
   }
 
-  /** Microseconds since 1970 from a number of milliseconds or an ISO date and time, zone optional. */
+  /**
+   * Microseconds since 1970 from a number of milliseconds or an ISO date and time, zone optional.
+   */
   public static long toTimestamp(String text) throws RecordException {
     String trimmed = text.trim();
     try {
@@ -145,8 +149,7 @@ public final class TextValues {
 
   private static boolean isInteger(String text) {
     int start = text.startsWith("-") ? 1 : 0;
-    return text.length() > start
-        && text.chars().skip(start).allMatch(c -> c >= '0' && c <= '9');
+    return text.length() > start && text.chars().skip(start).allMatch(c -> c >= '0' && c <= '9');
   }
 
   /** {@code 2019} and {@code 2019-02} as the first day that they name. */

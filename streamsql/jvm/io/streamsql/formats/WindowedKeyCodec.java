@@ -6,9 +6,10 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * A key of a windowed table: the key's own bytes, then the window as big-endian longs. A time window
- * is its start (8 bytes), a session its end and its start (16 bytes), as Kafka Streams writes them.
- * The bounds are two BIGINT fields, WINDOWSTART and WINDOWEND in ms, after the key's columns.
+ * A key of a windowed table: the key's own bytes, then the window as big-endian longs. A time
+ * window is its start (8 bytes), a session its end and its start (16 bytes), as Kafka Streams
+ * writes them. The bounds are two BIGINT fields, WINDOWSTART and WINDOWEND in ms, after the key's
+ * columns.
  */
 public final class WindowedKeyCodec implements Codec {
   private static final long serialVersionUID = 1L;

@@ -27,8 +27,8 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.math.Ordering;
 
 /**
- * An aggregate that keeps at most {@code limit} values of a group and gives them as an array, for all
- * types. Spark's own collect_list and collect_set have no bound, and it has no top k.
+ * An aggregate that keeps at most {@code limit} values of a group and gives them as an array, for
+ * all types. Spark's own collect_list and collect_set have no bound, and it has no top k.
  */
 public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuffer>
     implements Serializable {
@@ -130,8 +130,7 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
       case COLLECT_LIST, COLLECT_SET, SIGNED_LIST, COUNTED -> false;
       case TOPK, TOPK_DISTINCT -> value == null;
       case TOPK_BY -> value == null || ((InternalRow) value).isNullAt(0);
-      case EARLIEST, LATEST ->
-          value == null || (ignoreNulls && ((InternalRow) value).isNullAt(1));
+      case EARLIEST, LATEST -> value == null || (ignoreNulls && ((InternalRow) value).isNullAt(1));
     };
   }
 
@@ -208,9 +207,7 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
     return switch (kind) {
       case EARLIEST, LATEST -> ((StructType) child.dataType()).fields()[1].dataType();
       case COUNTED ->
-          new StructType()
-              .add("value", valueType(), true)
-              .add("count", DataTypes.LongType, false);
+          new StructType().add("value", valueType(), true).add("count", DataTypes.LongType, false);
       default -> valueType();
     };
   }

@@ -8,8 +8,9 @@ import java.util.LinkedHashSet;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 
 /**
- * At most {@code limit} elements of one group. An element is an {@code UnsafeRow} of one field, whose
- * equality is that of its bytes and whose bytes are also its state: no type needs code of its own.
+ * At most {@code limit} elements of one group. An element is an {@code UnsafeRow} of one field,
+ * whose equality is that of its bytes and whose bytes are also its state: no type needs code of its
+ * own.
  */
 abstract class BoundedBuffer {
   final int limit;

@@ -78,6 +78,7 @@ public final class DateTimes {
   }
 
   /** The text may go on behind what the pattern says; it must not name a time of day. */
+  @SuppressWarnings("JavaUtilDate") // its parser takes what java.time's does not
   public static Integer parseDate(UTF8String text, UTF8String pattern) {
     try {
       SimpleDateFormat format = DATE_FORMATS.get().get(pattern.toString());

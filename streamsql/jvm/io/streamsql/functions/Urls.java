@@ -6,8 +6,8 @@ import java.util.function.Function;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Parts of URLs, decoded, for {@code Expressions.invoke}: null where there is no such part, and
- * for a text that is no URL.
+ * Parts of URLs, decoded, for {@code Expressions.invoke}: null where there is no such part, and for
+ * a text that is no URL.
  */
 public final class Urls {
   private Urls() {}

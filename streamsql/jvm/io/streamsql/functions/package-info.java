@@ -1,2 +1,4 @@
-/** SQL functions that Spark lacks: static methods for {@code Expressions.invoke}, and aggregates. */
+/**
+ * SQL functions that Spark lacks: static methods for {@code Expressions.invoke}, and aggregates.
+ */
 package io.streamsql.functions;

@@ -17,110 +17,107 @@ import java.util.stream.Stream;
 
 /**
  * The embedded broker's process: formats the storage if it is new, runs Kafka, and shuts down when
- * standard input ends, which it does when the engine holding its other end is gone, however it died.
+ * standard input ends, which it does when the engine holding its other end is gone, however it
+ * died.
  *
  * <p>Arguments: the broker's properties file, the cluster id for new storage, and `attached` or
  * `detached` (which ignores standard input). Kafka is called by reflection, because its jars are
  * not on the class path of the build.
  */
 public final class BrokerMain {
-    private static final long SHUTDOWN_MILLIS = 15_000;
+  private static final long SHUTDOWN_MILLIS = 15_000;
 
-    private BrokerMain() {}
+  private BrokerMain() {}
 
-    public static void main(String[] args) throws Exception {
-        Path config = Path.of(args[0]);
-        if (args[2].equals("attached")) {
-            watch("streamsql-parent-watch", BrokerMain::exitAtEndOfInput);
-        }
-        Properties properties = new Properties();
-        // By streams, as Kafka does: so other letters than ASCII's are escaped in the file.
-        try (InputStream stream = Files.newInputStream(config)) {
-            properties.load(stream);
-        }
-        Path storage = Path.of(properties.getProperty("log.dirs"));
-        if (!Files.exists(storage)) {
-            format(config, properties, storage, args[1]);
-        }
-        Class.forName("kafka.Kafka")
-                .getMethod("main", String[].class)
-                .invoke(null, (Object) new String[] {config.toString()});
+  public static void main(String[] args) throws Exception {
+    Path config = Path.of(args[0]);
+    if (args[2].equals("attached")) {
+      watch("streamsql-parent-watch", BrokerMain::exitAtEndOfInput);
     }
-
-    /** Formats beside the storage and renames: a kill in between leaves nothing half formatted. */
-    private static void format(Path config, Properties properties, Path storage, String clusterId)
-            throws Exception {
-        Path fresh = storage.resolveSibling(storage.getFileName() + ".new");
-        if (Files.exists(fresh)) {
-            deleteTree(fresh);
-        }
-        properties.setProperty("log.dirs", fresh.toString());
-        Path freshConfig = config.resolveSibling(config.getFileName() + ".new");
-        try (OutputStream stream = Files.newOutputStream(freshConfig)) {
-            properties.store(stream, null);
-        }
-        ByteArrayOutputStream output = new ByteArrayOutputStream();
-        Method execute =
-                Class.forName("kafka.tools.StorageTool")
-                        .getMethod("execute", String[].class, PrintStream.class);
-        int code;
-        try (PrintStream stream = new PrintStream(output, true, StandardCharsets.UTF_8)) {
-            code =
-                    (int)
-                            execute.invoke(
-                                    null,
-                                    new String[] {
-                                        "format", "-t", clusterId, "-c", freshConfig.toString()
-                                    },
-                                    stream);
-        }
-        if (code != 0) {
-            System.err.println(output.toString(StandardCharsets.UTF_8));
-            Runtime.getRuntime().halt(code);
-        }
-        Files.delete(freshConfig);
-        Files.move(fresh, storage, StandardCopyOption.ATOMIC_MOVE);
+    Properties properties = new Properties();
+    // By streams, as Kafka does: so other letters than ASCII's are escaped in the file.
+    try (InputStream stream = Files.newInputStream(config)) {
+      properties.load(stream);
     }
-
-    private static void exitAtEndOfInput() {
-        try {
-            while (System.in.read() >= 0) {
-                continue;
-            }
-        } catch (IOException e) {
-            // A broken pipe says the same as its end: the engine is gone.
-        }
-        watch("streamsql-halt", BrokerMain::haltLate);
-        System.exit(0);
+    Path storage = Path.of(properties.getProperty("log.dirs"));
+    if (!Files.exists(storage)) {
+      format(config, properties, storage, args[1]);
     }
+    Class.forName("kafka.Kafka")
+        .getMethod("main", String[].class)
+        .invoke(null, (Object) new String[] {config.toString()});
+  }
 
-    /** A shutdown that hangs must not leave the broker behind; its log is made to survive a halt. */
-    private static void haltLate() {
-        try {
-            Thread.sleep(SHUTDOWN_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        Runtime.getRuntime().halt(1);
+  /** Formats beside the storage and renames: a kill in between leaves nothing half formatted. */
+  private static void format(Path config, Properties properties, Path storage, String clusterId)
+      throws Exception {
+    Path fresh = storage.resolveSibling(storage.getFileName() + ".new");
+    if (Files.exists(fresh)) {
+      deleteTree(fresh);
     }
+    properties.setProperty("log.dirs", fresh.toString());
+    Path freshConfig = config.resolveSibling(config.getFileName() + ".new");
+    try (OutputStream stream = Files.newOutputStream(freshConfig)) {
+      properties.store(stream, null);
+    }
+    ByteArrayOutputStream output = new ByteArrayOutputStream();
+    Method execute =
+        Class.forName("kafka.tools.StorageTool")
+            .getMethod("execute", String[].class, PrintStream.class);
+    int code;
+    try (PrintStream stream = new PrintStream(output, true, StandardCharsets.UTF_8)) {
+      code =
+          (int)
+              execute.invoke(
+                  null,
+                  new String[] {"format", "-t", clusterId, "-c", freshConfig.toString()},
+                  stream);
+    }
+    if (code != 0) {
+      System.err.println(output.toString(StandardCharsets.UTF_8));
+      Runtime.getRuntime().halt(code);
+    }
+    Files.delete(freshConfig);
+    Files.move(fresh, storage, StandardCopyOption.ATOMIC_MOVE);
+  }
 
-    private static void watch(String name, Runnable body) {
-        Thread thread = new Thread(body, name);
-        thread.setDaemon(true);
-        thread.start();
+  private static void exitAtEndOfInput() {
+    try {
+      System.in.transferTo(OutputStream.nullOutputStream());
+    } catch (IOException e) {
+      // A broken pipe says the same as its end: the engine is gone.
     }
+    watch("streamsql-halt", BrokerMain::haltLate);
+    System.exit(0);
+  }
 
-    private static void deleteTree(Path root) throws IOException {
-        try (Stream<Path> paths = Files.walk(root)) {
-            paths.sorted(Comparator.reverseOrder()).forEach(BrokerMain::delete);
-        }
+  /** A shutdown that hangs must not leave the broker behind; its log is made to survive a halt. */
+  private static void haltLate() {
+    try {
+      Thread.sleep(SHUTDOWN_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
+    Runtime.getRuntime().halt(1);
+  }
 
-    private static void delete(Path path) {
-        try {
-            Files.delete(path);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+  private static void watch(String name, Runnable body) {
+    Thread thread = new Thread(body, name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private static void deleteTree(Path root) throws IOException {
+    try (Stream<Path> paths = Files.walk(root)) {
+      paths.sorted(Comparator.reverseOrder()).forEach(BrokerMain::delete);
     }
+  }
+
+  private static void delete(Path path) {
+    try {
+      Files.delete(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
 }

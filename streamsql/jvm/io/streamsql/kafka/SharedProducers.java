@@ -26,9 +26,9 @@ public final class SharedProducers {
   }
 
   /**
-   * Forgets a producer that cannot send any more (its transaction manager or its credentials are
-   * in a fatal state), so that the next task gets a fresh one. Records in flight on it fail, and
-   * with them the tasks that wrote them, which is what makes those tasks run again.
+   * Forgets a producer that cannot send any more (its transaction manager or its credentials are in
+   * a fatal state), so that the next task gets a fresh one. Records in flight on it fail, and with
+   * them the tasks that wrote them, which is what makes those tasks run again.
    */
   public static void discard(Map<String, String> settings, KafkaProducer<byte[], byte[]> broken) {
     if (PRODUCERS.remove(settings, broken)) {

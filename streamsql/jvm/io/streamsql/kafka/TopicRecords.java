@@ -26,8 +26,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * Records of one-partition topics, many in one call: what tests write and read.
  *
  * <p>Java's producer can write the timestamp 0, which librdkafka takes for "now". Records travel
- * between Python and here packed: timestamp (long), key, value, number of headers (int), then a name
- * and a value each; a byte string is its length (int, -1 for null) and its bytes.
+ * between Python and here packed: timestamp (long), key, value, number of headers (int), then a
+ * name and a value each; a byte string is its length (int, -1 for null) and its bytes.
  */
 public final class TopicRecords {
   private TopicRecords() {}

@@ -16,7 +16,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Writes what went wrong with single records to the processing log's topic, while the query goes on.
+ * Writes what went wrong with single records to the processing log's topic, while the query goes
+ * on.
  *
  * <p>Entries are sent asynchronously. The first entry of a task registers a listener that flushes
  * them when the task ends and fails the task if one was not written: a batch is never committed
@@ -58,46 +59,65 @@ public final class ProcessingLog implements Serializable {
   public void deserializationError(String step, String target, String error, byte[] record) {
     CurrentRecord source = CurrentRecord.get();
     String base64 = includeRows ? base64(record) : null;
-    send(step, 0, "deserializationError", source, out -> {
-      out.writeStringField("target", target);
-      out.writeStringField("errorMessage", cut(error));
-      out.writeStringField("recordB64", base64);
-      out.writeFieldName("cause");
-      out.writeStartArray();
-      out.writeEndArray();
-      out.writeStringField("topic", source == null ? null : source.topic());
-    });
+    send(
+        step,
+        0,
+        "deserializationError",
+        source,
+        out -> {
+          out.writeStringField("target", target);
+          out.writeStringField("errorMessage", cut(error));
+          out.writeStringField("recordB64", base64);
+          out.writeFieldName("cause");
+          out.writeStartArray();
+          out.writeEndArray();
+          out.writeStringField("topic", source == null ? null : source.topic());
+        });
   }
 
   /** An expression that failed on a record. */
   public void recordProcessingError(String step, String error) {
     CurrentRecord source = CurrentRecord.get();
     String record = includeRows && source != null ? text(source.value()) : null;
-    send(step, 1, "recordProcessingError", source, out -> {
-      out.writeStringField("errorMessage", cut(error));
-      out.writeStringField("record", record);
-      out.writeFieldName("cause");
-      out.writeStartArray();
-      out.writeEndArray();
-    });
+    send(
+        step,
+        1,
+        "recordProcessingError",
+        source,
+        out -> {
+          out.writeStringField("errorMessage", cut(error));
+          out.writeStringField("record", record);
+          out.writeFieldName("cause");
+          out.writeStartArray();
+          out.writeEndArray();
+        });
   }
 
   /** A result that could not be written to its topic; the source is null where it is not known. */
   public void productionError(String step, String error, CurrentRecord source) {
-    send(step, 2, "productionError", source,
+    send(
+        step,
+        2,
+        "productionError",
+        source,
         out -> out.writeStringField("errorMessage", cut(error)));
   }
 
   /** A key or a value (the target) of a result that its format's schema cannot hold. */
   public void serializationError(String step, String target, String error) {
-    send(step, 3, "serializationError", CurrentRecord.get(), out -> {
-      out.writeStringField("target", target);
-      out.writeStringField("errorMessage", cut(error));
-      out.writeNullField("record");
-      out.writeFieldName("cause");
-      out.writeStartArray();
-      out.writeEndArray();
-    });
+    send(
+        step,
+        3,
+        "serializationError",
+        CurrentRecord.get(),
+        out -> {
+          out.writeStringField("target", target);
+          out.writeStringField("errorMessage", cut(error));
+          out.writeNullField("record");
+          out.writeFieldName("cause");
+          out.writeStartArray();
+          out.writeEndArray();
+        });
   }
 
   private interface Body {
@@ -120,8 +140,7 @@ public final class ProcessingLog implements Serializable {
     QueryMetrics.of(queryId).failed();
     TaskEntries task = entriesOfTask();
     task.failIfBroken();
-    task.producer.send(
-        new ProducerRecord<>(topic, null, entry), (meta, e) -> task.failure = first(task.failure, e));
+    task.send(new ProducerRecord<>(topic, null, entry));
     if (TaskContext.get() == null) {
       task.flush(); // no task to end: the planner evaluates constants on the driver
     }
@@ -155,7 +174,9 @@ public final class ProcessingLog implements Serializable {
   private TaskEntries entriesOfTask() {
     TaskContext context = TaskContext.get();
     TaskEntries entries = TASK.get();
-    if (entries == null || entries.context != context || !entries.settings.equals(producerSettings)) {
+    if (entries == null
+        || entries.context != context
+        || !entries.settings.equals(producerSettings)) {
       entries = new TaskEntries(context, producerSettings);
       TASK.set(entries);
       if (context != null) {
@@ -170,6 +191,8 @@ public final class ProcessingLog implements Serializable {
     private final TaskContext context;
     private final Map<String, String> settings;
     private final KafkaProducer<byte[], byte[]> producer;
+
+    /** The first one, told by the producer's thread. */
     private volatile Exception failure;
 
     TaskEntries(TaskContext context, Map<String, String> settings) {
@@ -187,6 +210,11 @@ public final class ProcessingLog implements Serializable {
       flush();
     }
 
+    @SuppressWarnings("FutureReturnValueIgnored") // failIfBroken() tells of it
+    void send(ProducerRecord<byte[], byte[]> entry) {
+      producer.send(entry, (written, e) -> failure = failure != null ? failure : e);
+    }
+
     void flush() {
       producer.flush();
       failIfBroken();
@@ -197,10 +225,6 @@ public final class ProcessingLog implements Serializable {
         throw new IllegalStateException("cannot write the processing log", failure);
       }
     }
-  }
-
-  private static Exception first(Exception known, Exception next) {
-    return known != null ? known : next;
   }
 
   private static String cut(String text) {

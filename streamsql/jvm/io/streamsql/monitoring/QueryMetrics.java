@@ -15,10 +15,10 @@ import org.apache.kafka.clients.producer.RecordMetadata;
  * What each query has done since this JVM started: records and bytes read and written, records that
  * failed, and how long after a record's timestamp its result was in Kafka.
  *
- * <p>Counted where it happens, so it is known at any moment: Spark tells at the end of a batch, which
- * in Real-Time Mode is a minute. What only Spark knows (the state's size, how long a batch takes)
- * comes from {@link QueryProgress}. On a cluster the executors count for themselves and nobody adds
- * it up: there records read are Spark's numbers, and what is written is not known.
+ * <p>Counted where it happens, so it is known at any moment: Spark tells at the end of a batch,
+ * which in Real-Time Mode is a minute. What only Spark knows (the state's size, how long a batch
+ * takes) comes from {@link QueryProgress}. On a cluster the executors count for themselves and
+ * nobody adds it up: there records read are Spark's numbers, and what is written is not known.
  */
 public final class QueryMetrics {
   /** Upper bounds of the latency's classes in ms; one more class has no bound. */
@@ -56,7 +56,8 @@ public final class QueryMetrics {
   public void wrote(RecordMetadata record) {
     long now = System.currentTimeMillis();
     recordsOut.increment();
-    bytesOut.add(Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize()));
+    bytesOut.add(
+        Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize()));
     lastOut = now;
     long latency = Math.max(0, now - record.timestamp());
     latencySum.add(latency);

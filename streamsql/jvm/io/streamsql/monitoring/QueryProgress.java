@@ -13,8 +13,8 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
 /** Notes in {@link QueryMetrics} what Spark tells of a query at the end of each batch. */
 public final class QueryProgress extends StreamingQueryListener {
-  private static final Set<SparkSession> FOLLOWED =
-      Collections.newSetFromMap(new WeakHashMap<>());
+  private static final long serialVersionUID = 1L;
+  private static final Set<SparkSession> FOLLOWED = Collections.newSetFromMap(new WeakHashMap<>());
 
   private QueryProgress() {}
 
@@ -51,7 +51,12 @@ public final class QueryProgress extends StreamingQueryListener {
    * @param stateDisk bytes of its files
    */
   record Seen(
-      long batches, long records, long batchMillis, long stateRows, long stateMemory, long stateDisk) {
+      long batches,
+      long records,
+      long batchMillis,
+      long stateRows,
+      long stateMemory,
+      long stateDisk) {
     static final Seen NOTHING = new Seen(0, 0, -1, -1, -1, -1);
 
     static Seen of(StreamingQueryProgress progress) {

@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * How far each query has read, by topic and partition. Spark tells it only at the end of a batch,
- * which in Real-Time Mode is a minute; here it is known at any moment. It is no commit: what has been
- * read since the last one is read again after a failure.
+ * which in Real-Time Mode is a minute; here it is known at any moment. It is no commit: what has
+ * been read since the last one is read again after a failure.
  */
 public final class ReadOffsets {
   private static final Map<String, Map<String, AtomicLong>> NEXT = new ConcurrentHashMap<>();

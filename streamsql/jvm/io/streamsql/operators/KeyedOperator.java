@@ -27,8 +27,10 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRow, R> {
   private static final long serialVersionUID = 1L;
+
   /** Begins later in every process, so that places rise over restarts, too. */
   private static final AtomicLong PLACES = new AtomicLong(System.currentTimeMillis() * 1_000_000);
+
   private static final String EVENT = "$event";
 
   /** How its results become columns. */
@@ -74,10 +76,7 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
         .groupBy(input.col("key"))
         .as(Encoders.BINARY(), Encoders.bean(KeyedRow.class))
         .transformWithState(
-            this,
-            timed() ? TimeMode.EventTime() : TimeMode.None(),
-            OutputMode.Update(),
-            results())
+            this, timed() ? TimeMode.EventTime() : TimeMode.None(), OutputMode.Update(), results())
         .toDF();
   }
 

@@ -15,7 +15,8 @@ final class RowOrder {
   private static final Comparator<KeyedRow> IN_LOG =
       BY_INPUT.thenComparingLong(KeyedRow::getOffset);
   private static final Comparator<Deque<KeyedRow>> EARLIEST =
-      Comparator.comparing(Deque::peekFirst, Comparator.comparingLong(KeyedRow::getTime).thenComparing(BY_INPUT));
+      Comparator.comparing(
+          Deque::peekFirst, Comparator.comparingLong(KeyedRow::getTime).thenComparing(BY_INPUT));
 
   private RowOrder() {}
 

@@ -3,8 +3,8 @@ package io.streamsql.serving;
 import java.util.List;
 import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
-import org.apache.spark.TaskContext$;
 import org.apache.spark.TaskContext;
+import org.apache.spark.TaskContext$;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -13,12 +13,13 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.reflect.ClassTag$;
 import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
 
 /**
  * A frame over records, planned and compiled once, then run on the caller's thread over whatever
- * records it is given: a Spark query without a Spark job. It may be run by several threads at a time.
+ * records it is given: a Spark query without a Spark job. It may be run by several threads at a
+ * time.
  *
  * <p>Only for frames without a shuffle and without Python functions: those need a job.
  */
@@ -57,14 +58,14 @@ public final class CompiledPlan {
     return new CompiledPlan(rows);
   }
 
-  /** The results for the input, made one by one as they are asked for; each is valid until the
-   * next. */
+  /**
+   * The results for the input, made one by one as they are asked for; each is valid until the next.
+   */
   java.util.Iterator<InternalRow> run(java.util.Iterator<InternalRow> input) {
     Iterator<InternalRow> before = INPUT.get();
     INPUT.set(CollectionConverters.asScala(input));
     try {
-      return CollectionConverters.asJava(
-          rows.iterator(partition, TaskContext$.MODULE$.empty()));
+      return CollectionConverters.asJava(rows.iterator(partition, TaskContext$.MODULE$.empty()));
     } finally {
       INPUT.set(before);
     }
@@ -76,7 +77,10 @@ public final class CompiledPlan {
     private static final ClassTag<InternalRow> TYPE = ClassTag$.MODULE$.apply(InternalRow.class);
 
     Source(SparkContext context) {
-      super(context, CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(), TYPE);
+      super(
+          context,
+          CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(),
+          TYPE);
     }
 
     @Override

@@ -64,7 +64,9 @@ public final class KeyLookups {
     return results(found.iterator());
   }
 
-  /** The rows of all windows of a key: those that begin with its bytes and are longer by a window. */
+  /**
+   * The rows of all windows of a key: those that begin with its bytes and are longer by a window.
+   */
   private void windows(
       TableStore.Reading reading, byte[] key, long low, long high, List<InternalRow> found)
       throws RocksDBException {

@@ -19,7 +19,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * Takes lookups of keys over a socket of this machine, for callers that cannot wait for each call:
  * questions may be sent before earlier ones of the connection are answered, in their order.
  *
- * <p>A question is its length (int), a number that {@link #register} gave (long) and keys as {@link KeyLookups#get} reads them; its answer the length (int), 0 (byte) and the results, or 1 and the
+ * <p>A question is its length (int), a number that {@link #register} gave (long) and keys as {@link
+ * KeyLookups#get} reads them; its answer the length (int), 0 (byte) and the results, or 1 and the
  * text of what went wrong.
  */
 public final class LookupServer {

@@ -55,7 +55,9 @@ public final class ServedTable implements AutoCloseable {
     return follower.awaitComplete(timeoutMs);
   }
 
-  /** Whether, after at most that time, the store has come to the positions: pairs of ints and longs. */
+  /**
+   * Whether, after at most that time, the store has come to the positions: pairs of ints and longs.
+   */
   public boolean await(byte[] packed, long timeoutMs) throws InterruptedException {
     Map<Integer, Long> ends = new HashMap<>();
     for (ByteBuffer in = ByteBuffer.wrap(packed); in.hasRemaining(); ) {
@@ -88,7 +90,7 @@ public final class ServedTable implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     follower.close();
     store.close();
   }

@@ -21,8 +21,8 @@ import org.rocksdb.RocksDBException;
 /**
  * Reads a topic into its {@link TableStore} for as long as it is open, in a thread of its own.
  *
- * <p>A store that is of another topic (one of the same name that was deleted since), or ahead of it,
- * begins anew. Whatever goes wrong is tried again.
+ * <p>A store that is of another topic (one of the same name that was deleted since), or ahead of
+ * it, begins anew. Whatever goes wrong is tried again.
  */
 final class TableFollower implements AutoCloseable {
   private static final Duration POLL = Duration.ofMillis(200);
@@ -51,7 +51,9 @@ final class TableFollower implements AutoCloseable {
 
   private volatile long lag = -1;
 
-  /** @param settings of the connection, with bootstrap.servers */
+  /**
+   * @param settings of the connection, with bootstrap.servers
+   */
   TableFollower(TableStore store, String topic, Map<String, String> settings) {
     this.store = store;
     this.topic = topic;
@@ -129,6 +131,7 @@ final class TableFollower implements AutoCloseable {
     }
   }
 
+  @SuppressWarnings("WaitNotInLoop") // woken too early it tries again too early: no harm
   private synchronized void pause() {
     try {
       if (!closed) {
@@ -141,7 +144,10 @@ final class TableFollower implements AutoCloseable {
   }
 
   private void follow()
-      throws IOException, RocksDBException, ExecutionException, InterruptedException,
+      throws IOException,
+          RocksDBException,
+          ExecutionException,
+          InterruptedException,
           TimeoutException {
     Admin admin = Admin.create(properties());
     try (KafkaConsumer<byte[], byte[]> consumer = consumer()) {
@@ -203,7 +209,10 @@ final class TableFollower implements AutoCloseable {
   }
 
   private void read(KafkaConsumer<byte[], byte[]> consumer, Admin admin, String identity)
-      throws IOException, RocksDBException, ExecutionException, InterruptedException,
+      throws IOException,
+          RocksDBException,
+          ExecutionException,
+          InterruptedException,
           TimeoutException {
     long look = System.currentTimeMillis() + LOOK_MS;
     long tidy = System.currentTimeMillis() + TIDY_MS;
@@ -295,9 +304,14 @@ final class TableFollower implements AutoCloseable {
     }
   }
 
+  /** Tells the thread to end, and waits a moment for it. */
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     stop();
-    thread.join(CLOSE_MS);
+    try {
+      thread.join(CLOSE_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

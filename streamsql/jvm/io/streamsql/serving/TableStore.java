@@ -36,9 +36,9 @@ import org.rocksdb.WriteOptions;
 /**
  * The latest record of each key of one topic, on disk: a copy that can be made again at any time.
  *
- * <p>How far the topic has been read is written with the rows, in one batch, so that both are always
- * of the same moment. A store that cannot be opened begins anew, empty. Written by one thread, read
- * by any.
+ * <p>How far the topic has been read is written with the rows, in one batch, so that both are
+ * always of the same moment. A store that cannot be opened begins anew, empty. Written by one
+ * thread, read by any.
  */
 final class TableStore implements AutoCloseable {
   /** Another layout of what is stored needs another number: an older store then begins anew. */
@@ -70,7 +70,9 @@ final class TableStore implements AutoCloseable {
   private volatile long time = Long.MIN_VALUE;
   private volatile boolean damaged;
 
-  /** @param retentionMs how long a row outlives the newest one; negative: for ever */
+  /**
+   * @param retentionMs how long a row outlives the newest one; negative: for ever
+   */
   TableStore(Path folder, long retentionMs) throws IOException, RocksDBException {
     this.folder = folder;
     this.retentionMs = retentionMs;
@@ -121,7 +123,7 @@ final class TableStore implements AutoCloseable {
   /** About how many keys there are. */
   long estimatedRows() throws RocksDBException {
     try (Reading reading = read()) {
-      return db.getLongProperty(rows, "rocksdb.estimate-num-keys");
+      return reading.estimatedRows();
     }
   }
 
@@ -142,6 +144,10 @@ final class TableStore implements AutoCloseable {
 
     private Reading(long stamp) {
       this.stamp = stamp;
+    }
+
+    long estimatedRows() throws RocksDBException {
+      return db.getLongProperty(rows, "rocksdb.estimate-num-keys");
     }
 
     /** The packed row ({@link StoredRow}) of exactly this key, or null. */

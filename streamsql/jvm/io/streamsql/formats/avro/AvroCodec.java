@@ -115,9 +115,8 @@ public final class AvroCodec implements Codec {
     AvroReader reader = known.get(id);
     if (reader == null) {
       Schema schema = parse(registry.byId(id, false));
-      reader = wrapped
-          ? AvroReader.of(schema, columns, "")
-          : AvroReader.of(columns.fields()[0], schema);
+      reader =
+          wrapped ? AvroReader.of(schema, columns, "") : AvroReader.of(columns.fields()[0], schema);
       known.put(id, reader);
     }
     return reader;

@@ -93,7 +93,8 @@ interface AvroReader {
     AvroReader[] readers = new AvroReader[branches.size()];
     for (int i = 0; i < readers.length; i++) {
       Schema branch = branches.get(i);
-      boolean field = real > 1 && type instanceof StructType && branch.getType() != Schema.Type.NULL;
+      boolean field =
+          real > 1 && type instanceof StructType && branch.getType() != Schema.Type.NULL;
       readers[i] = field ? member(branch, (StructType) type) : of(branch, type, declared);
     }
     return in -> readers[in.readIndex()].read(in);
@@ -175,8 +176,9 @@ interface AvroReader {
     if (!entries) {
       return mismatch(schema, type, declared);
     }
-    StructField value = new StructField("value", type.valueType(), true, FieldNames.time(
-        SqlTime.element(declared)));
+    StructField value =
+        new StructField(
+            "value", type.valueType(), true, FieldNames.time(SqlTime.element(declared)));
     StructType entry = new StructType().add("key", type.keyType()).add(value);
     AvroReader list = array(record(schema.getElementType(), entry));
     return in -> {
@@ -249,8 +251,7 @@ interface AvroReader {
   private static AvroReader decimal(Schema schema, DecimalType type) {
     if (schema.getLogicalType() instanceof LogicalTypes.Decimal logical) {
       int scale = logical.getScale();
-      return in ->
-          TextValues.fit(new BigDecimal(new BigInteger(bytes(schema, in)), scale), type);
+      return in -> TextValues.fit(new BigDecimal(new BigInteger(bytes(schema, in)), scale), type);
     }
     return switch (schema.getType()) {
       case INT -> in -> TextValues.fit(BigDecimal.valueOf(in.readInt()), type);

@@ -48,8 +48,12 @@ interface AvroWriter {
     AvroWriter writer = of(schema, column.dataType());
     if (writer == null) {
       throw new IllegalArgumentException(
-          "the Avro schema has " + schema.getType().getName() + " for " + column.name()
-              + ", which cannot hold " + column.dataType().sql());
+          "the Avro schema has "
+              + schema.getType().getName()
+              + " for "
+              + column.name()
+              + ", which cannot hold "
+              + column.dataType().sql());
     }
     return schema.isNullable() ? writer : notNull(writer, column.name());
   }
@@ -205,8 +209,7 @@ interface AvroWriter {
       if (schema.getType() == Schema.Type.FIXED) {
         byte[] padded = new byte[schema.getFixedSize()];
         Arrays.fill(padded, unscaled[0] < 0 ? (byte) -1 : 0);
-        System.arraycopy(
-            unscaled, 0, padded, padded.length - unscaled.length, unscaled.length);
+        System.arraycopy(unscaled, 0, padded, padded.length - unscaled.length, unscaled.length);
         unscaled = padded;
       }
       bytes(schema, unscaled, out);
@@ -238,8 +241,7 @@ interface AvroWriter {
       return (from, i, out) -> out.writeDouble(from.getDouble(i));
     } else if (type instanceof DoubleType && to == Schema.Type.FLOAT) {
       return (from, i, out) -> out.writeFloat((float) from.getDouble(i));
-    } else if (type instanceof BinaryType
-        && (to == Schema.Type.BYTES || to == Schema.Type.FIXED)) {
+    } else if (type instanceof BinaryType && (to == Schema.Type.BYTES || to == Schema.Type.FIXED)) {
       return (from, i, out) -> bytes(schema, from.getBinary(i), out);
     }
     return null;

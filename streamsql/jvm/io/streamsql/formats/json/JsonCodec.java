@@ -16,8 +16,8 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * JSON: an object with one field a column or, unwrapped, the bare value of the only column. What the
- * types accept and how they are written is in {@link JsonReader} and {@link JsonWriter}.
+ * JSON: an object with one field a column or, unwrapped, the bare value of the only column. What
+ * the types accept and how they are written is in {@link JsonReader} and {@link JsonWriter}.
  */
 public final class JsonCodec implements Codec {
   private static final long serialVersionUID = 1L;
@@ -89,8 +89,12 @@ public final class JsonCodec implements Codec {
   private static String brief(JsonProcessingException e) {
     String where = "";
     if (e.getLocation() != null) {
-      where = " (line " + e.getLocation().getLineNr()
-          + ", column " + e.getLocation().getColumnNr() + ")";
+      where =
+          " (line "
+              + e.getLocation().getLineNr()
+              + ", column "
+              + e.getLocation().getColumnNr()
+              + ")";
     }
     return e.getOriginalMessage() + where;
   }

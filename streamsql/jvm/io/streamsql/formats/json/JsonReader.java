@@ -34,9 +34,9 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads one JSON value as a SQL type, by ksqlDB's coercions: numbers are truncated to INT and BIGINT,
- * text is parsed for numbers and times, anything but null becomes STRING, BOOLEAN is only true and
- * false. What does not fit is an error and never a null.
+ * Reads one JSON value as a SQL type, by ksqlDB's coercions: numbers are truncated to INT and
+ * BIGINT, text is parsed for numbers and times, anything but null becomes STRING, BOOLEAN is only
+ * true and false. What does not fit is an error and never a null.
  */
 abstract class JsonReader implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -61,7 +61,8 @@ abstract class JsonReader implements Serializable {
       return new Array(of(array.elementType(), SqlTime.element(declared)));
     } else if (type instanceof MapType map) {
       if (!(map.keyType() instanceof StringType)) {
-        throw new IllegalArgumentException("JSON maps have STRING keys, not " + map.keyType().sql());
+        throw new IllegalArgumentException(
+            "JSON maps have STRING keys, not " + map.keyType().sql());
       }
       return new MapReader(of(map.valueType(), SqlTime.element(declared)));
     } else if (type instanceof StructType struct) {
@@ -292,7 +293,8 @@ abstract class JsonReader implements Serializable {
       if (parser.currentToken() != JsonToken.START_OBJECT) {
         throw mismatch("MAP", parser);
       }
-      Map<Object, Object> entries = new LinkedHashMap<>(); // of keys that come twice the last counts
+      Map<Object, Object> entries =
+          new LinkedHashMap<>(); // of keys that come twice the last counts
       while (parser.nextToken() != JsonToken.END_OBJECT) {
         String key = parser.currentName();
         parser.nextToken();
@@ -307,8 +309,8 @@ abstract class JsonReader implements Serializable {
   }
 
   /**
-   * An object with known fields. A field is found by its exact name or, if no such name is there, by
-   * a name that equals it in upper case: names that were not quoted in SQL are upper case.
+   * An object with known fields. A field is found by its exact name or, if no such name is there,
+   * by a name that equals it in upper case: names that were not quoted in SQL are upper case.
    */
   static final class Struct extends JsonReader {
     private static final long serialVersionUID = 1L;

@@ -26,9 +26,9 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Writes one SQL value as JSON. Null fields are written; DECIMAL is a number in plain digits with all
- * of its scale; TIMESTAMP and TIME are milliseconds, DATE days; BYTES is base64; numbers that are
- * none are the texts "NaN", "Infinity", "-Infinity".
+ * Writes one SQL value as JSON. Null fields are written; DECIMAL is a number in plain digits with
+ * all of its scale; TIMESTAMP and TIME are milliseconds, DATE days; BYTES is base64; numbers that
+ * are none are the texts "NaN", "Infinity", "-Infinity".
  */
 interface JsonWriter extends Serializable {
   /** Writes the non-null value at {@code i} of a row or an array. */

@@ -3,7 +3,6 @@ package io.streamsql.formats.protobuf;
 import com.google.protobuf.AnyProto;
 import com.google.protobuf.DescriptorProtos.DescriptorProto;
 import com.google.protobuf.DescriptorProtos.FieldDescriptorProto;
-import com.google.protobuf.DescriptorProtos.FieldDescriptorProto.Type;
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.DescriptorValidationException;
@@ -68,13 +67,12 @@ final class ProtobufFiles {
         file.getPackage().isEmpty() ? fullName : fullName.substring(file.getPackage().length() + 1);
     List<Descriptor> found = file.getMessageTypes();
     Descriptor message = null;
-    for (String step : inFile.split("\\.")) {
+    for (String step : inFile.split("\\.", -1)) {
       message =
           found.stream()
               .filter(m -> m.getName().equals(step))
               .findFirst()
-              .orElseThrow(
-                  () -> new IllegalArgumentException("no Protobuf message " + fullName));
+              .orElseThrow(() -> new IllegalArgumentException("no Protobuf message " + fullName));
       found = message.getNestedTypes();
     }
     return message;
@@ -93,17 +91,41 @@ final class ProtobufFiles {
             WrappersProto.getDescriptor())) {
       files.put(file.getName(), file);
     }
-    add(files, "google/type/date.proto", DATE, Type.TYPE_INT32, "year", "month", "day");
-    add(files, "google/type/timeofday.proto", TIME, Type.TYPE_INT32,
-        "hours", "minutes", "seconds", "nanos");
-    add(files, "confluent/type/decimal.proto", DECIMAL, Type.TYPE_BYTES,
-        "value", "precision", "scale");
+    add(
+        files,
+        "google/type/date.proto",
+        DATE,
+        FieldDescriptorProto.Type.TYPE_INT32,
+        "year",
+        "month",
+        "day");
+    add(
+        files,
+        "google/type/timeofday.proto",
+        TIME,
+        FieldDescriptorProto.Type.TYPE_INT32,
+        "hours",
+        "minutes",
+        "seconds",
+        "nanos");
+    add(
+        files,
+        "confluent/type/decimal.proto",
+        DECIMAL,
+        FieldDescriptorProto.Type.TYPE_BYTES,
+        "value",
+        "precision",
+        "scale");
     return files;
   }
 
   /** A file with one message: a first field of the type, and integers. */
   private static void add(
-      Map<String, FileDescriptor> files, String path, String name, Type first, String... fields) {
+      Map<String, FileDescriptor> files,
+      String path,
+      String name,
+      FieldDescriptorProto.Type first,
+      String... fields) {
     int dot = name.lastIndexOf('.');
     DescriptorProto.Builder message = DescriptorProto.newBuilder().setName(name.substring(dot + 1));
     for (int i = 0; i < fields.length; i++) {
@@ -111,7 +133,7 @@ final class ProtobufFiles {
           FieldDescriptorProto.newBuilder()
               .setName(fields[i])
               .setNumber(i + 1)
-              .setType(i == 0 ? first : Type.TYPE_INT32)
+              .setType(i == 0 ? first : FieldDescriptorProto.Type.TYPE_INT32)
               .setLabel(FieldDescriptorProto.Label.LABEL_OPTIONAL));
     }
     FileDescriptorProto file =

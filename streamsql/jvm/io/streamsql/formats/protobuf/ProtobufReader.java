@@ -2,8 +2,8 @@ package io.streamsql.formats.protobuf;
 
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.Descriptors.Descriptor;
-import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import com.google.protobuf.WireFormat;
 import io.streamsql.formats.FieldNames;
 import io.streamsql.formats.MapValues;
@@ -26,9 +26,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Reads a message as a row, straight from its bytes. A field that is not there is the type's default
- * (zero, empty text, false, no elements), but null if the schema can tell that it was not set; BYTES
- * are null too. Fields without a column are skipped.
+ * Reads a message as a row, straight from its bytes. A field that is not there is the type's
+ * default (zero, empty text, false, no elements), but null if the schema can tell that it was not
+ * set; BYTES are null too. Fields without a column are skipped.
  */
 final class ProtobufReader {
   private static final int MAX_DEPTH = 100;
@@ -124,16 +124,13 @@ final class ProtobufReader {
       } else if (field.isRepeated()) {
         Value element =
             type instanceof ArrayType array
-                ? value(field, array.elementType(), SqlTime.element(declared), depth)
+                ? value(field, array.elementType(), depth)
                 : mismatch("repeated", type);
         return new Field(field, position, element, null);
       }
-      Value value = value(field, type, declared, depth);
+      Value value = value(field, type, depth);
       boolean isBytes = field.getJavaType() == JavaType.BYTE_STRING;
-      Object absent =
-          field.hasPresence() || isBytes
-              ? null
-              : ProtobufValues.absent(field, type);
+      Object absent = field.hasPresence() || isBytes ? null : ProtobufValues.absent(field, type);
       return new Field(field, position, value, absent);
     }
 
@@ -151,7 +148,7 @@ final class ProtobufReader {
       return reader::readNested;
     }
 
-    private static Value value(FieldDescriptor field, DataType type, String declared, int depth) {
+    private static Value value(FieldDescriptor field, DataType type, int depth) {
       if (field.getJavaType() == JavaType.MESSAGE) {
         Value known = ProtobufValues.wellKnown(field.getMessageType(), type);
         if (known != null) {

@@ -54,7 +54,8 @@ final class ProtobufValues {
       return null;
     }
     Object value = field.getDefaultValue();
-    return conversion.apply(value instanceof EnumValueDescriptor e ? (Object) e.getNumber() : value);
+    return conversion.apply(
+        value instanceof EnumValueDescriptor e ? (Object) e.getNumber() : value);
   }
 
   private static Object raw(FieldDescriptor.Type type, CodedInputStream in) throws IOException {
@@ -96,9 +97,7 @@ final class ProtobufValues {
               : type instanceof StringType ? ProtobufValues::text : null;
       case STRING -> type instanceof StringType ? ProtobufValues::text : null;
       case BYTE_STRING ->
-          type instanceof BinaryType
-              ? v -> v instanceof ByteString b ? b.toByteArray() : v
-              : null;
+          type instanceof BinaryType ? v -> v instanceof ByteString b ? b.toByteArray() : v : null;
       case ENUM -> symbol(field.getEnumType(), type);
       case MESSAGE -> null;
     };
@@ -205,14 +204,14 @@ final class ProtobufValues {
       return Math.toIntExact(
           LocalDate.of((int) parts[0], (int) parts[1], (int) parts[2]).toEpochDay());
     } catch (DateTimeException e) {
-      throw TextValues.mismatch("DATE", "Protobuf date " + parts[0] + "-" + parts[1] + "-" + parts[2]);
+      throw TextValues.mismatch(
+          "DATE", "Protobuf date " + parts[0] + "-" + parts[1] + "-" + parts[2]);
     }
   }
 
   private static Long time(long[] parts) throws RecordException {
     try {
-      LocalTime time =
-          LocalTime.of((int) parts[0], (int) parts[1], (int) parts[2], (int) parts[3]);
+      LocalTime time = LocalTime.of((int) parts[0], (int) parts[1], (int) parts[2], (int) parts[3]);
       return time.toNanoOfDay() / 1_000_000L;
     } catch (DateTimeException e) {
       throw TextValues.mismatch("TIME", "Protobuf time of day " + parts[0] + ":" + parts[1]);

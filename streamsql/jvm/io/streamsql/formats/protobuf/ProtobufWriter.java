@@ -3,8 +3,8 @@ package io.streamsql.formats.protobuf;
 import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.EnumValueDescriptor;
-import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import com.google.protobuf.WireFormat;
 import io.streamsql.formats.FieldNames;
 import io.streamsql.formats.TextValues;
@@ -98,7 +98,8 @@ final class ProtobufWriter {
     if (field.isMapField() && type instanceof MapType map) {
       return new Field(position, map(field, map, column.name()));
     } else if (field.isRepeated() && type instanceof ArrayType array) {
-      return new Field(position, repeated(field, getter(field, array.elementType(), column.name())));
+      return new Field(
+          position, repeated(field, getter(field, array.elementType(), column.name())));
     } else if (field.isRepeated()) {
       throw misfit(field, type, column.name());
     }
@@ -116,8 +117,13 @@ final class ProtobufWriter {
 
   private static IllegalArgumentException misfit(FieldDescriptor f, DataType type, String name) {
     return new IllegalArgumentException(
-        "the Protobuf schema has " + (f.isRepeated() ? "repeated " : "") + f.getType() + " for "
-            + name + ", which cannot hold " + type.sql());
+        "the Protobuf schema has "
+            + (f.isRepeated() ? "repeated " : "")
+            + f.getType()
+            + " for "
+            + name
+            + ", which cannot hold "
+            + type.sql());
   }
 
   private static Action repeated(FieldDescriptor field, Getter getter) {
@@ -133,7 +139,8 @@ final class ProtobufWriter {
             message(
                 inner -> {
                   for (int e = 0; e < size; e++) {
-                    writeBare(field, array.isNullAt(e) ? absent(field) : getter.get(array, e), inner);
+                    writeBare(
+                        field, array.isNullAt(e) ? absent(field) : getter.get(array, e), inner);
                   }
                 });
         out.writeByteArray(field.getNumber(), packed);
@@ -218,19 +225,19 @@ final class ProtobufWriter {
   // -- values ------------------------------------------------------------------------------------
 
   private static Getter getter(FieldDescriptor field, DataType type, String name) {
-    Getter found = switch (field.getJavaType()) {
-      case INT -> integer(type);
-      case LONG -> bigint(type);
-      case FLOAT ->
-          type instanceof DoubleType ? (from, i) -> (float) from.getDouble(i) : null;
-      case DOUBLE -> type instanceof DoubleType ? SpecializedGetters::getDouble : null;
-      case BOOLEAN -> type instanceof BooleanType ? SpecializedGetters::getBoolean : null;
-      case STRING ->
-          type instanceof StringType ? (from, i) -> from.getUTF8String(i).toString() : null;
-      case BYTE_STRING -> type instanceof BinaryType ? SpecializedGetters::getBinary : null;
-      case ENUM -> type instanceof StringType ? symbol(field) : null;
-      case MESSAGE -> messageGetter(field.getMessageType(), type, name);
-    };
+    Getter found =
+        switch (field.getJavaType()) {
+          case INT -> integer(type);
+          case LONG -> bigint(type);
+          case FLOAT -> type instanceof DoubleType ? (from, i) -> (float) from.getDouble(i) : null;
+          case DOUBLE -> type instanceof DoubleType ? SpecializedGetters::getDouble : null;
+          case BOOLEAN -> type instanceof BooleanType ? SpecializedGetters::getBoolean : null;
+          case STRING ->
+              type instanceof StringType ? (from, i) -> from.getUTF8String(i).toString() : null;
+          case BYTE_STRING -> type instanceof BinaryType ? SpecializedGetters::getBinary : null;
+          case ENUM -> type instanceof StringType ? symbol(field) : null;
+          case MESSAGE -> messageGetter(field.getMessageType(), type, name);
+        };
     if (found == null) {
       throw misfit(field, type, name);
     }
@@ -265,7 +272,10 @@ final class ProtobufWriter {
       EnumValueDescriptor value = field.getEnumType().findValueByName(text);
       if (value == null) {
         throw new IllegalArgumentException(
-            "the Protobuf enum " + field.getEnumType().getFullName() + " has no " + TextValues.quoted(text));
+            "the Protobuf enum "
+                + field.getEnumType().getFullName()
+                + " has no "
+                + TextValues.quoted(text));
       }
       return value.getNumber();
     };
@@ -292,8 +302,7 @@ final class ProtobufWriter {
     } else if (known.equals(ProtobufFiles.TIME) && type instanceof LongType) {
       return (from, i) -> {
         long ms = from.getLong(i);
-        return integers(
-            ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000 * 1_000_000);
+        return integers(ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000 * 1_000_000);
       };
     } else if (known.startsWith("google.protobuf.") && known.endsWith("Value")) {
       FieldDescriptor value = message.findFieldByNumber(1);

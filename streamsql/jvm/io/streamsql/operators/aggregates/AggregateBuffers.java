@@ -93,7 +93,7 @@ public final class AggregateBuffers implements Serializable {
     for (Expression child : list(expression.children())) {
       children.add(withoutAggregates(child, functions, evaluated, input, width));
     }
-    return (Expression) expression.withNewChildren(seq(children));
+    return expression.withNewChildren(seq(children));
   }
 
   /** Imperative functions know their place in the buffer, and their inputs by number. */
@@ -122,7 +122,7 @@ public final class AggregateBuffers implements Serializable {
     for (Expression child : list(expression.children())) {
       children.add(bound(child, input));
     }
-    return (Expression) expression.withNewChildren(seq(children));
+    return expression.withNewChildren(seq(children));
   }
 
   /** A buffer that has seen no row. */

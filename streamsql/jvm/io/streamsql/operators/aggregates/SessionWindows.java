@@ -25,8 +25,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * Aggregates in session windows: rows of a key that follow each other within the gap. A row that
  * comes between two sessions makes one of them. The first column of a row is its stream time.
  *
- * <p>State, of each key: the bounds of its sessions, and a buffer each, until stream time has passed
- * their end by gap and grace. One timer a key, at the end of the first session to go.
+ * <p>State, of each key: the bounds of its sessions, and a buffer each, until stream time has
+ * passed their end by gap and grace. One timer a key, at the end of the first session to go.
  */
 public final class SessionWindows extends KeyedOperator<AggregatedRow> {
   private static final long serialVersionUID = 1L;

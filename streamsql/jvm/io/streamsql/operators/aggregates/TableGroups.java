@@ -16,8 +16,8 @@ import org.apache.spark.sql.streaming.ValueState;
 
 /**
  * Aggregates of a table's rows: takes back the row that has left a group and adds the one that has
- * come ({@code TableChanges}), by aggregates that heed the sign in a row's first column, an INT that
- * is 1. A group that is empty stays, as the aggregates of no rows.
+ * come ({@code TableChanges}), by aggregates that heed the sign in a row's first column, an INT
+ * that is 1. A group that is empty stays, as the aggregates of no rows.
  *
  * <p>State: of each group its buffer and the latest time of a change.
  */

@@ -15,7 +15,8 @@ import org.apache.spark.sql.streaming.TimerValues;
 import scala.collection.Iterator;
 
 /**
- * The second step of a foreign-key join, by the foreign key: left rows (side 0, {@link ForeignKeyMember}) meet the right table's row (side 1), and each change of that one all left rows
+ * The second step of a foreign-key join, by the foreign key: left rows (side 0, {@link
+ * ForeignKeyMember}) meet the right table's row (side 1), and each change of that one all left rows
  * that have its key. Results go back to the left row's key ({@link ForeignKeyResult}).
  *
  * <p>State: the right table's latest row of each key, and the left rows that have it.
@@ -42,8 +43,7 @@ public final class ForeignKeyJoin extends KeyedOperator<RoutedRow> {
   public void init(OutputMode mode, TimeMode time) {
     right = new LatestRow(getHandle(), "right");
     members =
-        getHandle()
-            .getMapState("members", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+        getHandle().getMapState("members", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
   }
 
   @Override

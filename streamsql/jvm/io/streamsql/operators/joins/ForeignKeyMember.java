@@ -8,16 +8,34 @@ import java.nio.ByteBuffer;
  */
 final class ForeignKeyMember {
   enum Kind {
-    THERE,
-    LEFT,
-    DELETED
+    THERE(0),
+    LEFT(1),
+    DELETED(2);
+
+    /** As which it is written. */
+    private final byte code;
+
+    Kind(int code) {
+      this.code = (byte) code;
+    }
+
+    private static Kind of(byte code) {
+      for (Kind kind : values()) {
+        if (kind.code == code) {
+          return kind;
+        }
+      }
+      throw new IllegalArgumentException("no member of a foreign key is of the kind " + code);
+    }
   }
 
   final Kind kind;
   final long version;
   final long time;
+
   /** The primary key of the left table. */
   final byte[] key;
+
   /** The left row; empty where it is not there. */
   final byte[] row;
 
@@ -31,7 +49,7 @@ final class ForeignKeyMember {
 
   static ForeignKeyMember of(byte[] bytes) {
     ByteBuffer buffer = ByteBuffer.wrap(bytes);
-    Kind kind = Kind.values()[buffer.get()];
+    Kind kind = Kind.of(buffer.get());
     long version = buffer.getLong();
     long time = buffer.getLong();
     byte[] key = new byte[buffer.getInt()];
@@ -44,7 +62,7 @@ final class ForeignKeyMember {
   byte[] bytes() {
     int size = 1 + 2 * Long.BYTES + Integer.BYTES + key.length + row.length;
     return ByteBuffer.allocate(size)
-        .put((byte) kind.ordinal())
+        .put(kind.code)
         .putLong(version)
         .putLong(time)
         .putInt(key.length)

@@ -6,8 +6,10 @@ import java.nio.ByteBuffer;
 final class ForeignKeyResult {
   private static final int NONE = -1;
   final long version;
+
   /** Null: the version has no result. */
   final byte[] left;
+
   final byte[] right;
 
   ForeignKeyResult(long version, byte[] left, byte[] right) {

@@ -13,9 +13,9 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * The third step of a foreign-key join, by the left table's primary key: passes results on, but none
- * of a version of the left row that a newer one has replaced (results of different foreign keys
- * overtake each other), and deletes only what it has passed on before.
+ * The third step of a foreign-key join, by the left table's primary key: passes results on, but
+ * none of a version of the left row that a newer one has replaced (results of different foreign
+ * keys overtake each other), and deletes only what it has passed on before.
  *
  * <p>State: of each left row the newest version, and whether it has a result.
  */
@@ -46,8 +46,7 @@ public final class ForeignKeyResults extends KeyedOperator<JoinedRow> {
     }
     boolean there = result.left != null;
     if (there || out) {
-      results.add(
-          new JoinedRow(key, row.getTime(), row.getHeaders(), result.left, result.right));
+      results.add(new JoinedRow(key, row.getTime(), row.getHeaders(), result.left, result.right));
     }
     changed |= version != result.version || out != there;
     version = result.version;
@@ -71,10 +70,7 @@ public final class ForeignKeyResults extends KeyedOperator<JoinedRow> {
   protected void finish(byte[] key, TimerValues times, List<JoinedRow> results) {
     if (changed) {
       state.update(
-          ByteBuffer.allocate(Long.BYTES + 1)
-              .putLong(version)
-              .put((byte) (out ? 1 : 0))
-              .array());
+          ByteBuffer.allocate(Long.BYTES + 1).putLong(version).put((byte) (out ? 1 : 0)).array());
     }
     known = false;
     changed = false;

@@ -15,11 +15,12 @@ import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.streaming.ValueState;
 
 /**
- * The first step of a foreign-key join, by the left table's primary key: sends each change of a left
- * row to the foreign key that it has ({@link ForeignKeyMember}), and tells the one it had before.
+ * The first step of a foreign-key join, by the left table's primary key: sends each change of a
+ * left row to the foreign key that it has ({@link ForeignKeyMember}), and tells the one it had
+ * before.
  *
- * <p>A row is a struct of the packed foreign key and the packed columns. State: of each left row the
- * version and the foreign key.
+ * <p>A row is a struct of the packed foreign key and the packed columns. State: of each left row
+ * the version and the foreign key.
  */
 public final class ForeignKeySubscriptions extends KeyedOperator<RoutedRow> {
   private static final long serialVersionUID = 1L;
@@ -59,7 +60,11 @@ public final class ForeignKeySubscriptions extends KeyedOperator<RoutedRow> {
       boolean deleted = next == null;
       send(
           deleted ? ForeignKeyMember.Kind.DELETED : ForeignKeyMember.Kind.LEFT,
-          foreignKey, key, row, NOTHING, out);
+          foreignKey,
+          key,
+          row,
+          NOTHING,
+          out);
     }
     if (next != null) {
       send(ForeignKeyMember.Kind.THERE, next, key, row, columns, out);
@@ -74,8 +79,7 @@ public final class ForeignKeySubscriptions extends KeyedOperator<RoutedRow> {
       KeyedRow row,
       byte[] columns,
       List<RoutedRow> out) {
-    ForeignKeyMember member =
-        new ForeignKeyMember(kind, version, row.getTime(), key, columns);
+    ForeignKeyMember member = new ForeignKeyMember(kind, version, row.getTime(), key, columns);
     out.add(new RoutedRow(key, to, row.getTime(), row.getHeaders(), member.bytes()));
   }
 

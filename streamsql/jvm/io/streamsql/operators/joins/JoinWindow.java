@@ -6,8 +6,8 @@ import java.io.Serializable;
  * Which rows of two streams meet: a left row and a right one from `before` ms before to `after` ms
  * after it. All times in ms.
  *
- * <p>A row can be met by rows that are as late as the grace allows; when the stream's time has passed
- * that, it is gone.
+ * <p>A row can be met by rows that are as late as the grace allows; when the stream's time has
+ * passed that, it is gone.
  */
 final class JoinWindow implements Serializable {
   private static final long serialVersionUID = 1L;

@@ -53,8 +53,7 @@ final class JoinWindowRows {
    * @param length that of a bucket, ms
    */
   JoinWindowRows(StatefulProcessorHandle handle, long length) {
-    this.state =
-        handle.getMapState("rows", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
+    this.state = handle.getMapState("rows", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
     this.length = length;
   }
 

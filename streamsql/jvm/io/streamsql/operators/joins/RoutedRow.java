@@ -2,7 +2,9 @@ package io.streamsql.operators.joins;
 
 import io.streamsql.operators.OrderedRow;
 
-/** What an operator sends to the next one, by the key that it goes to: a {@code KeyedRow}'s columns. */
+/**
+ * What an operator sends to the next one, by the key that it goes to: a {@code KeyedRow}'s columns.
+ */
 public final class RoutedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;

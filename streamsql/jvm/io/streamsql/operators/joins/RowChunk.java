@@ -58,12 +58,7 @@ final class RowChunk {
     if (needed > bytes.length) {
       bytes = Arrays.copyOf(bytes, Math.max(needed, 2 * bytes.length));
     }
-    buffer()
-        .position(size)
-        .putLong(time)
-        .put((byte) (waits ? 1 : 0))
-        .putInt(row.length)
-        .put(row);
+    buffer().position(size).putLong(time).put((byte) (waits ? 1 : 0)).putInt(row.length).put(row);
     size = needed;
     changed = true;
   }

@@ -16,8 +16,8 @@ import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The first row of each key. With windows the key holds the one that the row is in, and is forgotten
- * when the time for late rows is over. The first column of a row is its stream time.
+ * The first row of each key. With windows the key holds the one that the row is in, and is
+ * forgotten when the time for late rows is over. The first column of a row is its stream time.
  *
  * <p>State: that the key has been seen.
  */

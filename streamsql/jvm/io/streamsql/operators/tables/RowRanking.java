@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Which of two packed rows comes first: by the columns behind the first one, nulls last; then by the
- * first column, a BINARY that tells rows of a table apart and is null in those of a stream.
+ * Which of two packed rows comes first: by the columns behind the first one, nulls last; then by
+ * the first column, a BINARY that tells rows of a table apart and is null in those of a stream.
  */
 final class RowRanking implements Comparator<byte[]>, Serializable {
   private static final long serialVersionUID = 1L;

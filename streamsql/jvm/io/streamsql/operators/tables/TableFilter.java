@@ -18,8 +18,8 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A table's rows behind a filter: those that pass, and of those that do not the ones whose key has
- * passed before and is deleted by them. A row's first column says whether it passes, its second when
- * the key has had its time (event time, ms; null: never).
+ * passed before and is deleted by them. A row's first column says whether it passes, its second
+ * when the key has had its time (event time, ms; null: never).
  *
  * <p>State: the keys that have passed and have not had their time.
  */
