@@ -119,9 +119,7 @@ def _state() -> str:
     """Changes with whatever the outcome of `lint` depends on."""
     parts = [hash_of_sources(SOURCES), hash_of_sources(TESTS), Path(__file__).read_text("utf-8")]
     parts += [
-        jar.sha256
-        for group in ("spark", "java-lint", "java-test")
-        for jar in locked_jars(group)
+        jar.sha256 for group in ("spark", "java-lint", "java-test") for jar in locked_jars(group)
     ]
     parts.append(str(find_java().version))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -152,8 +152,9 @@ def test_processes_that_need_the_same_jar_fetch_it_once(tmp_path: Path) -> None:
     cache.mkdir()
     program = f"""
 from pathlib import Path
-from streamsql.executor import jars
-jar = lock.Jar("spark", "org.example", "a", "1.0", 5, {hashlib.sha256(b"jar a").hexdigest()!r})
+from streamsql.jvm import jars
+from streamsql.jvm.lock import Jar
+jar = Jar("spark", "org.example", "a", "1.0", 5, {hashlib.sha256(b"jar a").hexdigest()!r})
 calls = []
 [path] = jars.ensure("g", [jar], Path({str(cache)!r}), lambda *call: calls.append(call))
 print(path.read_text(), len(calls))
