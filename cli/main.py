@@ -17,6 +17,8 @@ from types import FrameType
 
 from streamsql.cli.options.parser import build_parser
 from streamsql.cli.terminal.identity import INTERRUPTED, version_line
+from streamsql.cli.terminal.render import Renderer
+from streamsql.errors import InternalError, StreamSQLError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,8 +47,6 @@ def _handler(name: str) -> Handler:
 
 def guarded(handler: Handler, args: argparse.Namespace) -> int:
     """Call a handler; whatever it raises becomes a message and an exit code."""
-    from streamsql.errors import InternalError, StreamSQLError
-
     signal.signal(signal.SIGTERM, _terminated)
     if not args.debug:
         # What libraries have to say to programmers is not for the users of this one.
@@ -72,9 +72,6 @@ def guarded(handler: Handler, args: argparse.Namespace) -> int:
 
 def report(error: Exception, *, debug: bool) -> int:
     """Show an error on standard error, with its origin if `debug`, and its exit code."""
-    from streamsql.cli.terminal.render import Renderer
-    from streamsql.errors import StreamSQLError
-
     assert isinstance(error, StreamSQLError)
     if debug:
         import traceback

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from streamsql.api.script import PreparedStatement, Script, StatementKind, parse_script
+from streamsql.api.script import PreparedStatement, Script, parse_script
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
+from streamsql.data_folder import Ownership
 from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLError, unexpected
 from streamsql.executor.services.background import Report, Service
 from streamsql.kafka.security import KNOWN as KAFKA_SETTINGS
@@ -22,6 +23,7 @@ from streamsql.parser import parse_each
 from streamsql.query_metrics import QueryMetrics
 from streamsql.results import Answer, Result, RowInserts
 from streamsql.run_script import run_script
+from streamsql.runtime.catch_up import catch_up
 from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
 
@@ -41,7 +43,6 @@ __all__ = [
     "Session",
     "StartupStatus",
     "StartupStep",
-    "StatementKind",
     "StepState",
     "checked_kafka_settings",
 ]
@@ -73,8 +74,6 @@ class Engine:
 
         ConfigError if another engine has the folder.
         """
-        from streamsql.data_folder import Ownership
-
         self._ownership = Ownership(self._state.data)
         self._open = True
         self._restored.start()
@@ -125,8 +124,6 @@ class Engine:
                 log.close()
             state.services.close()
         finally:
-            from streamsql.data_folder import Ownership
-
             if isinstance(self._ownership, Ownership):
                 self._ownership.close()
 
@@ -344,8 +341,6 @@ class Engine:
 
         Raises ExternalError where a query fails for good.
         """
-        from streamsql.runtime.catch_up import catch_up
-
         if not self._open:
             raise ExternalError("the engine is not running")
         self.wait_until_ready()

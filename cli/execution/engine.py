@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsql.cli.options.parser import assignments, properties_of
+from streamsql.errors import ConfigError
+from streamsql.properties_file import read_properties
 
 if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig
@@ -48,8 +50,6 @@ def kafka_of(args: argparse.Namespace) -> tuple[str | None, dict[str, str]]:
     if not args.kafka_config:
         return args.bootstrap_servers, {}
     from streamsql.engine import checked_kafka_settings
-    from streamsql.errors import ConfigError
-    from streamsql.properties_file import read_properties
 
     properties = read_properties(Path(args.kafka_config))
     in_file = properties.pop("bootstrap.servers", None)

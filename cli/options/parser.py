@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from streamsql.cli.options.server import add_server_options
+from streamsql.cli.options.user import add_user_options
+from streamsql.errors import ConfigError
+
 EPILOG = """\
 examples:
   streamsql                                    the shell
@@ -245,8 +249,6 @@ def _connect(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _server(commands: Commands[argparse.ArgumentParser]) -> None:
-    from streamsql.cli.options.server import add_server_options
-
     parser = _add(
         commands,
         "server",
@@ -276,8 +278,6 @@ def _catalog(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _user(commands: Commands[argparse.ArgumentParser]) -> None:
-    from streamsql.cli.options.user import add_user_options
-
     parser = _add(commands, "user", "The users of a server.", "subcommands.user:command")
     add_user_options(parser)
     _common(parser, remote=True)
@@ -303,8 +303,6 @@ def properties_of(args: argparse.Namespace) -> dict[str, str]:
 
 def assignments(given: Sequence[str] | None, option: str) -> dict[str, str]:
     """`NAME=VALUE` options as a dictionary; ConfigError for one without `=`."""
-    from streamsql.errors import ConfigError
-
     pairs = {}
     for text in given or ():
         name, separator, value = text.partition("=")

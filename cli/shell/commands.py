@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamsql.cli.shell.help import TOPICS, find, topic_lines
+from streamsql.cli.terminal.identity import version_line
 from streamsql.cli.terminal.render import FORMATS, Renderer
 from streamsql.errors import ConfigError, did_you_mean
 from streamsql.results import Field, Rows
@@ -131,8 +132,6 @@ def _clear(shell: Shell, argument: str) -> None:
 
 @command("version", "version", "the version of streamsql")
 def _version(shell: Shell, argument: str) -> None:
-    from streamsql.cli.terminal.identity import version_line
-
     shell.renderer.write([version_line()])
 
 

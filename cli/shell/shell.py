@@ -16,6 +16,7 @@ from streamsql.cli.execution.engine import make_engine
 from streamsql.cli.execution.run import Interrupted, run
 from streamsql.cli.shell.commands import find_command
 from streamsql.cli.shell.startup import wait_for_start
+from streamsql.cli.terminal.identity import INTERRUPTED, version_line
 from streamsql.cli.terminal.progress import STEP_NAMES, waiting
 from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import StreamSQLError
@@ -81,7 +82,6 @@ def _piped(args: argparse.Namespace) -> int:
 def read_statements(shell: Shell) -> int:
     """Statements from standard input, each run as soon as it is complete; ends at an error."""
     from streamsql.api.language import is_complete
-    from streamsql.cli.terminal.identity import INTERRUPTED
 
     pending = ""
     try:
@@ -122,8 +122,6 @@ class Shell:
         self._debug = debug
 
     def greet(self, remark: str = "SQL over streams") -> None:
-        from streamsql.cli.terminal.identity import version_line
-
         style = self.renderer.style
         self.renderer.write(
             [

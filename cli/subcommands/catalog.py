@@ -13,7 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from streamsql.cli.execution.engine import engine_config, make_engine
+from streamsql.cli.execution.run import run
 from streamsql.cli.subcommands.check import display_name, read_script
+from streamsql.cli.terminal.progress import waiting
+from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import ConfigError, ExternalError, StreamSQLError
 
 READY_SECONDS = 120.0
@@ -45,9 +48,6 @@ def export(args: argparse.Namespace) -> int:
 def import_(args: argparse.Namespace) -> int:
     """Run the file's statements after a look at all of them."""
     from streamsql.api.checking import check_fits
-    from streamsql.cli.execution.run import run
-    from streamsql.cli.terminal.progress import waiting
-    from streamsql.cli.terminal.render import Renderer
 
     if args.file is None:
         raise ConfigError("streamsql catalog import needs a file", hint="- is standard input.")

@@ -11,9 +11,14 @@ import sys
 from pathlib import Path
 
 from streamsql.cli.options.parser import assignments, properties_of
+from streamsql.cli.shell.shell import Shell, converse, read_statements
+from streamsql.cli.subcommands.check import display_name, read_script
+from streamsql.cli.subcommands.run import run_text
+from streamsql.cli.terminal.render import Renderer
 from streamsql.client.remote import RemoteEngine
 from streamsql.client.transport import Address
 from streamsql.errors import ConfigError
+from streamsql.properties import validate
 
 
 def command(args: argparse.Namespace) -> int:
@@ -27,8 +32,6 @@ def command(args: argparse.Namespace) -> int:
 
 def make_connection(args: argparse.Namespace) -> RemoteEngine:
     """A connection as the options describe it, not yet begun; ConfigError for a wrong option."""
-    from streamsql.properties import validate
-
     ca_file = Path(args.ca_file).expanduser() if args.ca_file else None
     address = Address.of(args.url, args.user, _password(args), ca_file)
     engine = RemoteEngine(address)
@@ -62,10 +65,6 @@ def read_password(path: str) -> str:
 
 def _execute(args: argparse.Namespace) -> int:
     """`-e` and `-f`: run them, the statements first, and end; at an error at once."""
-    from streamsql.cli.subcommands.check import display_name, read_script
-    from streamsql.cli.subcommands.run import run_text
-    from streamsql.cli.terminal.render import Renderer
-
     renderer = Renderer(args.output or "table")
     files = args.files or []
     texts: list[tuple[str | None, str]] = [(None, sql) for sql in args.statements or []]
@@ -79,9 +78,6 @@ def _execute(args: argparse.Namespace) -> int:
 
 
 def _piped(args: argparse.Namespace) -> int:
-    from streamsql.cli.shell.shell import Shell, read_statements
-    from streamsql.cli.terminal.render import Renderer
-
     with make_connection(args) as engine:
         renderer = Renderer(args.output or "table")
         return read_statements(Shell(engine, renderer, _place(engine), args.debug))
@@ -89,8 +85,6 @@ def _piped(args: argparse.Namespace) -> int:
 
 def _interactive(args: argparse.Namespace) -> int:
     from streamsql.cli.shell.prompt import Prompt
-    from streamsql.cli.shell.shell import Shell, converse
-    from streamsql.cli.terminal.render import Renderer
 
     with make_connection(args) as engine:
         shell = Shell(engine, Renderer(args.output or "table"), _place(engine), args.debug)

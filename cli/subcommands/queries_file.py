@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from streamsql.cli.subcommands.check import display_name, read_script
+from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import StreamSQLError
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ class QueriesFile:
         self._thread.start()
 
     def _run(self, engine: Engine) -> None:
-        from streamsql.cli.terminal.render import Renderer
-
         renderer = Renderer(out=sys.stderr)
         try:
             for result in engine.run_file(self._sql, self._variables):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from streamsql.cli.execution.engine import make_engine
 from streamsql.cli.execution.run import Interrupted, run
 from streamsql.cli.subcommands.check import display_name, read_script
+from streamsql.cli.terminal.identity import INTERRUPTED
 from streamsql.cli.terminal.progress import Bar, waiting
 from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import StreamSQLError
@@ -53,8 +54,6 @@ def run_text(
     engine: Connection, sql: str, renderer: Renderer, debug: bool, file: str | None = None
 ) -> int:
     """Run statements; an error is shown with its place in the text and gives the exit code."""
-    from streamsql.cli.terminal.identity import INTERRUPTED
-
     try:
         run(engine, sql, renderer, partial(waiting, engine.startup))
     except Interrupted:

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 from streamsql.cli.execution.engine import kafka_of
 from streamsql.cli.options.parser import assignments, properties_of
 from streamsql.cli.subcommands.queries_file import QueriesFile
+from streamsql.errors import ConfigError, UnsupportedError
+from streamsql.server.settings.config import ServerConfig, listen_address
+from streamsql.server.telemetry.logs import announce, configure_logging
 
 if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig
@@ -31,7 +34,6 @@ def command(args: argparse.Namespace) -> int:
     from streamsql.server.run import run
     from streamsql.server.settings.config_file import ConfigFile, read_config
     from streamsql.server.state.server_state import ServerState
-    from streamsql.server.telemetry.logs import configure_logging
 
     file = read_config(Path(args.config)) if args.config else ConfigFile()
     _fill(args, file)
@@ -63,8 +65,6 @@ def _fill(args: argparse.Namespace, file: ConfigFile) -> None:
 
 def server_config(args: argparse.Namespace) -> ServerConfig:
     """The server that the options describe; ConfigError for one that makes no sense."""
-    from streamsql.errors import ConfigError
-    from streamsql.server.settings.config import ServerConfig, listen_address
     from streamsql.web.origins import allowed_host
 
     plain = ServerConfig()
@@ -113,8 +113,6 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
 
 
 def _file(name: str | None, option: str) -> Path | None:
-    from streamsql.errors import ConfigError
-
     if name is None:
         return None
     path = Path(name).expanduser()
@@ -124,8 +122,6 @@ def _file(name: str | None, option: str) -> Path | None:
 
 
 def _checkpoints(name: str | None) -> Path | None:
-    from streamsql.errors import UnsupportedError
-
     if name is not None and "://" in name:
         raise UnsupportedError(
             f"--checkpoints {name}: checkpoints are kept in a folder",
@@ -135,8 +131,6 @@ def _checkpoints(name: str | None) -> Path | None:
 
 
 def _count(given: object, default: int) -> int:
-    from streamsql.errors import ConfigError
-
     if given is None:
         return default
     text = str(given).replace("_", "")
@@ -151,7 +145,6 @@ def _listed(given: str | list[str] | None) -> list[str]:
 
 
 def _cors_origins(args: argparse.Namespace) -> tuple[str, ...]:
-    from streamsql.errors import ConfigError
     from streamsql.web.origins import ANY, trusted_origin
 
     found = tuple(map(trusted_origin, _listed(args.cors_origin)))
@@ -164,8 +157,6 @@ def _cors_origins(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _rate(given: object) -> float | None:
-    from streamsql.errors import ConfigError
-
     if given is None:
         return None
     try:
@@ -213,6 +204,4 @@ def _close(engine: Engine, seconds: float) -> None:
 
 
 def _say(text: str) -> None:
-    from streamsql.server.telemetry.logs import announce
-
     announce(text)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from streamsql.cli.execution.engine import kafka_of
 from streamsql.cli.terminal.style import Style
 from streamsql.errors import ConfigError
+from streamsql.testing.cases.report import Report, write_junit
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -29,7 +30,6 @@ DIFFERENCES_SHOWN = 12
 def command(args: argparse.Namespace) -> int:
     """`test`: 0 only if no test failed or broke."""
     from streamsql.testing.cases.load import load
-    from streamsql.testing.cases.report import Report, write_junit
     from streamsql.testing.comparison.compare import Comparison
     from streamsql.testing.pipeline.fixture import open_bed
     from streamsql.testing.suite import run_cases

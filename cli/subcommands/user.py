@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 
 from streamsql.errors import ConfigError
+from streamsql.server.security.users import add_user, read_accounts, remove_user, role_of
 
 
 def command(args: argparse.Namespace) -> int:
     """Exit code 0 if it was done."""
-    from streamsql.server.security.users import add_user, read_accounts, remove_user, role_of
-
     path = Path(args.users_file).expanduser()
     if args.action == "list":
         for account in read_accounts(path).values():

@@ -7,6 +7,7 @@ terminal.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -49,8 +50,6 @@ def waiting(status: Callable[[], StartupStatus], note: str = "") -> Iterator[Non
 
 
 def _steps(status: StartupStatus, note: str) -> Table:
-    import time
-
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text

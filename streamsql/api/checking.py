@@ -26,6 +26,8 @@ from streamsql.planner.ddl.session import PropertyPlan
 from streamsql.planner.plans.statements import Planned, SchemaLookup
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER
+from streamsql.registry.client import RegistryClient, check_url
+from streamsql.registry.lookup import RegistrySchemas
 
 ReadFile = Callable[[str], str]
 """The text of a file; raises ExternalError where it cannot be read."""
@@ -136,9 +138,6 @@ class _Checker:
         url = self._properties.get(SCHEMA_REGISTRY_URL)
         if not url:
             return None
-        from streamsql.registry.client import RegistryClient, check_url
-        from streamsql.registry.lookup import RegistrySchemas
-
         client = RegistryClient(check_url(url), self._properties.get(SCHEMA_REGISTRY_USER))
         return RegistrySchemas(lambda: client)
 

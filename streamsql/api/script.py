@@ -6,52 +6,12 @@ To all but the engine they are opaque: what one is about can be asked, its synta
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from streamsql import nodes
 from streamsql.errors import ParseError
 from streamsql.parser import parse_in_turn, split
 from streamsql.schema import Kind
 from streamsql.session import Session
-
-
-class StatementKind(Enum):
-    """What a statement is; the values are the names of the classes in `nodes`."""
-
-    CREATE_SOURCE = "CreateSource"
-    CREATE_AS_SELECT = "CreateAsSelect"
-    DROP_SOURCE = "DropSource"
-    ALTER_SOURCE = "AlterSource"
-    CREATE_VIEW = "CreateView"
-    DROP_VIEW = "DropView"
-    CREATE_FUNCTION = "CreateFunction"
-    DROP_FUNCTION = "DropFunction"
-    CREATE_TYPE = "CreateType"
-    DROP_TYPE = "DropType"
-    CREATE_CONNECTOR = "CreateConnector"
-    DROP_CONNECTOR = "DropConnector"
-    DESCRIBE_CONNECTOR = "DescribeConnector"
-    INSERT_INTO = "InsertInto"
-    INSERT_VALUES = "InsertValues"
-    SELECT = "SelectQuery"
-    PRINT = "Print"
-    CONTROL_QUERY = "ControlQuery"
-    SHOW = "Show"
-    DESCRIBE = "Describe"
-    DESCRIBE_ALL = "DescribeAll"
-    DESCRIBE_FUNCTION = "DescribeFunction"
-    EXPLAIN = "Explain"
-    SET = "SetProperty"
-    UNSET = "UnsetProperty"
-    ALTER_SYSTEM = "AlterSystem"
-    DEFINE = "DefineVariable"
-    UNDEFINE = "UndefineVariable"
-    RUN_SCRIPT = "RunScript"
-    ASSERT_TOPIC = "AssertTopic"
-    ASSERT_SCHEMA = "AssertSchema"
-    ASSERT_VALUES = "AssertValues"
-    ASSERT_NULL_VALUES = "AssertNullValues"
-    ASSERT_SOURCE = "AssertSource"
 
 
 @dataclass(frozen=True)
@@ -62,8 +22,14 @@ class PreparedStatement:
     """For the engine alone."""
 
     @property
-    def kind(self) -> StatementKind:
-        return StatementKind(type(self.node).__name__)
+    def kind(self) -> str:
+        """What statement it is: the name of its class in `nodes`, such as CreateSource."""
+        return type(self.node).__name__
+
+    @property
+    def logged(self) -> bool:
+        """Whether it changes what exists for good, and so goes to the statement log."""
+        return self.node.effect.logged
 
     @property
     def text(self) -> str:

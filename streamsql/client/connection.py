@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from streamsql.catalog import Catalog
+from streamsql.client.inserting import insert_batches
+from streamsql.client.remote import RemoteEngine
 from streamsql.client.result import QueryResult
+from streamsql.client.transport import Address
 from streamsql.errors import CatalogError, ConfigError
 from streamsql.properties import CONSISTENCY_TOKEN, VARIABLE_SUBSTITUTION, validate
 from streamsql.results import Message, Result
@@ -76,8 +79,6 @@ class Connection:
         among them), or a sequence with a value for each column. All are in Kafka afterwards; after
         an error, those before the wrong one may be.
         """
-        from streamsql.client.inserting import insert_batches
-
         source = self._source(name)
         session = self._engine.session
         # A ${..} in a text is a text.
@@ -172,9 +173,6 @@ def connect(
 def _remote(
     url: str, user: str | None, password: str | None, ca_file: str | Path | None
 ) -> AnyEngine:
-    from streamsql.client.remote import RemoteEngine
-    from streamsql.client.transport import Address
-
     return RemoteEngine(Address.of(url, user, password, Path(ca_file) if ca_file else None))
 
 

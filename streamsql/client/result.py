@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from streamsql.client.display import as_html, as_text
+from streamsql.client.handover import Handover
 from streamsql.client.row import Row, row_type
 from streamsql.results import (
     Answer,
@@ -105,8 +106,6 @@ class QueryResult:
         return data_frame(self.arrow())
 
     async def __aiter__(self) -> AsyncIterator[Row]:
-        from streamsql.client.handover import Handover
-
         handover: Handover[Row | BaseException] = Handover(AHEAD)
         work = threading.Thread(target=_pump, args=(self, handover), name="rows", daemon=True)
         work.start()

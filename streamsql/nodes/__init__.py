@@ -32,5 +32,7 @@ planner types:
 Parentheses leave no node. `node.meta` holds the place: `line`, `column`, `start`, `end`.
 """
 
+from streamsql.nodes.base import *
+from streamsql.nodes.definition import *
 from streamsql.nodes.query import *
 from streamsql.nodes.statement import *

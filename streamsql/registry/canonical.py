@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streamsql.errors import StreamSQLError
+from streamsql.registry.avro_names import resolved
 from streamsql.registry.records import AVRO, JSON, PROTOBUF, RegistryError
 
 
@@ -56,8 +57,6 @@ def _plain(schema: Any) -> Any:
 
 
 def _check_avro(schema: Any, references: Mapping[str, str]) -> None:
-    from streamsql.registry.avro_names import resolved
-
     resolved(schema, [json.loads(t) for t in references.values()])
 
 

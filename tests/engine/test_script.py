@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from streamsql import nodes
-from streamsql.api.script import PreparedStatement, StatementKind, parse_script
+from streamsql.api.script import PreparedStatement, parse_script
 from streamsql.schema import Kind
+from streamsql.server.entities.commands import command_id
 from streamsql.session import Session
 
 
@@ -13,14 +13,26 @@ def one(sql: str) -> PreparedStatement:
     return statement
 
 
-def test_every_statement_has_a_kind() -> None:
-    classes = {kind.__name__ for kind in nodes.Statement.__subclasses__()}
-    assert classes == {kind.value for kind in StatementKind}
+def test_what_is_logged_has_a_command_id() -> None:
+    ids = {
+        "CREATE STREAM s (a INT) WITH (kafka_topic='t', value_format='json');": "stream/S/create",
+        "CREATE TABLE t AS SELECT a, COUNT(*) FROM s GROUP BY a;": "table/T/create",
+        "INSERT INTO s SELECT * FROM a;": "stream/S/create",
+        "ALTER TABLE t ADD COLUMN b INT;": "table/T/alter",
+        "DROP STREAM s;": "stream/S/drop",
+        "CREATE TYPE a AS INT;": "type/A/create",
+        "DROP VIEW v;": "view/V/drop",
+        "DROP FUNCTION f;": "function/F/drop",
+        "TERMINATE ALL;": "terminate/ALL/execute",
+        "SHOW STREAMS;": None,
+        "SET 'a' = 'b';": None,
+    }
+    assert {sql: command_id(one(sql)) for sql in ids} == ids
 
 
 def test_what_statements_are_about() -> None:
     drop = one("DROP TABLE `t` DELETE TOPIC;")
-    assert (drop.kind, drop.name, drop.source_kind) == (StatementKind.DROP_SOURCE, "t", Kind.TABLE)
+    assert (drop.kind, drop.name, drop.source_kind) == ("DropSource", "t", Kind.TABLE)
     assert (drop.text, drop.is_query) == ("DROP TABLE `t` DELETE TOPIC", False)
     assert one("INSERT INTO s SELECT * FROM a;").name == "S"
     assert (one("PAUSE q_1;").name, one("PAUSE q_1;").action) == ("Q_1", "PAUSE")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -68,8 +69,6 @@ def local_program(plan: QueryPlan, schema: Schema, context: LoweringContext) -> 
 
 
 def _records(spark: SparkSession) -> DataFrame:
-    from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
-
     session = cast(Any, spark)
     java = session._jvm.io.streamsql.serving.CompiledPlan.source(
         session._jsparkSession, RECORDS.json()

@@ -17,6 +17,7 @@ from functools import partial
 from streamsql.config import PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.frames.push_rows import ShownKeys, decode_push_row
 from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.run import Run
@@ -218,8 +219,6 @@ class PushQuery:
 
     def rows(self, stream: RowStream, positions: Sequence[int]) -> Iterator[Row]:
         """The rows as they come, until cancelled or the LIMIT is reached."""
-        from streamsql.executor.frames.push_rows import ShownKeys, decode_push_row
-
         self._begun = True
         bounds = window_bounds(self.plan.root)
         shown = ShownKeys(self.plan.schema, bounds) if _filters_table(self.plan.root) else None

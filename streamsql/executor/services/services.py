@@ -10,7 +10,11 @@ from streamsql.config import DEFAULT_MASTER, EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.services.background import Report, Service, StartupStep
+from streamsql.jvm.build import ensure_runtime_jar
+from streamsql.jvm.jars import ensure_jars
+from streamsql.kafka.security import checked
 from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER, get_text
+from streamsql.registry.embedded.server import EmbeddedRegistry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,17 +86,12 @@ class Services:
         with self._registry_lock:
             self._open()
             if self._registry is None:
-                from streamsql.registry.embedded.server import EmbeddedRegistry
-
                 registry = EmbeddedRegistry(client)
                 registry.start()
                 self._registry = registry
             return RegistryClient(self._registry.url)
 
     def _fetch_jars(self, report: Report) -> bool:
-        from streamsql.jvm.build import ensure_runtime_jar
-        from streamsql.jvm.jars import ensure_jars
-
         progress = _progress(report, "fetching Spark's Kafka connector")
         ensure_jars("spark", progress)
         if self._config.bootstrap_servers is None:
@@ -105,7 +104,6 @@ class Services:
     def _start_kafka(self, report: Report) -> KafkaClient:
         from streamsql.kafka.broker import EmbeddedBroker
         from streamsql.kafka.client import KafkaClient
-        from streamsql.kafka.security import checked
 
         servers = self._config.bootstrap_servers
         if servers is not None:

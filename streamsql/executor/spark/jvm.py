@@ -14,6 +14,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
 if TYPE_CHECKING:
@@ -232,12 +234,8 @@ def _java(column: Column) -> Any:
 
 
 def _column(java: Any) -> Column:
-    from pyspark.sql.classic.column import Column as ClassicColumn
-
     return ClassicColumn(java)
 
 
 def _frame(java: Any, spark: SparkSession) -> DataFrame:
-    from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
-
     return ClassicDataFrame(java, spark)

@@ -7,6 +7,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+import uvicorn
+
 from streamsql.errors import ExternalError
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ class HttpServer:
     """An ASGI application on a port of this machine; a free one if the port is taken, or 0."""
 
     def __init__(self, application: Any, port: int = 0) -> None:
-        import uvicorn
-
         self._socket = _listening(port)
         self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from streamsql.api.inspection import Inspection
-from streamsql.engine import PreparedStatement, Script, StatementKind
+from streamsql.engine import PreparedStatement, Script
 from streamsql.errors import CatalogError, ConfigError, StreamSQLError, told
 from streamsql.ksqldb import says
 from streamsql.results import Result
@@ -138,7 +138,7 @@ class Statements:
 
     def _failure(self, error: StreamSQLError, statement: PreparedStatement, text: str) -> Failure:
         found = failure(error, text, self.entities)
-        asserts = statement.kind in (StatementKind.ASSERT_TOPIC, StatementKind.ASSERT_SCHEMA)
+        asserts = statement.kind in ("AssertTopic", "AssertSchema")
         if asserts and isinstance(error, CatalogError):
             return Failure(ASSERTION_FAILED, told(error), STATEMENT, found.more)
         return found
@@ -167,13 +167,13 @@ def check(script: Script) -> None:
 def _misplaced(statement: PreparedStatement) -> tuple[int, str] | None:
     """Error code and message for a statement that this endpoint does not take."""
     if statement.is_query:
-        kind = "PRINT" if statement.kind is StatementKind.PRINT else "SELECT"
+        kind = "PRINT" if statement.kind == "Print" else "SELECT"
         return (
             QUERY_ENDPOINT,
             f"{kind} is answered by the endpoints '/query' and '/query-stream', not by '/ksql'\n"
             + says("query-endpoint").text(),
         )
-    if statement.kind is StatementKind.RUN_SCRIPT:
+    if statement.kind == "RunScript":
         known = says("unknown-statement", token="RUN").text(statement=statement_text(statement))
         message = f"Unknown statement 'RUN': a client sends the script's statements\n{known}"
         return BAD_STATEMENT, message

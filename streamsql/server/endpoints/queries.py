@@ -96,7 +96,7 @@ class Asked:
             message = f"Expected exactly one KSQL statement; found {found} instead"
             raise QueryRefused(Failure(BAD_REQUEST, message))
         if not script.statements[0].is_query:
-            known = says("statement-type", type=script.statements[0].kind.value)
+            known = says("statement-type", type=script.statements[0].kind)
             more = {"statementText": self.sql, "entities": []}
             message = f"{_ELSEWHERE}\n{known.text()}"
             raise QueryRefused(Failure(BAD_STATEMENT, message, STATEMENT, more))

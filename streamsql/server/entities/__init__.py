@@ -5,8 +5,6 @@ They tell in JSON what executing a statement gave; what a statement does is the 
 
 from __future__ import annotations
 
-from streamsql.engine import StatementKind
-from streamsql.errors import InternalError
 from streamsql.server.entities import (
     assertions,
     commands,
@@ -27,41 +25,28 @@ __all__ = [
     "statement_text",
 ]
 
-BUILDERS: dict[StatementKind, Builder] = {
-    StatementKind.CREATE_SOURCE: commands.current_status,
-    StatementKind.DROP_SOURCE: commands.current_status,
-    StatementKind.ALTER_SOURCE: commands.current_status,
-    StatementKind.CREATE_VIEW: commands.current_status,
-    StatementKind.DROP_VIEW: commands.current_status,
-    StatementKind.CREATE_FUNCTION: commands.current_status,
-    StatementKind.DROP_FUNCTION: commands.current_status,
-    StatementKind.CREATE_TYPE: commands.current_status,
-    StatementKind.DROP_TYPE: commands.current_status,
-    StatementKind.CREATE_AS_SELECT: commands.current_status,
-    StatementKind.INSERT_INTO: commands.current_status,
-    StatementKind.CONTROL_QUERY: commands.controlled,
-    StatementKind.INSERT_VALUES: commands.nothing,
-    StatementKind.SET: commands.nothing,
-    StatementKind.UNSET: commands.nothing,
-    StatementKind.DEFINE: commands.nothing,
-    StatementKind.UNDEFINE: commands.nothing,
-    StatementKind.SHOW: listings.listed,
-    StatementKind.DESCRIBE: sources.described,
-    StatementKind.DESCRIBE_ALL: sources.described_all,
-    StatementKind.DESCRIBE_FUNCTION: listings.described_function,
-    StatementKind.EXPLAIN: queries.explained,
-    StatementKind.CREATE_CONNECTOR: connectors.created,
-    StatementKind.DROP_CONNECTOR: connectors.dropped,
-    StatementKind.DESCRIBE_CONNECTOR: connectors.described,
-    StatementKind.ASSERT_TOPIC: assertions.topic,
-    StatementKind.ASSERT_SCHEMA: assertions.schema,
+BUILDERS: dict[str, Builder] = {
+    "ControlQuery": commands.controlled,
+    "Show": listings.listed,
+    "Describe": sources.described,
+    "DescribeAll": sources.described_all,
+    "DescribeFunction": listings.described_function,
+    "Explain": queries.explained,
+    "CreateConnector": connectors.created,
+    "DropConnector": connectors.dropped,
+    "DescribeConnector": connectors.described,
+    "AssertTopic": assertions.topic,
+    "AssertSchema": assertions.schema,
 }
+"""Statements whose answers have a shape of their own in ksqlDB, by their kinds."""
 
 
 def entity(executed: Executed) -> JSON | None:
-    """What the answer holds for a statement, None where it holds nothing."""
-    kind = executed.statement.kind
-    builder = BUILDERS.get(kind)
-    if builder is None:
-        raise InternalError(f"no entity for {kind.value}")
-    return builder(executed)
+    """What the answer holds for a statement, None where it holds nothing.
+
+    Where ksqlDB has no shape of its own for it: a command's status if the statement is logged, else
+    the rows that it gave.
+    """
+    statement = executed.statement
+    default = commands.current_status if statement.logged else listings.rows
+    return BUILDERS.get(statement.kind, default)(executed)

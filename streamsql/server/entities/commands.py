@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from streamsql.engine import PreparedStatement, StatementKind
+import re
+
+from streamsql.engine import PreparedStatement
 from streamsql.server.entities.base import JSON, Executed
 from streamsql.server.state.statuses import CommandStatus
 
-_ACTIONS: dict[StatementKind, tuple[str | None, str]] = {
-    StatementKind.CREATE_SOURCE: (None, "create"),
-    StatementKind.CREATE_AS_SELECT: (None, "create"),
-    StatementKind.DROP_SOURCE: (None, "drop"),
-    StatementKind.ALTER_SOURCE: (None, "alter"),
-    StatementKind.INSERT_INTO: ("stream", "create"),
-    StatementKind.CREATE_TYPE: ("type", "create"),
-    StatementKind.DROP_TYPE: ("type", "drop"),
-    StatementKind.CREATE_VIEW: ("view", "create"),
-    StatementKind.DROP_VIEW: ("view", "drop"),
-    StatementKind.CREATE_FUNCTION: ("function", "create"),
-    StatementKind.DROP_FUNCTION: ("function", "drop"),
-}
-"""What is changed and how, in ksqlDB's words; a stream or a table where nothing is said."""
+_WORD = re.compile("[A-Z][a-z]*")
 
 
 def command_id(statement: PreparedStatement) -> str | None:
-    """`stream/NAME/create`; None for a statement that changes nothing for good."""
-    if statement.kind is StatementKind.CONTROL_QUERY:
-        return f"{statement.action.lower()}/{statement.name or 'ALL'}/execute"
-    if statement.kind not in _ACTIONS:
+    """`stream/NAME/create`; None for a statement that changes nothing for good.
+
+    What is changed and how are the words of the statement's kind, or it says itself whether it
+    speaks of a stream or of a table.
+    """
+    if not statement.logged:
         return None
-    changed, action = _ACTIONS[statement.kind]
-    if changed is None:
-        assert statement.source_kind is not None
-        changed = statement.source_kind.value.lower()
-    return f"{changed}/{statement.name}/{action}"
+    if statement.kind == "ControlQuery":
+        return f"{statement.action.lower()}/{statement.name or 'ALL'}/execute"
+    if statement.kind == "InsertInto":
+        return f"stream/{statement.name}/create"  # as ksqlDB has it
+    action, *changed = _WORD.findall(statement.kind)
+    kind = statement.source_kind.value if statement.source_kind else "".join(changed)
+    return f"{kind.lower()}/{statement.name}/{action.lower()}"
 
 
 def current_status(executed: Executed) -> JSON:
@@ -54,10 +47,3 @@ def controlled(executed: Executed) -> JSON:
     if ended and known is not None and executed.engine.is_push(known):
         return executed.entity("terminate_query", queryId=known, wasTerminated=True)
     return current_status(executed)
-
-
-def nothing(executed: Executed) -> JSON | None:
-    """SET, DEFINE and INSERT VALUES leave nothing in the answer but their warnings."""
-    if executed.warnings:
-        return executed.entity("warning_entity", message="\n".join(executed.warnings))
-    return None

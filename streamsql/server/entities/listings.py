@@ -122,3 +122,12 @@ _LISTS: dict[str, Builder] = {
     "SINK CONNECTORS": connectors.listed,
     "CONNECTOR PLUGINS": connectors.plugins,
 }
+
+
+def rows(executed: Executed) -> JSON | None:
+    """The rows that a statement gave, by the names of their columns; without any, its warnings."""
+    if executed.rows:
+        return executed.entity("rows", rows=[dict(row) for row in executed.rows])
+    if executed.warnings:
+        return executed.entity("warning_entity", message="\n".join(executed.warnings))
+    return None

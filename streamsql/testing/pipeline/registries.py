@@ -12,9 +12,12 @@ from streamsql.catalog import Source
 from streamsql.errors import ConfigError
 from streamsql.formats import FORMATS, Side
 from streamsql.formats.options import FULL_NAME
+from streamsql.formats.protobuf_json import protobuf_from_json, protobuf_to_json
 from streamsql.formats.registered import SchemaText
 from streamsql.registry.client import RegistryClient
+from streamsql.registry.embedded.server import HttpServer
 from streamsql.registry.embedded.store import Store
+from streamsql.registry.framing import framed_to_json, json_to_framed
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.registry.records import Reference, Schema
 from streamsql.registry.serdes import (
@@ -25,6 +28,7 @@ from streamsql.registry.serdes import (
 )
 from streamsql.schema import FormatSpec
 from streamsql.testing.cases.case import JSON, JSONObject
+from streamsql.testing.cases.json_text import to_text
 
 Scope = MutableMapping[str, Any]
 
@@ -33,8 +37,6 @@ class _Server:
     """All registries behind one port, told apart by the first step of the path."""
 
     def __init__(self) -> None:
-        from streamsql.registry.embedded.server import HttpServer
-
         self._applications: dict[str, Any] = {}
         self.url = HttpServer(self._answer).start()
 
@@ -138,13 +140,8 @@ class CaseRegistry:
 
     def encode(self, source: Source, side: Side, value: JSON) -> bytes:
         """The bytes of an input: by the topic's latest schema, else by the columns' own."""
-        from streamsql.registry.framing import json_to_framed
-        from streamsql.testing.cases.json_text import to_text
-
         spec = _spec(source, side)
         if spec.name == "PROTOBUF_NOSR":
-            from streamsql.formats.protobuf_json import protobuf_from_json
-
             return protobuf_from_json(_own_schema(source, side), value)
         subject = f"{source.topic.name}-{side.name.lower()}"
         schema = self.client.latest(subject)
@@ -156,11 +153,7 @@ class CaseRegistry:
 
     def decode(self, source: Source, side: Side, data: bytes) -> JSON:
         """The value of an output's bytes; ValueError where they cannot be read."""
-        from streamsql.registry.framing import framed_to_json
-
         if _spec(source, side).name == "PROTOBUF_NOSR":
-            from streamsql.formats.protobuf_json import protobuf_to_json
-
             return protobuf_to_json(_own_schema(source, side), data)
         return framed_to_json(data, self.client.by_id)
 

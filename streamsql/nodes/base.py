@@ -1,0 +1,33 @@
+"""What all statements have: their text, their place, and what they can change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar
+
+from streamsql.errors import Span
+
+
+class Effect(Enum):
+    """What a statement can change; each class of statements says which of these it is."""
+
+    READS = "nothing but its own session"
+    WRITES = "records of topics"
+    DEFINES = "what exists and runs: it is logged, and of several servers only the leader runs it"
+    DEFINES_CODE = "as DEFINES, and it brings code of the user's"
+    ACTS_OUTSIDE = "another system, which it has act"
+
+    @property
+    def logged(self) -> bool:
+        """Whether the statement goes to the statement log, to be replayed at the next start."""
+        return self in (Effect.DEFINES, Effect.DEFINES_CODE)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The base of all; `text` is the source text without `;`, `span` its place in the script."""
+
+    effect: ClassVar[Effect]
+    text: str = field(default="", compare=False, kw_only=True)
+    span: Span | None = field(default=None, compare=False, kw_only=True)

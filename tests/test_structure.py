@@ -1,0 +1,146 @@
+"""What holds of the code's structure as a whole; ARCHITECTURE.md says why.
+
+Layers and circles are import-linter's business (pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "streamsql"
+
+SLOW = {
+    "confluent_kafka": "librdkafka; nothing that only reads SQL needs it",
+    "fastavro": "only where a topic or a schema is Avro",
+    "google": "Protobuf's descriptors; only where a topic or a schema is Protobuf",
+    "granian": "the server's",
+    "httpx": "slow to import; for other servers and services",
+    "lark": "the parser; the prompt is there before it",
+    "pandas": "optional",
+    "platformdirs": "slow for what it does; only where a default folder is asked for",
+    "prompt_toolkit": "the shell's prompt",
+    "py4j": "Spark's",
+    "pyarrow": "columns of files and results",
+    "pyspark": "Spark; an engine answers before it is there",
+    "rich": "tables and progress in a terminal",
+    "sqlglot": "the language; the prompt is there before it",
+    "starlette": "the server's",
+}
+"""Libraries that may be imported inside functions, and so may be our modules that load one of them:
+what is slow to import, or optional."""
+OPTIONAL = {
+    "getpass": "only where a password is asked for",
+    "importlib.metadata": "only for --version",
+    "pyspark.sql.pandas.types": "needs pandas",
+    "ssl": "only for https",
+    "traceback": "only with --debug",
+}
+"""What few runs need and all would wait for."""
+
+
+def modules() -> dict[str, Path]:
+    """All modules of the package by name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    for folder in ("cli", "grammar"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = ".".join(("streamsql", *path.relative_to(ROOT).with_suffix("").parts))
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Line and module of the imports among some nodes; `from package import module` names that."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield node.lineno, name if name in MODULES else node.module
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text("utf-8"))
+
+
+@cache
+def at_once(module: str) -> frozenset[str]:
+    """What a module imports when it is imported itself: its packages, and what its top names."""
+    named = {target for _, target in imported(tree_of(module).body)}
+    return frozenset(named | {module.rpartition(".")[0]} - {"", module})
+
+
+@cache
+def slow_of(module: str) -> frozenset[str]:
+    """The slow libraries that importing a module loads at once."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += at_once(name) if name in MODULES else [name.partition(".")[0]]
+    return SLOW.keys() & found
+
+
+def functions(module: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_only_what_is_slow_or_optional_is_imported_inside_functions() -> None:
+    wrong = []
+    for module, path in MODULES.items():
+        here = slow_of(module)
+        for function in functions(module):
+            for line, target in imported(ast.walk(function)):
+                if not slow_of(target) - here and target not in OPTIONAL:
+                    wrong.append(f"{path.relative_to(ROOT)}:{line} imports {target}")
+    assert not wrong, "these load nothing slow that is not there already: import them at the top"
+
+
+def test_every_module_is_small() -> None:
+    """Files of at most 400 lines, functions of at most 60 (50 is the aim)."""
+    wrong = [
+        f"{path.relative_to(ROOT)}"
+        for path in [*MODULES.values(), *java_sources()]
+        if len(path.read_text("utf-8").splitlines()) > 400
+    ]
+    for module, path in MODULES.items():
+        for function in functions(module):
+            assert function.end_lineno is not None
+            if function.end_lineno - function.lineno >= 60:
+                wrong.append(f"{path.relative_to(ROOT)}:{function.lineno}")
+    assert not wrong
+
+
+def test_no_folder_is_crowded() -> None:
+    """At most 20 source files of its own."""
+    counts = Counter(path.parent for path in [*MODULES.values(), *java_sources()])
+    assert not {str(folder): count for folder, count in counts.items() if count > 20}
+
+
+def test_no_package_is_more_than_a_quarter_of_the_code() -> None:
+    lines: Counter[str] = Counter()
+    for path in [*MODULES.values(), *java_sources()]:
+        first = path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT).parts[0]
+        lines[first] += len(path.read_text("utf-8").splitlines())
+    whole = sum(lines.values())
+    assert not {name: count for name, count in lines.items() if count > whole / 4}
+
+
+def java_sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.java"))
