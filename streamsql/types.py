@@ -1,7 +1,7 @@
 """SQL types: how they are written, ordered and converted into each other.
 
 A type is a sqlglot `DataType`, so that it can stand inside expressions; this module is the only
-one that looks into it. Rules: ksqlDB's data types (language.md, section 4).
+one that looks into it. Rules: ksqlDB's data types.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ _EXPLICIT_CASTS: dict[object, tuple[object, ...]] = {
 
 
 def can_cast(source: SQLType, target: SQLType) -> bool:
-    """Whether CAST(source AS target) is allowed (language.md, section 4's matrix)."""
+    """Whether CAST(source AS target) is allowed (ksqlDB's matrix of casts)."""
     if source == target or is_null(source):
         return True
     if is_array(source) and is_array(target):

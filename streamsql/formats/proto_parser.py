@@ -208,9 +208,12 @@ class _Parser:
                 self._oneof(message)
             elif word == "map" and after == "<":
                 self._map(message)
-            elif word == "reserved" and (after[:1] in "\"'" or after[:1].isdigit()):
-                self._skip_statement()
-            elif word in ("option", "extensions", "extend") and after not in ("=", "."):
+            elif (
+                word == "reserved"
+                and (after[:1] in "\"'" or after[:1].isdigit())
+                or word in ("option", "extensions", "extend")
+                and after not in ("=", ".")
+            ):
                 self._skip_statement()
             else:
                 self._field(message)

@@ -138,6 +138,7 @@ class Failover:
                 return self._fail(error)
             except Exception as error:
                 return self._fail(unexpected("cannot follow the command log", error))
+        return None
 
     def _step(self) -> None:
         owner = self._leadership.owner

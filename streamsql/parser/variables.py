@@ -1,5 +1,5 @@
 """`${name}`: replaces variables in the tokens of a statement, so that a value can be a name, a
-literal or part of a string, but never more than that (language.md, section 1)."""
+literal or part of a string, but never more than that (ksqlDB's variable substitution)."""
 
 from __future__ import annotations
 

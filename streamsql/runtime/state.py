@@ -1,7 +1,8 @@
 """What an engine holds together: catalog, statement log, services, queries.
 
-Changes go through `change`, one at a time, in an order that survives a crash at any moment: the
-statement is planned, its topic made, the statement logged, and only then does it take effect.
+Statements change it by `Context.commit`, one at a time under `lock`, in an order that survives a
+crash at any moment: the statement is planned, its topic made, the statement logged, and only then
+does it take effect.
 """
 
 from __future__ import annotations

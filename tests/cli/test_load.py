@@ -64,7 +64,12 @@ def test_csv_keeps_the_kind_of_each_column(tmp_path: Path) -> None:
         b'{"id":1,"price":1.50,"big":12345678901,"ok":true,"zip":"01234","note":"a \\"b\\", c"}'
     )
     assert loaded.rows[1] == {
-        **{"id": 2, "price": None, "big": 2, "ok": False, "zip": "99999", "note": None}
+        "id": 2,
+        "price": None,
+        "big": 2,
+        "ok": False,
+        "zip": "99999",
+        "note": None,
     }
     assert list(loaded.types.values()) == ["INT", "DOUBLE", "BIGINT", "BOOLEAN", "STRING", "STRING"]
 
@@ -236,8 +241,14 @@ def test_parquet_types(tmp_path: Path) -> None:
     ]
     assert loaded.times == [1704067200000]
     assert loaded.types == {
-        **{"i": "INT", "d": "DECIMAL(5, 2)", "f": "DOUBLE", "t": "TIMESTAMP", "day": "DATE"},
-        **{"s": "STRING", "l": "ARRAY<BIGINT>", "b": "BYTES"},
+        "i": "INT",
+        "d": "DECIMAL(5, 2)",
+        "f": "DOUBLE",
+        "t": "TIMESTAMP",
+        "day": "DATE",
+        "s": "STRING",
+        "l": "ARRAY<BIGINT>",
+        "b": "BYTES",
     }
 
 

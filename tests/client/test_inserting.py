@@ -104,7 +104,7 @@ def test_a_literal_means_its_value(drawn: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind, value, expected",
+    ("kind", "value", "expected"),
     [
         (types.DOUBLE, math.inf, math.inf),
         (types.DOUBLE, 3, 3.0),
@@ -126,7 +126,7 @@ def test_nan_is_a_double() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind, value",
+    ("kind", "value"),
     [
         (types.INT, 2**31),
         (types.INT, True),

@@ -209,7 +209,7 @@ ARROW: list[tuple[SQLType, Any, pa.DataType, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kind, value, arrow, expected", ARROW)
+@pytest.mark.parametrize(("kind", "value", "arrow", "expected"), ARROW)
 def test_a_value_in_arrow(kind: SQLType, value: Any, arrow: pa.DataType, expected: Any) -> None:
     assert arrow_type(kind) == arrow
     table = arrow_table((Field("V", kind),), [(value,), (None,)])

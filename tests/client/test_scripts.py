@@ -42,7 +42,7 @@ def test_a_script_without_a_name_is_told_with_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "text, url",
+    ("text", "url"),
     [
         ("localhost", "http://localhost:8088"),
         ("localhost:9000", "http://localhost:9000"),

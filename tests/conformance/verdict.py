@@ -42,7 +42,7 @@ def read_known(path: Path = KNOWN_FAILURES) -> dict[str, str]:
     """The reasons of known failures by id."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     pairs = (line.split("\t", 1) for line in lines if line and not line.startswith("#"))
-    return {id: reason for id, reason in pairs}
+    return dict(pairs)
 
 
 def write_known(

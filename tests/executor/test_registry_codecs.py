@@ -265,9 +265,19 @@ def test_json_of_ours_is_read_by_others(
 ) -> None:
     data = encode(spark, side(registry, "JSON_SR", ALL, write=True), *VALUES)
     assert JSONDeserializer(None, schema_registry_client=confluent)(data, CONTEXT) == {
-        **{"I": 7, "L": 5_000_000_000, "D": 2.5, "F": True, "S": "zwölf", "B": "AQI=", "P": 12.3},
-        **{"DA": 18295, "TI": 3_661_001, "TS": 1_609_556_645_678, "A": ["a", None, ""]},
-        **{"M": {"k": 1, "n": None}, "Q": {"X": 1, "Y": [2, 3]}},
+        "I": 7,
+        "L": 5_000_000_000,
+        "D": 2.5,
+        "F": True,
+        "S": "zwölf",
+        "B": "AQI=",
+        "P": 12.3,
+        "DA": 18295,
+        "TI": 3_661_001,
+        "TS": 1_609_556_645_678,
+        "A": ["a", None, ""],
+        "M": {"k": 1, "n": None},
+        "Q": {"X": 1, "Y": [2, 3]},
     }
 
 

@@ -23,9 +23,19 @@ DDL = (
     "TS TIMESTAMP, A ARRAY<STRING>, M MAP<STRING, BIGINT>, Q STRUCT<X INT, Y ARRAY<INT>>"
 )
 VALUE = {
-    **{"I": -7, "L": 5_000_000_000, "D": 2.5, "F": True, "S": "zwölf", "B": "AQI="},
-    **{"P": Decimal("-12.30"), "DA": -1, "TI": 3_661_001, "TS": -1, "A": ["a", ""]},
-    **{"M": {"k": 1}, "Q": {"X": 1, "Y": [2, -3]}},
+    "I": -7,
+    "L": 5_000_000_000,
+    "D": 2.5,
+    "F": True,
+    "S": "zwölf",
+    "B": "AQI=",
+    "P": Decimal("-12.30"),
+    "DA": -1,
+    "TI": 3_661_001,
+    "TS": -1,
+    "A": ["a", ""],
+    "M": {"k": 1},
+    "Q": {"X": 1, "Y": [2, -3]},
 }
 
 
@@ -63,7 +73,7 @@ def test_avro_unions_references_and_names_in_any_case() -> None:
 
 
 @pytest.mark.parametrize(
-    "type, value, data",
+    ("type", "value", "data"),
     [
         ('"int"', "-3", b"\5"),
         ('["null", "long"]', 64, b"\2\x80\1"),
@@ -90,7 +100,7 @@ def test_a_value_and_its_avro(type: str, value: Any, data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "type, value",
+    ("type", "value"),
     [
         ('"int"', "three"),
         ('["null", "int"]', "three"),

@@ -58,7 +58,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return run(tokens, start, *more)
 
     monkeypatch.setattr(script, "run", counted)
-    yield found
+    return found
 
 
 def client_of(state: ServerState) -> TestClient:

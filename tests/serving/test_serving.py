@@ -46,7 +46,7 @@ STREAM = (
 
 
 @pytest.mark.parametrize(
-    "type_, value, expected",
+    ("type_", "value", "expected"),
     [
         ("STRING", "é", "é".encode()),
         ("INT", -2, struct.pack(">i", -2)),
@@ -60,7 +60,7 @@ def test_a_key_in_kafkas_format(type_: str, value: object, expected: bytes) -> N
 
 
 @pytest.mark.parametrize(
-    "type_, value, expected",
+    ("type_", "value", "expected"),
     [
         ("DATE", datetime.date(1970, 1, 3), b"2"),
         ("TIME", datetime.time(0, 0, 1, 5000), b"1005"),
@@ -91,7 +91,7 @@ def test_where_a_key_can_be_looked_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "window, low, high",
+    ("window", "low", "high"),
     [
         (None, 0, (1 << 56) - 1),
         (WindowRange(start_from=20_000, start_to=30_000), 20_000, 30_000),
@@ -134,7 +134,7 @@ def test_other_ranges_are_scans() -> None:
 
 
 @pytest.mark.parametrize(
-    "where, keys_only",
+    ("where", "keys_only"),
     [
         ("a = 'x' AND b = 1", True),
         ("(2 = b) AND a IN ('x', 'y')", True),

@@ -136,7 +136,7 @@ def check(server: ServerProcess, client: Client) -> None:
     assert sum(least.values()) >= 15, "there was a load"
 
     def counts() -> dict[str, int]:
-        return {key: n for key, n in server.pull("SELECT k, n FROM totals;")}
+        return dict(server.pull("SELECT k, n FROM totals;"))
 
     def enough() -> bool:
         rows = counts()

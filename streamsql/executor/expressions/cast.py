@@ -1,4 +1,4 @@
-"""CAST on Spark, by the matrix of language.md, section 4; texts are written as Java writes them."""
+"""CAST on Spark, by the matrix of `types.can_cast`; texts are written as Java writes them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
 
 REAL_TIME_EPOCH = "60 seconds"
-"""How often a real-time query commits: each commit makes a few records slow (engine facts)."""
+"""How often a real-time query commits: each commit makes the records of a second slow."""
 
 
 class Trigger(Enum):

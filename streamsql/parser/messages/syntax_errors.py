@@ -163,10 +163,10 @@ def _alternatives(position: Position) -> list[str]:
         kinds.append("a type")
     if {"TEXT_LITERAL", "DECIMAL_LITERAL"} <= rest:
         rest -= {"INTEGER_LITERAL", "MINUS"}
-    if _ARITHMETIC <= rest:
+    if rest >= _ARITHMETIC:
         rest -= _OPERATORS | {"TEXT_LITERAL"}
         kinds.append("an operator")
-    if _TIME_UNITS <= rest:
+    if rest >= _TIME_UNITS:
         rest -= _TIME_UNITS | _SINGULAR_UNITS
         kinds.append("a unit of time (SECONDS, MINUTES, HOURS, DAYS)")
     kinds += dict.fromkeys(_PLAIN[t] for t in _PLAIN if t in rest)

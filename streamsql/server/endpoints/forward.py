@@ -69,6 +69,7 @@ class Forward:
             if isinstance(answer, httpx.Response):
                 return await self._pass_on(answer, receive, send)
         await (answer.response() if answer else self._app)(scope, again, send)
+        return None
 
     def _is_candidate(self, scope: Scope) -> bool:
         return (
