@@ -141,11 +141,11 @@ class Engine:
 
     def _start_queries(self, report: Report) -> bool:
         """Runs once Kafka and Spark are there."""
-        from streamsql.runtime.begin import begin
+        from streamsql.runtime.startup import start_queries
 
         self._restored.get()
         report("waiting for Kafka and Spark", None)
-        begin(self._state)
+        start_queries(self._state)
         report("", None)
         return True
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import make_engine
-from streamsql.cli.execution.run import Interrupted, run
+from streamsql.cli.execution.execution import Interrupted, run
 from streamsql.cli.shell.commands import find_command
 from streamsql.cli.shell.startup import wait_for_start
 from streamsql.cli.terminal.identity import INTERRUPTED, version_line

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from streamsql.cli.execution.engine import engine_config, make_engine
-from streamsql.cli.execution.run import run
+from streamsql.cli.execution.execution import run
 from streamsql.cli.subcommands.check import display_name, read_script
 from streamsql.cli.terminal.progress import waiting
 from streamsql.cli.terminal.render import Renderer

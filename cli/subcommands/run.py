@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import make_engine
-from streamsql.cli.execution.run import Interrupted, run
+from streamsql.cli.execution.execution import Interrupted, run
 from streamsql.cli.subcommands.check import display_name, read_script
 from streamsql.cli.terminal.identity import INTERRUPTED
 from streamsql.cli.terminal.progress import Bar, waiting

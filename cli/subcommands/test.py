@@ -31,7 +31,7 @@ def command(args: argparse.Namespace) -> int:
     """`test`: 0 only if no test failed or broke."""
     from streamsql.testing.cases.load import load
     from streamsql.testing.comparison.compare import Comparison
-    from streamsql.testing.pipeline.fixture import open_bed
+    from streamsql.testing.pipeline.fixture import open_fixture
     from streamsql.testing.suite import run_cases
 
     cases = load(map(Path, args.paths), args.keep or "")
@@ -43,7 +43,7 @@ def command(args: argparse.Namespace) -> int:
         report = stack.enter_context(Report(Path(args.report))) if args.report else None
         shown = stack.enter_context(_progress(len(cases)))
         printer = _Printer(shown, args.verbose)
-        bed = stack.enter_context(open_bed(*kafka_of(args)))
+        bed = stack.enter_context(open_fixture(*kafka_of(args)))
         printer.describe("tests")
         try:
             for result in run_cases(cases, bed, Comparison(args.compare), args.jobs):

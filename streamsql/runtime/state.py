@@ -31,7 +31,7 @@ from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.kafka_watch import KafkaWatch
 from streamsql.runtime.topics import KafkaTopics
-from streamsql.serving.tables import Serving
+from streamsql.serving.serving import Serving
 from streamsql.session import Session
 from streamsql.version import VERSION
 

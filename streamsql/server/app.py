@@ -32,7 +32,7 @@ from streamsql.server.endpoints import prometheus as observability
 from streamsql.server.endpoints.forward import Forward
 from streamsql.server.http.errors import Failure, RequestError, failure
 from streamsql.server.middleware.guard import Guard
-from streamsql.server.middleware.observe import Observe, Paths
+from streamsql.server.middleware.request_log import Paths, RequestLog
 from streamsql.server.middleware.stack import security
 from streamsql.server.security.browsers import browsers
 from streamsql.server.state.server_state import ServerState
@@ -61,7 +61,7 @@ def middleware(state: ServerState) -> list[Middleware]:
     config = state.config
     return [
         Middleware(
-            Observe,
+            RequestLog,
             metrics=state.metrics.http,
             paths=Paths(routes()),
             log_all=config.access_log,

@@ -35,14 +35,14 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Shape:
+class Fingerprint:
     """A statement's text with a mark in place of each literal, and the literals."""
 
     text: str
     literals: tuple[Literal, ...]
 
 
-def shape_of(sql: str) -> Shape | None:
+def fingerprint_of(sql: str) -> Fingerprint | None:
     """None for what is not worth it or not simple: comments, variables, other statements."""
     begin = len(sql) - len(sql.lstrip())
     if len(sql) > LONGEST or sql[begin : begin + 6].upper() != "SELECT":
@@ -62,4 +62,4 @@ def shape_of(sql: str) -> Shape | None:
         at = found.end()
         literals.append(Literal(found.group(), at))
     pieces.append(sql[at:].rstrip().rstrip(";"))
-    return Shape("\0".join(pieces), tuple(literals))
+    return Fingerprint("\0".join(pieces), tuple(literals))

@@ -28,7 +28,7 @@ from streamsql.schema import Schema
 from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
 from streamsql.serving.current_channel import CurrentChannel
-from streamsql.serving.fingerprints import Literal, Shape, shape_of
+from streamsql.serving.fingerprints import Fingerprint, Literal, fingerprint_of
 from streamsql.serving.key_conditions import conjuncts, simple_scan
 from streamsql.serving.keys import can_look_up, key_bytes, packed, window_bytes
 from streamsql.serving.rows import answer_rows, result_schema
@@ -129,7 +129,7 @@ class Lookups:
     def _ready(
         self, sql: str, session: Session, catalog: Catalog, statement: Statement | None
     ) -> tuple[_Prepared, _Values] | None:
-        shape = shape_of(sql)
+        shape = fingerprint_of(sql)
         if shape is None:
             return None
         if self._catalog is not catalog:
@@ -156,7 +156,7 @@ class Lookups:
     def _known(
         self,
         statement: Statement | None,
-        shape: Shape,
+        shape: Fingerprint,
         session: Session,
         catalog: Catalog,
         name: _Name,
@@ -197,7 +197,7 @@ class Lookups:
                 self._prepared[name] = prepared
 
     def _prepare(
-        self, statement: Statement, shape: Shape, session: Session, catalog: Catalog
+        self, statement: Statement, shape: Fingerprint, session: Session, catalog: Catalog
     ) -> _Prepared | None:
         try:
             if not isinstance(statement, SelectQuery) or statement.query.emit is not None:
@@ -215,7 +215,7 @@ class Lookups:
         self,
         statement: SelectQuery,
         asked: PullPlan,
-        shape: Shape,
+        shape: Fingerprint,
         session: Session,
         catalog: Catalog,
     ) -> _Prepared | None:
@@ -254,7 +254,7 @@ class Lookups:
         plan: PullPlan,
         source: Source,
         parameters: tuple[_Parameter, ...],
-        shape: Shape,
+        shape: Fingerprint,
         session: Session,
     ) -> _Prepared:
         table = self._stores.complete(source)
@@ -303,7 +303,7 @@ def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(item for item in properties.items() if item[0] not in own))
 
 
-def _constants(shape: Shape, parameters: tuple[_Parameter, ...]) -> tuple[str, ...]:
+def _constants(shape: Fingerprint, parameters: tuple[_Parameter, ...]) -> tuple[str, ...]:
     """The literals that are not parameters."""
     if len(shape.literals) == len(parameters):
         return ()
@@ -320,7 +320,9 @@ def _all_of(conditions: list[Expression]) -> Expression | None:
     return whole
 
 
-def _parameter(node: Expression, source: Source, shape: Shape) -> tuple[str, _Parameter] | None:
+def _parameter(
+    node: Expression, source: Source, shape: Fingerprint
+) -> tuple[str, _Parameter] | None:
     """The key column and the literal of a condition that is a comparison of the two."""
     if not isinstance(node, exp.EQ):
         return None

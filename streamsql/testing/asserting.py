@@ -22,8 +22,8 @@ from streamsql.statements.inserting.values import record_of
 from streamsql.testing.cases.case import JSON, JSONObject
 from streamsql.testing.cases.json_text import to_text
 from streamsql.testing.comparison.equality import agree
+from streamsql.testing.pipeline.case_run import CaseRun
 from streamsql.testing.pipeline.driven_query import DrivenQuery
-from streamsql.testing.pipeline.run import CaseRun
 from streamsql.testing.pipeline.segments import order_matters, segments
 
 _Asserts = nodes.AssertValues | nodes.AssertNullValues | nodes.AssertSource
@@ -136,7 +136,7 @@ class AssertingRun:
         run, source = self._run, asserted.record.source
         plain = replace(source, topic=replace(source.topic, window=None))
         insert = replace(asserted.record, source=plain)
-        record = record_of(insert, lambda: run.bed.spark, run.script.registry.schemas)
+        record = record_of(insert, lambda: run.fixture.spark, run.script.registry.schemas)
         value = None if asserted.deleted else record.value
         read = Record(source.topic.name, 0, 0, record.timestamp, record.key, value)
         wanted = {k: v for k, v in run.decoded(read, plain).items() if k in ("key", "value")}

@@ -10,19 +10,19 @@ from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQ
 from streamsql.testing.asserting import AssertingRun, AssertionFailed
 from streamsql.testing.cases.case import Case, JSONObject, Result, Status
 from streamsql.testing.comparison.compare import Comparison, Sink, differences
+from streamsql.testing.pipeline.case_run import CaseRun
 from streamsql.testing.pipeline.driven_query import QueryDied
-from streamsql.testing.pipeline.fixture import Bed
-from streamsql.testing.pipeline.run import CaseRun
+from streamsql.testing.pipeline.fixture import Fixture
 from streamsql.testing.pipeline.sources import describe, source_differences
 
 
-def judge(case: Case, bed: Bed, comparison: Comparison = Comparison.FINAL) -> Result:
+def judge(case: Case, fixture: Fixture, comparison: Comparison = Comparison.FINAL) -> Result:
     """The result of a test; raises nothing but KeyboardInterrupt."""
     if case.needs:
         return Result(case, Status.SKIPPED, f"needs {', '.join(case.needs)}")
     start = time.monotonic()
     try:
-        result = _judge(case, bed, comparison)
+        result = _judge(case, fixture, comparison)
     except Exception as error:
         result = Result(case, Status.ERROR, _one_line(f"{type(error).__name__}: {error}"))
     return replace(result, seconds=time.monotonic() - start)
@@ -38,8 +38,8 @@ class _Rejection:
     """What is to be shown in place of the text."""
 
 
-def _judge(case: Case, bed: Bed, comparison: Comparison) -> Result:
-    run = CaseRun(case, bed)
+def _judge(case: Case, fixture: Fixture, comparison: Comparison) -> Result:
+    run = CaseRun(case, fixture)
     try:
         rejection = _rejection(run, each=comparison is Comparison.EXACT)
         if isinstance(rejection, Result):

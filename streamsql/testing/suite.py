@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from streamsql.testing.cases.case import Case, Result
 from streamsql.testing.comparison.compare import Comparison
 from streamsql.testing.judge import judge
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 
 JOBS = 4
 WAIT_SECONDS = 0.2
@@ -16,7 +16,7 @@ WAIT_SECONDS = 0.2
 
 def run_cases(
     cases: Sequence[Case],
-    bed: Bed,
+    fixture: Fixture,
     comparison: Comparison = Comparison.FINAL,
     jobs: int = JOBS,
     begun: Callable[[Case], None] = lambda case: None,
@@ -25,7 +25,7 @@ def run_cases(
 
     def run(case: Case) -> Result:
         begun(case)
-        return judge(case, bed, comparison)
+        return judge(case, fixture, comparison)
 
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="test")
     left: set[Future[Result]] = {pool.submit(run, case) for case in cases}

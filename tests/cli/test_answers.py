@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streamsql.cli.execution.run import FITTED, run
+from streamsql.cli.execution.execution import FITTED, run
 from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
 from streamsql.errors import ExternalError

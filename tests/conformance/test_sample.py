@@ -11,7 +11,7 @@ from conformance.verdict import SUITE, Ended, problems, read_known
 from streamsql.kafka.client import KafkaClient
 from streamsql.testing.cases.case import Case
 from streamsql.testing.cases.load import load
-from streamsql.testing.pipeline.fixture import Bed, runtime_for_tests
+from streamsql.testing.pipeline.fixture import Fixture, runtime_for_tests
 from streamsql.testing.suite import run_cases
 
 SAMPLE = 150
@@ -24,12 +24,12 @@ pytestmark = [
 
 
 @pytest.fixture
-def bed(tmp_path_factory: pytest.TempPathFactory, kafka: KafkaClient) -> Iterator[Bed]:
+def fixture(tmp_path_factory: pytest.TempPathFactory, kafka: KafkaClient) -> Iterator[Fixture]:
     runtime = runtime_for_tests(tmp_path_factory.mktemp("spark"))
     kafka.create_topic("conformance-log")
     try:
         folder = tmp_path_factory.mktemp("cases")
-        yield Bed(runtime.start(), kafka, folder, "conformance-", "conformance-log")
+        yield Fixture(runtime.start(), kafka, folder, "conformance-", "conformance-log")
     finally:
         runtime.stop()
 
@@ -40,8 +40,8 @@ def sample() -> list[Case]:
     return sorted(cases, key=lambda case: hashlib.sha256(case.id.encode()).digest())[:SAMPLE]
 
 
-def test_a_sample_ends_as_known(bed: Bed) -> None:
-    results = [Ended(r.case.id, r.status.value, r.reason) for r in run_cases(sample(), bed)]
+def test_a_sample_ends_as_known(fixture: Fixture) -> None:
+    results = [Ended(r.case.id, r.status.value, r.reason) for r in run_cases(sample(), fixture)]
     assert len(results) == SAMPLE
     found = problems(results, read_known())
     assert not found, "\n" + "\n".join(found)

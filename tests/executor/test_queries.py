@@ -19,7 +19,7 @@ from streamsql.executor.queries import persistent_query
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.manager import NEAR, QueryManager
 from streamsql.executor.queries.persistent_query import Definition
-from streamsql.executor.queries.run import Failure
+from streamsql.executor.queries.spark_run import Failure
 from streamsql.nodes import Emit
 from streamsql.planner.plans.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
 from streamsql.schema import FormatSpec, Kind, Schema, Topic

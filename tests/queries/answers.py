@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streamsql.executor.lowering.batch import Batch, batch_rows
-from streamsql.executor.queries.batches import extents
+from streamsql.executor.queries.offset_ranges import offset_ranges
 from streamsql.nodes import CreateAsSelect, Query, SelectQuery, Statement
 from streamsql.parser import parse
 from streamsql.planner.plans.logical import Scan
@@ -17,10 +17,10 @@ from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
 from streamsql.schema import Schema
 from streamsql.testing.cases.case import case_from_json
+from streamsql.testing.pipeline.case_run import CaseRun
 from streamsql.testing.pipeline.driven_query import process_once
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 from streamsql.testing.pipeline.renamed_topics import moved
-from streamsql.testing.pipeline.run import CaseRun
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Compared:
 class AnsweredRun(CaseRun):
     """Runs the queries of a case, then asks them again."""
 
-    def __init__(self, given: Mapping[str, Any], bed: Bed) -> None:
-        super().__init__(case_from_json({"name": "", **given}, "queries"), bed)
+    def __init__(self, given: Mapping[str, Any], fixture: Fixture) -> None:
+        super().__init__(case_from_json({"name": "", **given}, "queries"), fixture)
 
     def compare(self) -> list[Compared]:
         """The sink of each CREATE .. AS SELECT and its query."""
@@ -84,6 +84,6 @@ class AnsweredRun(CaseRun):
         here = replace(planned, query=moved(planned.query, self.renamed))
         topics = {o.source.topic.name for o in operators(here.query.root) if isinstance(o, Scan)}
         starts = {self.renamed(topic): start for topic, start in planned.query.starts.items()}
-        offsets = extents(topics, starts, self.bed.kafka)
+        offsets = offset_ranges(topics, starts, self.fixture.kafka)
         rows = batch_rows(here, Batch(self.context, offsets, self.renamed("pull")))
         return Answered(planned.schema, [list(row.values) for row in rows])

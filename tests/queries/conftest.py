@@ -10,16 +10,16 @@ import pytest
 from queries.runs import Runs
 
 from streamsql.kafka.client import KafkaClient
-from streamsql.testing.pipeline.fixture import Bed, runtime_for_tests
+from streamsql.testing.pipeline.fixture import Fixture, runtime_for_tests
 
 AT_A_TIME = int(os.environ.get("STREAMSQL_TEST_JOBS", "4"))
 
 
 @pytest.fixture(scope="package")
-def bed(tmp_path_factory: pytest.TempPathFactory, kafka: KafkaClient) -> Iterator[Bed]:
+def fixture(tmp_path_factory: pytest.TempPathFactory, kafka: KafkaClient) -> Iterator[Fixture]:
     runtime = runtime_for_tests(tmp_path_factory.mktemp("spark"))
     try:
-        yield Bed(runtime.start(), kafka, tmp_path_factory.mktemp("cases"), "queries-")
+        yield Fixture(runtime.start(), kafka, tmp_path_factory.mktemp("cases"), "queries-")
     finally:
         runtime.stop()
 

@@ -24,10 +24,10 @@ from streamsql.executor.lowering.streaming import lower_push
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.results import Row
 from streamsql.testing.cases.case import JSONObject, case_from_json
+from streamsql.testing.pipeline.case_run import CaseRun
 from streamsql.testing.pipeline.driven_query import process_once
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 from streamsql.testing.pipeline.renamed_topics import moved
-from streamsql.testing.pipeline.run import CaseRun
 
 QUERY_SECONDS = 180
 LOG, PUSH = "log", "push"
@@ -54,8 +54,10 @@ class Outcome:
 class QueryRun(CaseRun):
     """One run of one case."""
 
-    def __init__(self, given: dict[str, Any], bed: Bed, shuffle_partitions: int = 1) -> None:
-        super().__init__(case_from_json({"name": "", **given}, "queries"), bed)
+    def __init__(
+        self, given: dict[str, Any], fixture: Fixture, shuffle_partitions: int = 1
+    ) -> None:
+        super().__init__(case_from_json({"name": "", **given}, "queries"), fixture)
         self.shuffle_partitions = shuffle_partitions
         self._empty: list[str] = given.get("empty", [])
 
@@ -120,7 +122,7 @@ class QueryRun(CaseRun):
         return Outcome(self.script.catalog, topics, log, rows)
 
     def _records(self, topic: str) -> Iterable[Any]:
-        return self.bed.records.read(self.renamed(topic))
+        return self.fixture.records.read(self.renamed(topic))
 
     def _run_continuously(
         self, inputs: Iterable[JSONObject], done: Callable[[Outcome], bool]

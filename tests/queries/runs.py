@@ -9,7 +9,7 @@ from typing import Any
 from queries.compare import problems
 from queries.runner import Mode, Outcome, QueryRun
 
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 
 
 class Runs:
@@ -20,10 +20,10 @@ class Runs:
         self._futures: dict[str, Future[Outcome]] = {}
         self._pool = ThreadPoolExecutor(at_a_time)
 
-    def outcome(self, name: str, bed: Bed) -> Outcome:
+    def outcome(self, name: str, fixture: Fixture) -> Outcome:
         if not self._futures:
             for other, (case, mode) in self._selected.items():
-                run = QueryRun(case, bed)
+                run = QueryRun(case, fixture)
                 done = partial(_is_right, case)
                 self._futures[other] = self._pool.submit(run.run, mode, done)
         return self._futures[name].result()

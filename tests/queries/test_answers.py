@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from queries.answers import AnsweredRun
 
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 
 CASES = Path(__file__).parent.parent / "cases"
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -34,10 +34,10 @@ def _cases(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", list(_cases(CASES / "pull" / "answers.json")))
-def test_answers(name: str, bed: Bed) -> None:
+def test_answers(name: str, fixture: Fixture) -> None:
     case = _cases(CASES / "pull" / "answers.json")[name]
     answers = case.pop("answers")
-    run = AnsweredRun(case, bed)
+    run = AnsweredRun(case, fixture)
     try:
         run.fill()
         for expected in answers:
@@ -49,8 +49,8 @@ def test_answers(name: str, bed: Bed) -> None:
 
 
 @pytest.mark.parametrize(("file", "name"), COMPARED)
-def test_the_same_as_stored(file: str, name: str, bed: Bed) -> None:
-    run = AnsweredRun(_cases(CASES / "queries" / f"{file}.json")[name], bed)
+def test_the_same_as_stored(file: str, name: str, fixture: Fixture) -> None:
+    run = AnsweredRun(_cases(CASES / "queries" / f"{file}.json")[name], fixture)
     try:
         compared = run.compare()
     finally:

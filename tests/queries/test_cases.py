@@ -13,7 +13,7 @@ from queries.compare import problems
 from queries.runner import Mode
 from queries.runs import Runs
 
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -41,9 +41,9 @@ def cases() -> Iterator[Any]:
 def test_case(
     case: dict[str, Any],
     mode: Mode,
-    bed: Bed,
+    fixture: Fixture,
     runs: Runs,
     request: pytest.FixtureRequest,
 ) -> None:
-    found = problems(case, runs.outcome(request.node.nodeid, bed))
+    found = problems(case, runs.outcome(request.node.nodeid, fixture))
     assert not found, "\n" + "\n".join(found)

@@ -9,7 +9,7 @@ from awaiting import await_until
 from queries.runner import QueryRun
 
 from streamsql.executor.queries.start import Trigger, checkpointed_shuffle_partitions
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -47,17 +47,17 @@ def _run(run: QueryRun, trigger: Trigger, number: int, select: Any) -> None:
     assert select() == wanted
 
 
-def test_a_projection_loses_nothing(bed: Bed) -> None:
-    run = QueryRun({"statements": [STREAM, "CREATE STREAM OUT AS SELECT * FROM S;"]}, bed)
+def test_a_projection_loses_nothing(fixture: Fixture) -> None:
+    run = QueryRun({"statements": [STREAM, "CREATE STREAM OUT AS SELECT * FROM S;"]}, fixture)
     run.prepare()
     for number, trigger in enumerate(MODES):
         _run(run, trigger, number, lambda: len({r["value"]["A"] for r in run.read("OUT")}))
 
 
 @pytest.mark.parametrize("window", ["", "WINDOW TUMBLING (SIZE 1 HOUR) "])
-def test_counts_stay_exact(bed: Bed, window: str) -> None:
+def test_counts_stay_exact(fixture: Fixture, window: str) -> None:
     query = f"CREATE TABLE OUT AS SELECT ID, COUNT(*) AS N FROM S {window}GROUP BY ID;"
-    run = QueryRun({"statements": [STREAM, query]}, bed, shuffle_partitions=2)
+    run = QueryRun({"statements": [STREAM, query]}, fixture, shuffle_partitions=2)
     run.prepare()
     for number, trigger in enumerate(MODES):
         _run(run, trigger, number, lambda: _total(run))
@@ -69,10 +69,10 @@ def test_counts_stay_exact(bed: Bed, window: str) -> None:
 OTHER = "CREATE {} O (ID STRING {} KEY, B INT) WITH (KAFKA_TOPIC='other', VALUE_FORMAT='JSON');"
 
 
-def test_a_stream_table_join_loses_nothing(bed: Bed) -> None:
+def test_a_stream_table_join_loses_nothing(fixture: Fixture) -> None:
     table = OTHER.format("TABLE", "PRIMARY")
     query = "CREATE STREAM OUT AS SELECT S.ID, A, B FROM S LEFT JOIN O ON S.ID = O.ID;"
-    run = QueryRun({"statements": [STREAM, table, query]}, bed, shuffle_partitions=2)
+    run = QueryRun({"statements": [STREAM, table, query]}, fixture, shuffle_partitions=2)
     run.prepare()
     run.produce(
         {"topic": "other", "key": f"k{i}", "value": {"B": i}, "timestamp": 1} for i in range(KEYS)
@@ -82,7 +82,7 @@ def test_a_stream_table_join_loses_nothing(bed: Bed) -> None:
     assert all(r["value"]["B"] == r["value"]["A"] % KEYS for r in run.read("OUT"))
 
 
-def test_a_join_of_a_join_loses_nothing(bed: Bed) -> None:
+def test_a_join_of_a_join_loses_nothing(fixture: Fixture) -> None:
     """The shuffled rows of the first join are merged with a source's by the second."""
     table, third = OTHER.format("TABLE", "PRIMARY"), OTHER.format("TABLE", "PRIMARY")
     third = third.replace("E O ", "E P ").replace("'other'", "'third'").replace("B INT", "C INT")
@@ -90,7 +90,7 @@ def test_a_join_of_a_join_loses_nothing(bed: Bed) -> None:
         "CREATE STREAM OUT AS SELECT P.ID, A, B, C FROM S"
         " LEFT JOIN O ON S.ID = O.ID LEFT JOIN P ON UCASE(S.ID) = P.ID;"
     )
-    run = QueryRun({"statements": [STREAM, table, third, query]}, bed, shuffle_partitions=2)
+    run = QueryRun({"statements": [STREAM, table, third, query]}, fixture, shuffle_partitions=2)
     run.prepare()
     for topic, key, column in (("other", "k{}", "B"), ("third", "K{}", "C")):
         run.produce(
@@ -104,10 +104,10 @@ def test_a_join_of_a_join_loses_nothing(bed: Bed) -> None:
         assert value["B"] == value["C"] == value["A"] % KEYS
 
 
-def test_a_stream_stream_join_loses_nothing(bed: Bed) -> None:
+def test_a_stream_stream_join_loses_nothing(fixture: Fixture) -> None:
     stream = OTHER.format("STREAM", "")
     query = "CREATE STREAM OUT AS SELECT S.ID, A, B FROM S JOIN O WITHIN 1 HOUR ON S.ID = O.ID;"
-    run = QueryRun({"statements": [STREAM, stream, query]}, bed, shuffle_partitions=2)
+    run = QueryRun({"statements": [STREAM, stream, query]}, fixture, shuffle_partitions=2)
     run.prepare()
     run.produce(
         {"topic": "other", "key": f"k{i}", "value": {"B": -i}, "timestamp": 1_000}

@@ -14,7 +14,7 @@ import pytest
 
 from streamsql.testing.cases.case import Result, Status
 from streamsql.testing.cases.load import load
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 from streamsql.testing.suite import run_cases
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -23,9 +23,9 @@ CASES = {case.id: case for case in load([Path(__file__).parent.parent / "cases" 
 
 
 @pytest.fixture(scope="module")
-def results(bed: Bed) -> Iterator[dict[str, Result]]:
+def results(fixture: Fixture) -> Iterator[dict[str, Result]]:
     """Of all scripts, which run side by side."""
-    own = replace(bed, prefix="scripts-", log_topic="scripts-processing-log")
+    own = replace(fixture, prefix="scripts-", log_topic="scripts-processing-log")
     own.kafka.create_topics([own.log_topic])
     yield {result.case.id: result for result in run_cases(list(CASES.values()), own)}
     own.kafka.delete_topics([own.log_topic])

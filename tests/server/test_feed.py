@@ -11,7 +11,7 @@ from awaiting import await_until
 
 from streamsql.server.http.errors import TOO_MANY_QUERIES, RequestError
 from streamsql.server.rows.feed import Feed
-from streamsql.server.state.running import RunningQueries
+from streamsql.server.state.running_queries import RunningQueries
 
 BOUND = 10
 SECONDS = 20.0

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from streamsql.masking import mask
 from streamsql.roles import Role
-from streamsql.server.middleware.observe import Observe, Paths
+from streamsql.server.middleware.request_log import Paths, RequestLog
 from streamsql.server.middleware.stack import security
 from streamsql.server.security.users import add_user
 from streamsql.server.settings.config import ServerConfig
@@ -95,7 +95,7 @@ async def refuse(request: Request) -> Response:
 
 def client(log_all: bool) -> TestClient:
     routes = [Route("/work", work), Route("/refuse", refuse)]
-    middleware = Middleware(Observe, metrics=HttpMetrics(), paths=Paths(routes), log_all=log_all)
+    middleware = Middleware(RequestLog, metrics=HttpMetrics(), paths=Paths(routes), log_all=log_all)
     return TestClient(Starlette(routes=routes, middleware=[middleware]))
 
 

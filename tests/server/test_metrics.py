@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from streamsql.query_metrics import Latency, QueryMetrics
-from streamsql.server.middleware.observe import Observe, Paths
+from streamsql.server.middleware.request_log import Paths, RequestLog
 from streamsql.server.telemetry.http_metrics import HttpMetrics
 from streamsql.server.telemetry.metrics import Metrics
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StoreInfo
@@ -157,7 +157,7 @@ def http() -> HttpMetrics:
 @pytest.fixture
 def client(http: HttpMetrics) -> TestClient:
     routes = [Route("/hello", hello), Route("/status/{id:path}", hello), Route("/fail", fail)]
-    observe = Middleware(Observe, metrics=http, paths=Paths(routes), log_all=False)
+    observe = Middleware(RequestLog, metrics=http, paths=Paths(routes), log_all=False)
     app = Starlette(routes=routes, middleware=[observe])
     return TestClient(app, raise_server_exceptions=False)
 

@@ -31,7 +31,7 @@ from streamsql.server.endpoints.terminate import _patterns
 from streamsql.server.http.errors import RequestError
 from streamsql.server.http.requests import parse_json
 from streamsql.server.settings.config import ServerConfig
-from streamsql.server.state.running import RunningQueries
+from streamsql.server.state.running_queries import RunningQueries
 from streamsql.server.state.server_state import ServerState
 from streamsql.statements.inserting.json_cells import cell
 from streamsql.statements.inserting.rows import RowInserts

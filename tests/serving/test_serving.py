@@ -17,7 +17,7 @@ from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.planner.statements import apply, plan
 from streamsql.results import Row
 from streamsql.schema import Column, Schema
-from streamsql.serving.fingerprints import shape_of
+from streamsql.serving.fingerprints import fingerprint_of
 from streamsql.serving.key_conditions import simple_scan, without_keys
 from streamsql.serving.keys import can_look_up, key_bytes, packed, range_bytes
 from streamsql.serving.rows import sorted_rows
@@ -161,8 +161,8 @@ def test_a_condition_on_keys_alone_is_not_asked_again(where: str, keys_only: boo
 
 
 def test_shapes_differ_in_all_but_literals() -> None:
-    one = shape_of("SELECT a1, `b 2` FROM t WHERE k = 'it''s' AND n > -1.5e3 LIMIT 10;")
-    two = shape_of("  SELECT a1, `b 2` FROM t WHERE k = '' AND n > -7 LIMIT 3 ")
+    one = fingerprint_of("SELECT a1, `b 2` FROM t WHERE k = 'it''s' AND n > -1.5e3 LIMIT 10;")
+    two = fingerprint_of("  SELECT a1, `b 2` FROM t WHERE k = '' AND n > -7 LIMIT 3 ")
     assert one is not None and two is not None
     assert one.text == two.text
     assert [x.written for x in one.literals] == ["'it''s'", "1.5e3", "10"]
@@ -173,7 +173,7 @@ def test_shapes_differ_in_all_but_literals() -> None:
         "SELECT a2, `b 2` FROM t WHERE k = '' AND n > -7 LIMIT 3",
         "SELECT a1, `b 3` FROM t WHERE k = '' AND n > -7 LIMIT 3",
     ):
-        found = shape_of(other)
+        found = fingerprint_of(other)
         assert found is not None and found.text != one.text, other
 
 
@@ -189,7 +189,7 @@ def test_shapes_differ_in_all_but_literals() -> None:
     ],
 )
 def test_what_has_no_shape(sql: str) -> None:
-    assert shape_of(sql) is None
+    assert fingerprint_of(sql) is None
 
 
 def test_rows_are_sorted_as_spark_does() -> None:

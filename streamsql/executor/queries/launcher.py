@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, cast
 from streamsql.config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries.batches import extents, guarded
 from streamsql.executor.queries.checkpoint import (
     Positions,
     claim,
@@ -25,8 +24,9 @@ from streamsql.executor.queries.checkpoint import (
     remove_uncommitted_state,
 )
 from streamsql.executor.queries.counters import QueryCounters
+from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
-from streamsql.executor.queries.run import Run, SparkRun
+from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.cluster import is_local, task_slots
 from streamsql.kafka.start_offsets import offsets_of
@@ -200,7 +200,7 @@ class SparkLauncher:
 
         found = (o for o in operators(plan.query.root) if isinstance(o, Scan))
         topics = dict.fromkeys(scan.source.topic.name for scan in found)
-        offsets = extents(topics, plan.query.starts, self._services.kafka.get())
+        offsets = offset_ranges(topics, plan.query.starts, self._services.kafka.get())
         context = self._context(properties, None, Mode.MICRO_BATCH)
         return guarded(batch_rows(plan, Batch(context, offsets, query_id)))
 

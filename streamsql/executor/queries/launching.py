@@ -6,7 +6,7 @@ from typing import Protocol
 
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.persistent_query import Definition
-from streamsql.executor.queries.run import Run
+from streamsql.executor.queries.spark_run import Run
 from streamsql.planner.plans.logical import Mode
 
 

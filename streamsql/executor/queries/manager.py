@@ -29,7 +29,7 @@ from streamsql.executor.queries.persistent_query import (
     PersistentQuery,
     on_standby,
 )
-from streamsql.executor.queries.run import classify
+from streamsql.executor.queries.spark_run import classify
 from streamsql.status import QueryInfo, QueryState
 
 LOOK_SECONDS = 0.1

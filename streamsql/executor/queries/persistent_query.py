@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from streamsql.executor.queries.checkpoint import Positions
-from streamsql.executor.queries.run import Run
+from streamsql.executor.queries.spark_run import Run
 from streamsql.log.entries import Offsets
 from streamsql.planner.plans.logical import Mode, QueryPlan, Sink
 from streamsql.status import QueryInfo, QueryState

@@ -20,7 +20,7 @@ from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.frames.push_rows import ShownKeys, decode_push_row
 from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.run import Run
+from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.services.services import Services
 from streamsql.kafka.client import KafkaClient
 from streamsql.log.entries import Offsets

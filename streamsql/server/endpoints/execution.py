@@ -17,7 +17,7 @@ from streamsql.engine import Engine, Script
 from streamsql.errors import ExternalError, InternalError, StreamSQLError
 from streamsql.results import LineStream, Result, RowStream
 from streamsql.server.http.errors import RequestError
-from streamsql.server.state.running import RunningQueries
+from streamsql.server.state.running_queries import RunningQueries
 from streamsql.session import Session
 
 _log = logging.getLogger("streamsql.server")

@@ -35,8 +35,8 @@ from streamsql.server.http.errors import (
 )
 from streamsql.server.http.media import JSON, KSQL_JSON, accepted, check_content_type
 from streamsql.server.http.requests import StatementRequest
+from streamsql.server.state.command_statuses import CommandStatus, CommandStatuses
 from streamsql.server.state.server_state import TOKEN_HEADER, state_of, statement_request
-from streamsql.server.state.statuses import CommandStatus, CommandStatuses
 from streamsql.session import Session
 from streamsql.tokens import from_token, to_token
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from streamsql.server.endpoints.status import VERSION
+from streamsql.server.endpoints.health import VERSION
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
 
 Json = dict[str, Any]

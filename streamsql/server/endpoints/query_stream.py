@@ -15,7 +15,7 @@ from streamsql.server.http.errors import failure
 from streamsql.server.rows.feed import Feed
 from streamsql.server.rows.json_values import json_text
 from streamsql.server.rows.streamed_rows import Form
-from streamsql.server.state.running import RunningQueries
+from streamsql.server.state.running_queries import RunningQueries
 
 _log = logging.getLogger("streamsql.server")
 

@@ -18,8 +18,8 @@ from streamsql.ksqldb import says
 from streamsql.server.http.errors import BAD_REQUEST, RequestError
 from streamsql.server.http.media import JSON, KSQL_JSON, accepted, check_content_type
 from streamsql.server.http.requests import as_object, parse_json, read_body
+from streamsql.server.state.command_statuses import CommandStatus
 from streamsql.server.state.server_state import state_of
-from streamsql.server.state.statuses import CommandStatus
 from streamsql.types import quote
 
 COMMAND_ID = "cluster/TerminateCluster/terminate"

@@ -14,7 +14,7 @@ from streamsql.server.entities import (
     sources,
 )
 from streamsql.server.entities.base import JSON, Builder, Executed, statement_text
-from streamsql.server.state.statuses import CommandStatus, CommandStatuses
+from streamsql.server.state.command_statuses import CommandStatus, CommandStatuses
 
 __all__ = [
     "BUILDERS",

@@ -6,7 +6,7 @@ import re
 
 from streamsql.engine import PreparedStatement
 from streamsql.server.entities.base import JSON, Executed
-from streamsql.server.state.statuses import CommandStatus
+from streamsql.server.state.command_statuses import CommandStatus
 
 _WORD = re.compile("[A-Z][a-z]*")
 

@@ -16,9 +16,9 @@ from starlette.types import Scope
 from streamsql.engine import Engine, Script
 from streamsql.server.http.requests import SEVERAL_REQUESTS, StatementRequest, parse_json, read_body
 from streamsql.server.settings.config import ServerConfig
+from streamsql.server.state.command_statuses import CommandStatuses
 from streamsql.server.state.hosts import Hosts
-from streamsql.server.state.running import RunningQueries
-from streamsql.server.state.statuses import CommandStatuses
+from streamsql.server.state.running_queries import RunningQueries
 from streamsql.server.telemetry.metrics import Metrics
 from streamsql.session import Session
 

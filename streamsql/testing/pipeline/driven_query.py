@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
-from streamsql.executor.queries.run import classify
+from streamsql.executor.queries.spark_run import classify
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.spark.failures import SPARK_FAILURES
 

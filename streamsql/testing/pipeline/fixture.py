@@ -38,7 +38,7 @@ START_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
-class Bed:
+class Fixture:
     """Kafka and Spark, and a folder for checkpoints."""
 
     spark: Any
@@ -80,9 +80,9 @@ def runtime_for_tests(folder: Path) -> SparkRuntime:
 
 
 @contextmanager
-def open_bed(
+def open_fixture(
     bootstrap_servers: str | None = None, security: Mapping[str, str] | None = None
-) -> Iterator[Bed]:
+) -> Iterator[Fixture]:
     """Starts Spark and, without `bootstrap_servers`, a broker; both end with the block.
 
     `security` says how to log in to those servers.
@@ -93,17 +93,17 @@ def open_bed(
     broker = None if bootstrap_servers else EmbeddedBroker(DataDir.at(folder / "kafka"))
     runtime = runtime_for_tests(folder / "spark")
     try:
-        bed = _start(folder, broker, runtime, bootstrap_servers, security or {})
+        fixture = _start(folder, broker, runtime, bootstrap_servers, security or {})
         try:
-            yield bed
+            yield fixture
         except KeyboardInterrupt:
             # Tests that are under way end with the JVM, at once; what py4j logs of that is no news.
             logging.disable(logging.CRITICAL)
             runtime.abort()
             raise
         finally:
-            bed.kafka.delete_topics([bed.log_topic])
-            bed.kafka.close()
+            fixture.kafka.delete_topics([fixture.log_topic])
+            fixture.kafka.close()
     finally:
         runtime.stop()
         if broker is not None:
@@ -117,7 +117,7 @@ def _start(
     runtime: SparkRuntime,
     servers: str | None,
     security: Mapping[str, str],
-) -> Bed:
+) -> Fixture:
     """Kafka and Spark come up side by side; a Ctrl-C while they do ends both."""
     with ThreadPoolExecutor(2) as pool:
         starting: list[Future[Any]] = [pool.submit(runtime.start)]
@@ -137,7 +137,7 @@ def _start(
         )
     prefix = f"{folder.name}-"
     kafka.create_topics([prefix + LOG_TOPIC])
-    return Bed(spark, kafka, folder, prefix, prefix + LOG_TOPIC)
+    return Fixture(spark, kafka, folder, prefix, prefix + LOG_TOPIC)
 
 
 def _memory() -> Path | None:

@@ -8,7 +8,7 @@ from streamsql.runtime.state import EngineState
 _PROCESSING_LOG_SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(7 * 24 * 3_600_000)}
 
 
-def begin(state: EngineState) -> None:
+def start_queries(state: EngineState) -> None:
     """Make the processing log's topic, remove leftovers, let the queries run."""
     client = state.services.kafka.get()
     client.create_topic(PROCESSING_LOG_TOPIC, 1, -1, _PROCESSING_LOG_SETTINGS, exists_ok=True)

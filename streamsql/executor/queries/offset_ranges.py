@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.run import classify
+from streamsql.executor.queries.spark_run import classify
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.start_offsets import offsets_of
 from streamsql.nodes import StartPosition
 from streamsql.results import Row
 
-Extents = dict[str, dict[int, tuple[int, int]]]
+OffsetRanges = dict[str, dict[int, tuple[int, int]]]
 """Of topics and partitions, the first offset and the one behind the last record."""
 
 
-def extents(
+def offset_ranges(
     topics: Iterable[str], starts: Mapping[str, StartPosition], client: KafkaClient
-) -> Extents:
+) -> OffsetRanges:
     """All there is in the topics now, from where the query says that reading begins."""
     found = {}
     for topic in topics:

@@ -41,7 +41,7 @@ class Paths:
         return next((label for regex, label in self._patterns if regex.match(path)), OTHER)
 
 
-class Observe:
+class RequestLog:
     """ASGI middleware, the outermost; `log_all`: also requests that went well are logged."""
 
     def __init__(self, app: ASGIApp, metrics: HttpMetrics, paths: Paths, log_all: bool) -> None:

@@ -18,7 +18,7 @@ from streamsql.runtime.catch_up import in_order
 from streamsql.testing.cases.case import Case, JSONObject
 from streamsql.testing.cases.json_text import from_text
 from streamsql.testing.pipeline.driven_query import DrivenQuery, process_once
-from streamsql.testing.pipeline.fixture import Bed
+from streamsql.testing.pipeline.fixture import Fixture
 from streamsql.testing.pipeline.records import decode, encode
 from streamsql.testing.pipeline.renamed_topics import moved
 from streamsql.testing.pipeline.script import Script
@@ -37,17 +37,17 @@ class Input:
 class CaseRun:
     """One run of one test, under topics and query names of its own."""
 
-    def __init__(self, case: Case, bed: Bed) -> None:
+    def __init__(self, case: Case, fixture: Fixture) -> None:
         self.case = case
-        self.script = Script(case, lambda: bed.spark)
-        self.bed = bed
-        self._prefix = bed.next_prefix()
+        self.script = Script(case, lambda: fixture.spark)
+        self.fixture = fixture
+        self._prefix = fixture.next_prefix()
         self._topics: list[str] = []
 
     @property
     def context(self) -> LoweringContext:
         """Where the queries run."""
-        return replace(self.bed.context(self._prefix), schemas=self.script.registry.schemas)
+        return replace(self.fixture.context(self._prefix), schemas=self.script.registry.schemas)
 
     def plan(self) -> None:
         """Plan the statements; the StreamSQLError of the first that is rejected."""
@@ -78,8 +78,8 @@ class CaseRun:
 
     def close(self) -> None:
         """Leave no topics and files behind."""
-        self.bed.kafka.delete_topics(self._topics)
-        shutil.rmtree(self.bed.checkpoints(self._prefix), ignore_errors=True)
+        self.fixture.kafka.delete_topics(self._topics)
+        shutil.rmtree(self.fixture.checkpoints(self._prefix), ignore_errors=True)
 
     # -- topics ----------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class CaseRun:
         missing = sorted({*map(self.renamed, names)} - set(self._topics))
         if missing:
             self._topics += missing
-            self.bed.kafka.create_topics(missing)
+            self.fixture.kafka.create_topics(missing)
 
     def renamed(self, name: str) -> str:
         return self._prefix + name
@@ -112,7 +112,7 @@ class CaseRun:
 
     def write(self, inputs: Iterable[Input]) -> None:
         """Write records; they are there when this returns."""
-        self.bed.records.write((self.renamed(i.topic), i.record) for i in inputs)
+        self.fixture.records.write((self.renamed(i.topic), i.record) for i in inputs)
 
     def read(self, topic: str) -> list[JSONObject]:
         """All records of a topic, in the form of the test files; none where no stream or table is
@@ -123,7 +123,7 @@ class CaseRun:
     def read_as(self, source: Source) -> list[JSONObject]:
         """All records of the source's topic, in the form of the test files."""
         topic = source.topic.name
-        return [self.decoded(r, source) for r in self.bed.records.read(self.renamed(topic))]
+        return [self.decoded(r, source) for r in self.fixture.records.read(self.renamed(topic))]
 
     def decoded(self, record: Record, source: Source) -> JSONObject:
         """A record in the form of the test files."""
@@ -131,7 +131,9 @@ class CaseRun:
 
     def complaints(self) -> list[str]:
         """What the queries had to say of records that they could not process, a line each."""
-        entries = [from_text(r.value or b"{}") for r in self.bed.records.read(self.bed.log_topic)]
+        entries = [
+            from_text(r.value or b"{}") for r in self.fixture.records.read(self.fixture.log_topic)
+        ]
         own = [e for e in entries if str(e.get("queryId")).startswith(self._prefix)]
         return [_complaint(entry).replace(self._prefix, "") for entry in own]
 
