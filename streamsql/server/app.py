@@ -19,16 +19,16 @@ from starlette.routing import BaseRoute
 from streamsql.errors import StreamSQLError
 from streamsql.server.endpoints import (
     cluster,
+    health,
     inserts,
     ksql,
     native,
     openapi,
+    prometheus,
     queries,
-    status,
     terminate,
     websocket,
 )
-from streamsql.server.endpoints import prometheus as observability
 from streamsql.server.endpoints.forward import Forward
 from streamsql.server.http.errors import Failure, RequestError, failure
 from streamsql.server.middleware.guard import Guard
@@ -43,7 +43,7 @@ _log = logging.getLogger("streamsql.server")
 def routes() -> list[BaseRoute]:
     """All endpoints."""
     return [
-        *status.ROUTES,
+        *health.ROUTES,
         *cluster.ROUTES,
         *ksql.ROUTES,
         *terminate.ROUTES,
@@ -51,7 +51,7 @@ def routes() -> list[BaseRoute]:
         *inserts.ROUTES,
         *websocket.ROUTES,
         *native.ROUTES,
-        *observability.ROUTES,
+        *prometheus.ROUTES,
         *openapi.ROUTES,
     ]
 
