@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -13,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from streamsql.errors import ConfigError
@@ -129,6 +132,33 @@ def test_guessing_is_slowed_down(users_file: Path) -> None:
     answer = secured.get("/role", auth=("bob", "wrong"))
     assert answer.json()["error_code"] == 42900
     assert int(answer.headers["Retry-After"]) >= 1
+
+
+async def at_the_same_time(app: ASGIApp, *logins: tuple[str, str]) -> list[int]:
+    """The statuses of requests that are all there before the first is answered."""
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as found:
+        answers = await asyncio.gather(*(found.get("/role", auth=login) for login in logins))
+    return [answer.status_code for answer in answers]
+
+
+def test_guesses_at_the_same_time_are_slowed_down_too(users_file: Path) -> None:
+    bounded = Middleware(Authentication, users=Users(users_file), failures=Rate(0.001, 3))
+    app = Starlette(routes=[Route("/role", role)], middleware=[bounded])
+    guesses = [("ann", f"{number}") for number in range(20)]
+    statuses = asyncio.run(at_the_same_time(app, *guesses))
+    assert (statuses.count(401), statuses.count(429)) == (3, 17)
+
+
+def test_connections_of_one_client_log_in_at_the_same_time(users_file: Path) -> None:
+    bounded = Middleware(Authentication, users=Users(users_file), failures=Rate(0.001, 3))
+    app = Starlette(routes=[Route("/role", role)], middleware=[bounded])
+    logins = [("ann", PASSWORDS["ann"]), ("bob", PASSWORDS["bob"])] * 10
+    assert asyncio.run(at_the_same_time(app, *logins)) == [200] * 20
+    wrong = [("ann", f"{number}") for number in range(4)]
+    assert asyncio.run(at_the_same_time(app, *wrong)).count(401) == 3, (
+        "what was right is no failure"
+    )
 
 
 def test_the_file_is_followed(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Authentication:
         self._app = app
         self._users = users
         self._failures = failures or Rate(_FAILURES_PER_SECOND, _FAILURES)
-        self._checks: anyio.CapacityLimiter | None = None
+        self._checks: anyio.Semaphore | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
@@ -83,14 +83,25 @@ class Authentication:
         address = client_address(scope)
         # Guessing passwords costs us a core: whoever has failed often has to wait.
         if (seconds := self._failures.wait(address)) > 0:
-            return too_many("Too many failed logins", seconds)
+            return _failed_often(seconds)
         if self._checks is None:
-            self._checks = anyio.CapacityLimiter(_CHECKS)
-        user = await anyio.to_thread.run_sync(self._users.log_in, *given, limiter=self._checks)
+            self._checks = anyio.Semaphore(_CHECKS)
+        async with self._checks:
+            return await self._checked(address, *given)
+
+    async def _checked(self, address: str, name: str, password: str) -> User | Failure:
+        """Who has this password. A failure is counted before the password is looked at, and a
+        success taken back: logins that come at the same time count, too."""
+        known = self._users.remembered(name, password)
+        if known is not None:
+            return known  # The client's other connections have waited beside the first.
+        if (seconds := self._failures.take(address)) > 0:
+            return _failed_often(seconds)
+        user = await anyio.to_thread.run_sync(self._users.log_in, name, password)
         if user is None:
-            self._failures.take(address)
             _log.warning("login failed", extra={"client": address})
             return Failure(UNAUTHORIZED, "Unauthorized", headers=_REALM)
+        self._failures.give_back(address)
         return user
 
 
@@ -109,6 +120,10 @@ def _credentials(scope: Scope) -> tuple[str, str] | None:
         user, colon, password = text.partition(":")
         return (user, password) if colon else None
     return None
+
+
+def _failed_often(seconds: float) -> Failure:
+    return too_many("Too many failed logins", seconds)
 
 
 def client_address(scope: Scope) -> str:

@@ -39,6 +39,10 @@ class Rate:
             self._buckets.pop(next(iter(self._buckets)))
         return 0.0
 
+    def give_back(self, client: str) -> None:
+        """What was asked for does not count after all."""
+        self._buckets[client] = (min(self._burst, self._left(client) + 1.0), self._clock())
+
     def _left(self, client: str) -> float:
         left, since = self._buckets.get(client, (self._burst, 0.0))
         return min(self._burst, left + (self._clock() - since) * self._per_second)
