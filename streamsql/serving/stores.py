@@ -5,6 +5,7 @@ A store is a copy of its topic: what is lost or damaged is read from Kafka again
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from streamsql.schema import Kind
 if TYPE_CHECKING:
     from streamsql.serving.table import StoredTable
 
+_log = logging.getLogger("streamsql.stores")
 CLOSE_SECONDS = 10.0
 COMPLETE_SECONDS = 60.0
 """How long an answer waits for a store that is being filled."""
@@ -133,18 +135,26 @@ class TableStores:
     # -- in line with the catalog ----------------------------------------------------------------
 
     def _reconcile_all(self) -> None:
+        told: dict[str, str] = {}
         while not self._closed:
             self._changed.wait(LOOK_SECONDS)
             self._changed.clear()
             # A JVM that has died took the stores with it; who needs it starts the next one.
             if not self._closed and self._services.current_spark() is not None:
-                try:
-                    self._reconcile()
-                except Exception:
-                    # The JVM has died in the midst of it: the next look sees to the rest.
-                    continue
+                failures = self._look()
+                told = told if self._closed else _tell(failures, told)
 
-    def _reconcile(self) -> None:
+    def _look(self) -> dict[str, Exception]:
+        """Bring the stores in line with the catalog; what could not be, and why."""
+        failures: dict[str, Exception] = {}
+        try:
+            self._reconcile(failures)
+        except Exception as error:
+            # The JVM may have died in the midst of it: the next look sees to the rest.
+            failures["the tables"] = error
+        return failures
+
+    def _reconcile(self, failures: dict[str, Exception]) -> None:
         served = {s.topic.name: s for s in self._catalog().sources.values() if is_served(s)}
         with self._lock:
             gone = [topic for topic in self._opened if topic not in served]
@@ -159,8 +169,18 @@ class TableStores:
             if self._eager or self._path(topic).is_dir():
                 try:
                     self.get(source)
-                except StreamSQLError:
-                    continue  # whoever asks for it tries again, and is told
+                except StreamSQLError as error:
+                    # Whoever asks for it tries again, and is told, too.
+                    failures[f"the table {source.name}"] = error
+
+
+def _tell(failures: dict[str, Exception], told: dict[str, str]) -> dict[str, str]:
+    """Log what has failed, but not at every look again; what is known now to have failed."""
+    for what, error in failures.items():
+        if told.get(what) != str(error):
+            trace = None if isinstance(error, StreamSQLError) else error
+            _log.warning("no store answers for %s just now: %s", what, error, exc_info=trace)
+    return {what: str(error) for what, error in failures.items()}
 
 
 def is_served(source: Source) -> bool:

@@ -1,0 +1,75 @@
+"""The thread that keeps stores in line with the catalog, where it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from awaiting import await_until
+from engine.offline import Offline
+from server.offline_server import OfflineRunner
+
+from streamsql.catalog import Catalog
+from streamsql.errors import ExternalError
+from streamsql.executor.services.services import Services
+from streamsql.serving.stores import TableStores
+
+SECONDS = 30.0
+
+
+class Troubled:
+    """Services with a Spark that is there, and cannot be had."""
+
+    def __init__(self) -> None:
+        self.spark = self
+        self.errors: list[Exception] = []
+        self.asked = 0
+
+    def current_spark(self) -> object:
+        return self
+
+    def get(self) -> Any:
+        self.asked += 1
+        raise self.errors[-1]
+
+
+def catalog(folder: Path) -> Catalog:
+    """Of one table that is served."""
+    with Offline(folder) as offline:
+        OfflineRunner(offline).given(
+            "CREATE STREAM s (k STRING KEY) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
+            "CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;"
+        )
+        return offline.state.catalog
+
+
+def looks(stores: TableStores, services: Troubled, error: Exception) -> None:
+    """Two looks that fail by it."""
+    services.errors.append(error)
+    for _ in range(2):
+        asked = services.asked
+        stores.changed()
+        await_until(lambda asked=asked: services.asked > asked, "another look", SECONDS)
+
+
+def test_what_fails_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tables = catalog(tmp_path / "data")
+    services = Troubled()
+    services.errors.append(ExternalError("no Spark"))
+    stores = TableStores(cast(Services, services), tmp_path / "stores", lambda: tables)
+    stores.start(eager=True)
+    try:
+        looks(stores, services, ExternalError("no Spark"))
+        looks(stores, services, ExternalError("no Kafka"))
+        looks(stores, services, ValueError("a bug"))
+        looks(stores, services, ValueError("a bug"))
+    finally:
+        stores.close()
+    found = [record for record in caplog.records if record.name == "streamsql.stores"]
+    assert [record.getMessage() for record in found] == [
+        "no store answers for the table T just now: no Spark",
+        "no store answers for the table T just now: no Kafka",
+        "no store answers for the tables just now: a bug",
+    ]
+    assert [bool(record.exc_info) for record in found] == [False, False, True]
