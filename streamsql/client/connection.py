@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from streamsql.catalog import Catalog
 from streamsql.client.inserting import insert_batches
 from streamsql.client.remote import RemoteEngine
 from streamsql.client.result import QueryResult
@@ -22,6 +21,9 @@ from streamsql.results import Message, Result
 from streamsql.session import Session
 from streamsql.status import QueryInfo
 from streamsql.tokens import merged
+
+if TYPE_CHECKING:
+    from streamsql.api.catalogs import Catalog
 
 
 class AnyEngine(Protocol):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from streamsql.catalog import Source
 from streamsql.client.literals import literal
 from streamsql.client.row import Row
 from streamsql.errors import BindError, did_you_mean
 from streamsql.schema import ROWTIME, Namespace
 from streamsql.types import SQLType, quote
+
+if TYPE_CHECKING:
+    from streamsql.api.catalogs import Source
 
 BATCH = 200
 """Rows sent at a time."""

@@ -19,7 +19,7 @@ from streamsql.status import QueryInfo, StartupStatus
 
 if TYPE_CHECKING:
     # What these need of the language is loaded with the first statement.
-    from streamsql.catalog import Catalog
+    from streamsql.api.catalogs import Catalog
     from streamsql.client.scripts import Piece
 
 EXECUTE = "/streamsql/execute"

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from streamsql.api.language import script_path, split
 from streamsql.errors import ParseError, Span
-from streamsql.nodes import RunScript
-from streamsql.parser import parse_one, split
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,7 @@ def pieces(sql: str, variables: Mapping[str, str] | None) -> Iterator[Piece]:
             continue
         if sql[sent : span.start].strip(" \t\r\n;"):
             yield Piece(_blank(sql[:sent]) + sql[sent : span.start])
-        statement = parse_one(_blank(sql[: span.start]) + text, variables)
-        assert isinstance(statement, RunScript)
-        yield Piece(script=statement.path)
+        yield Piece(script=script_path(_blank(sql[: span.start]) + text, variables))
         sent = span.end
     if sent == 0 or sql[sent:].strip(" \t\r\n;"):
         yield Piece(_blank(sql[:sent]) + sql[sent:])

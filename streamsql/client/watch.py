@@ -15,7 +15,7 @@ from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.status import QueryInfo, StartupStatus, StartupStep, StepState
 
 if TYPE_CHECKING:
-    from streamsql.catalog import Catalog
+    from streamsql.api.catalogs import Catalog
 
 STATUS = "/streamsql/status"
 CATALOG = "/streamsql/catalog"
@@ -59,7 +59,7 @@ class Watch:
                 pass
         self._begin()
         if self._catalog is None:
-            from streamsql.catalog import Catalog
+            from streamsql.api.catalogs import Catalog
 
             return Catalog()
         return self._catalog
@@ -111,7 +111,7 @@ class Watch:
         reply = self._transport.get(CATALOG, self._etag)
         if reply.body is None:
             return
-        from streamsql.client.wire_catalog import decode_catalog
+        from streamsql.api.catalogs import decode_catalog
 
         try:
             self._catalog, self._etag = decode_catalog(reply.body), reply.etag

@@ -76,7 +76,7 @@ def type_of_text(text: str | None) -> SQLType | None:
     known = NULL if text == "NULL" else PRIMITIVES.get(text)
     if known is not None:
         return known
-    from streamsql.parser import parse_type
+    from streamsql.api.language import parse_type
 
     return parse_type(text)
 

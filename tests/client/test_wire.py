@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamsql import types
+from streamsql.api.catalogs import decode_catalog, encode_catalog
 from streamsql.catalog import Catalog
 from streamsql.client.received import Received
 from streamsql.client.wire import DONE, encode, to_line
-from streamsql.client.wire_catalog import decode_catalog, encode_catalog
 from streamsql.client.wire_errors import decode_error, encode_error
 from streamsql.client.wire_status import decode_status, encode_status
 from streamsql.client.wire_values import decoder, encoder, type_of_text, type_text

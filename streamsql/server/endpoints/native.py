@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from streamsql.api.catalogs import encode_catalog
 from streamsql.client.handover import Handover
 from streamsql.client.wire import ALIVE, ALIVE_SECONDS, to_line
-from streamsql.client.wire_catalog import encode_catalog
 from streamsql.client.wire_status import encode_status
 from streamsql.engine import Engine
 from streamsql.server.endpoints.execution import Execution

@@ -1,4 +1,5 @@
-"""A catalog as JSON, and back: what completion in a shell elsewhere reads."""
+"""A catalog handed on: as JSON, and back. Completion in a shell elsewhere reads it, and whoever
+looks up what a stream or table is made of."""
 
 from __future__ import annotations
 
@@ -7,10 +8,9 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from streamsql.catalog import Catalog, QueryLinks, Source, View
-from streamsql.client.wire_values import type_of_text, type_text
 from streamsql.errors import ParseError
 from streamsql.nodes import CreateFunction, CreateView, Statement
-from streamsql.parser import parse, to_sql
+from streamsql.parser import parse, parse_type, to_sql
 from streamsql.schema import (
     Column,
     FormatSpec,
@@ -22,7 +22,10 @@ from streamsql.schema import (
     Topic,
     WindowType,
 )
-from streamsql.types import SQLType
+from streamsql.types import PRIMITIVES, SQLType
+from streamsql.types import to_sql as type_text
+
+__all__ = ["Catalog", "Source", "decode_catalog", "encode_catalog"]
 
 JSON = dict[str, Any]
 S = TypeVar("S", bound=Statement)
@@ -132,6 +135,4 @@ def _format(spec: FormatSpec) -> list[Any]:
 
 
 def _type(text: str) -> SQLType:
-    kind = type_of_text(text)
-    assert kind is not None
-    return kind
+    return PRIMITIVES.get(text) or parse_type(text)
