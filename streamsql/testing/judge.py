@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError, render, told
-from streamsql.testing.asserting import AssertingRun, AssertionFailed
 from streamsql.testing.cases.case import Case, JSONObject, Result, Status
 from streamsql.testing.comparison.compare import Comparison, Sink, differences
+from streamsql.testing.pipeline.asserting import AssertingRun, AssertionFailed
 from streamsql.testing.pipeline.case_run import CaseRun
 from streamsql.testing.pipeline.driven_query import QueryDied
 from streamsql.testing.pipeline.fixture import Fixture

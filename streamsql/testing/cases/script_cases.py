@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from streamsql.api.language import split
 from streamsql.errors import ConfigError
-from streamsql.parser import split
 from streamsql.testing.cases.case import Case
 
 _DIRECTIVE = re.compile(r"\s*--@(?P<name>[\w.]+)\s*:\s*(?P<value>.*?)\s*")
