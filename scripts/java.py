@@ -88,7 +88,8 @@ def test(options: Sequence[str]) -> int:
     tests = cache_dir() / "jvm" / name
     if not tests.is_file():
         build_jar(TESTS, tests, further=[ours, *junit])
-    command = [str(find_java().program), *_QUICK, *_SPARK, "-Xmx1g", "-ea"]
+    command = [str(find_java().program), *_QUICK, *_SPARK]
+    command += ["-Xmx1g", "-ea", "-XX:+ErrorFileToStderr"]
     command += [
         "-cp",
         os.pathsep.join([str(tests), str(ours), _path(junit), *compile_class_path()]),

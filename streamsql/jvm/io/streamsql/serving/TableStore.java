@@ -38,7 +38,7 @@ import org.rocksdb.WriteOptions;
  *
  * <p>How far the topic has been read is written with the rows, in one batch, so that both are
  * always of the same moment. A store that cannot be opened begins anew, empty. Written by one
- * thread, read by any.
+ * thread, read and closed by any: the database is shut when nobody uses it any more.
  */
 final class TableStore implements AutoCloseable {
   /** Another layout of what is stored needs another number: an older store then begins anew. */
@@ -60,7 +60,10 @@ final class TableStore implements AutoCloseable {
 
   private final Path folder;
   private final long retentionMs;
+
+  /** Held in common by all that use the database, alone by what opens or shuts it. */
   private final StampedLock lock = new StampedLock();
+
   private final WriteOptions unsynced = new WriteOptions();
   private DBOptions options;
   private ColumnFamilyOptions familyOptions;
@@ -69,6 +72,7 @@ final class TableStore implements AutoCloseable {
   private ColumnFamilyHandle meta;
   private volatile long time = Long.MIN_VALUE;
   private volatile boolean damaged;
+  private volatile boolean closing;
 
   /**
    * @param retentionMs how long a row outlives the newest one; negative: for ever
@@ -129,12 +133,7 @@ final class TableStore implements AutoCloseable {
 
   /** What a read sees. It keeps the store open, so it must be closed, by whatever thread. */
   Reading read() {
-    Reading reading = new Reading(lock.readLock());
-    if (db == null) {
-      reading.close();
-      throw new IllegalStateException("the store is closed");
-    }
-    return reading;
+    return new Reading(use());
   }
 
   final class Reading implements AutoCloseable {
@@ -185,8 +184,27 @@ final class TableStore implements AutoCloseable {
       if (!closed) {
         closed = true;
         open.forEach(RocksIterator::close);
-        lock.unlockRead(stamp);
+        release(stamp);
       }
+    }
+  }
+
+  /** Keeps the database open until the stamp is released, by whatever thread. */
+  private long use() {
+    if (!closing) {
+      long stamp = lock.readLock();
+      if (!closing && db != null) {
+        return stamp;
+      }
+      release(stamp);
+    }
+    throw new IllegalStateException("the store is closed");
+  }
+
+  private void release(long stamp) {
+    lock.unlockRead(stamp);
+    if (closing) {
+      end(lock.tryWriteLock());
     }
   }
 
@@ -211,6 +229,7 @@ final class TableStore implements AutoCloseable {
   /** Takes over records, in their order, and the positions they lead to. */
   void apply(Iterable<ConsumerRecord<byte[], byte[]>> records, Map<Integer, Long> positions)
       throws RocksDBException {
+    long stamp = use();
     try (WriteBatch batch = new WriteBatch()) {
       long newest = time;
       for (ConsumerRecord<byte[], byte[]> record : records) {
@@ -232,12 +251,15 @@ final class TableStore implements AutoCloseable {
       time = newest;
     } catch (RocksDBException e) {
       throw noted(e);
+    } finally {
+      release(stamp);
     }
   }
 
   /** Where each partition is to be read on. */
   Map<Integer, Long> positions() {
     Map<Integer, Long> found = new HashMap<>();
+    long stamp = use();
     try (RocksIterator iterator = db.newIterator(meta)) {
       for (iterator.seek(bytes(POSITION)); iterator.isValid(); iterator.next()) {
         String name = new String(iterator.key(), StandardCharsets.UTF_8);
@@ -247,19 +269,29 @@ final class TableStore implements AutoCloseable {
         int partition = Integer.parseInt(name.substring(POSITION.length()));
         found.put(partition, ByteBuffer.wrap(iterator.value()).getLong());
       }
+    } finally {
+      release(stamp);
     }
     return found;
   }
 
   /** Whether the rows are those of the topic of this identity. */
   boolean isOf(String identity) throws RocksDBException {
-    return Arrays.equals(db.get(meta, IDENTITY), bytes(VERSION + identity));
+    long stamp = use();
+    try {
+      return Arrays.equals(db.get(meta, IDENTITY), bytes(VERSION + identity));
+    } finally {
+      release(stamp);
+    }
   }
 
   /** Begins anew, empty, as the store of the topic of this identity. */
   void reset(String identity) throws IOException, RocksDBException {
     long stamp = lock.writeLock();
     try {
+      if (closing) {
+        throw new IllegalStateException("the store is closed");
+      }
       shut();
       remove(folder);
       Files.createDirectories(folder);
@@ -267,36 +299,57 @@ final class TableStore implements AutoCloseable {
       damaged = false;
       db.put(meta, IDENTITY, bytes(VERSION + identity));
     } finally {
-      lock.unlockWrite(stamp);
+      if (closing) {
+        end(stamp);
+      } else {
+        lock.unlockWrite(stamp);
+      }
     }
   }
 
-  /** Removes what has outlived the topic's retention: reads do not see it any more anyway. */
+  /**
+   * Removes what has outlived the topic's retention: reads do not see it any more anyway. Stops
+   * early where the store is to be closed.
+   */
   void removeExpired() throws RocksDBException {
     if (retentionMs < 0) {
       return;
     }
+    long stamp = use();
     try (RocksIterator iterator = db.newIterator(rows)) {
-      for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) {
+      for (iterator.seekToFirst(); iterator.isValid() && !closing; iterator.next()) {
         if (expired(iterator.value())) {
           db.delete(rows, unsynced, iterator.key());
         }
       }
       iterator.status();
+    } finally {
+      release(stamp);
     }
   }
 
-  /** Waits a moment for those that read; a store that is still read then stays open. */
+  /** Waits a moment for those that use it; the last of those that take longer shuts it. */
   @Override
   public void close() {
+    closing = true;
     long stamp = 0;
     try {
       stamp = lock.tryWriteLock(CLOSE_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    if (stamp != 0) {
+    end(stamp);
+  }
+
+  /** Shuts the database for good, unless the stamp says that it is still in use. */
+  private void end(long stamp) {
+    if (stamp == 0) {
+      return;
+    }
+    try {
       shut();
+      unsynced.close();
+    } finally {
       lock.unlockWrite(stamp);
     }
   }
