@@ -44,6 +44,6 @@ class EngineConfig:
     advertised_url: str | None = None
     """Where the other servers of the service find this one."""
     interactive: bool = True
-    """False: only what Engine.run_file is given is run, no other statements."""
+    """False: only what Engine.run_files is given is run, no other statements."""
     checkpoints: Path | None = None
     """A folder that all servers of the service reach; None: in the data folder."""

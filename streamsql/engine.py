@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from streamsql.api.script import PreparedStatement, Script, parse_script
@@ -18,11 +18,11 @@ from streamsql.errors import ConfigError, ExternalError, ParseError, StreamSQLEr
 from streamsql.executor.services.background import Report, Service
 from streamsql.kafka.security import KNOWN as KAFKA_SETTINGS
 from streamsql.kafka.security import checked as checked_kafka_settings
-from streamsql.nodes import Statement
+from streamsql.nodes import InsertValues, Statement
 from streamsql.parser import parse_each
 from streamsql.query_metrics import QueryMetrics
-from streamsql.results import Answer, Result, RowInserts
-from streamsql.run_script import run_script
+from streamsql.results import Answer, Message, Result, RowInserts
+from streamsql.run_script import NamedText, run_script
 from streamsql.runtime.catch_up import catch_up
 from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
@@ -226,20 +226,42 @@ class Engine:
                 "interactive statements are off", hint="This server runs those of a file."
             )
 
-    def run_file(self, sql: str, variables: Mapping[str, str] | None = None) -> Iterator[Result]:
-        """Run the statements of a text that have not been run at an earlier start, waiting until
-        this engine leads. ConfigError where what has been run is not what the text begins with."""
-        from streamsql.statements.queries_file import check_file, left_to_run
+    def run_files(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        whole: bool = False,
+    ) -> Iterator[Result]:
+        """Run those statements of files that have not been run before.
 
-        given = dict(variables or {})
-        check_file(sql, given)
-        log = self._restored.get()
+        The StreamSQLError of a statement that cannot be run, or that says otherwise than what is
+        there, is raised before any is run. `variables` go before those of the engine's session.
+        `whole`: the files hold definitions only, and all that there are to be; they are run once
+        this engine leads.
+        """
+        from streamsql.runtime.state import Context
+        from streamsql.statements.files.resume import left_in
+        from streamsql.statements.inserting.values import note_row
+
+        log, state = self._restored.get(), self._state
+        if state.failover is not None and not whole:
+            state.failover.check_leads()
         while not self.leads:
             if not self._open:
                 return
             time.sleep(LEAD_SECONDS)
-        for statement in left_to_run(sql, given, list(log.entries)):
-            yield from self._run(statement, sql, self._state.session, ())
+        left = left_in(state, log, texts, variables or {}, whole=whole)
+        if left.remark:
+            yield Message(left.remark)
+        for line in left.to_run(state.session):
+            try:
+                yield from self._run(line.statement, line.script.sql, state.session, ())
+            except StreamSQLError as error:
+                error.file = line.script.name
+                raise
+            if isinstance(line.statement, InsertValues):
+                note_row(line.statement, Context(state, state.session, lambda path: ()))
 
     def _execute(
         self, sql: str | Script, session: Session, scripts: tuple[str, ...]

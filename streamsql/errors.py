@@ -61,11 +61,13 @@ class StreamSQLError(Exception):
         self.ksqldb = ksqldb
         self.sql: str | None = None
         """The text that `span` points into, once known."""
+        self.file: str | None = None
+        """The name of the file that the text is from, where it is known."""
 
-    def located(self, sql: str) -> StreamSQLError:
+    def located(self, sql: str, file: str | None = None) -> StreamSQLError:
         """The same error, knowing the text it is about (kept if it already knew one)."""
         if self.sql is None:
-            self.sql = sql
+            self.sql, self.file = sql, file
         return self
 
 
@@ -150,6 +152,7 @@ def render(error: StreamSQLError, sql: str | None = None, file: str | None = Non
              ^
     """
     text = error.sql if error.sql is not None else sql
+    file = error.file or file
     span = error.span
     where = f"{file}:" if file else ""
     if span is None or text is None:

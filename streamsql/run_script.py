@@ -1,8 +1,9 @@
-"""What RUN SCRIPT does, on whichever side of the network the file is."""
+"""Files of statements, and what RUN SCRIPT does, on whichever side of the network the file is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from streamsql.errors import ConfigError
@@ -12,8 +13,16 @@ Execute = Callable[[str, tuple[str, ...]], Iterator[Result]]
 """Runs a text that belongs to these scripts, the innermost last."""
 
 
-def run_script(path: str, scripts: tuple[str, ...], execute: Execute) -> Iterator[Result]:
-    """The results of a file's statements. `scripts` are those that are being run already.
+@dataclass(frozen=True)
+class NamedText:
+    """A text of statements and the name that errors give it."""
+
+    name: str
+    sql: str
+
+
+def read_script(path: str, scripts: tuple[str, ...]) -> tuple[NamedText, tuple[str, ...]]:
+    """The script of RUN SCRIPT, and `scripts`, those that are being run already, with it.
 
     ConfigError where the file cannot be read, or runs itself.
     """
@@ -25,7 +34,16 @@ def run_script(path: str, scripts: tuple[str, ...], execute: Execute) -> Iterato
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigError(f"cannot read the script {path}: {reason}") from None
-    for result in execute(text, (*scripts, str(file))):
+    return NamedText(path, text), (*scripts, str(file))
+
+
+def run_script(path: str, scripts: tuple[str, ...], execute: Execute) -> Iterator[Result]:
+    """The results of a file's statements. `scripts` are those that are being run already.
+
+    ConfigError where the file cannot be read, or runs itself.
+    """
+    script, scripts = read_script(path, scripts)
+    for result in execute(script.sql, scripts):
         yield result
         if isinstance(result, RowStream | LineStream):
             # Whoever shows a stream has seen all they wanted when they ask for more.

@@ -22,12 +22,11 @@ class QueriesFile:
 
     def __init__(self, name: str, variables: Mapping[str, str]) -> None:
         """Raises whatever can be seen to be wrong with it before anything is started."""
-        from streamsql.api.checking import check_queries_file
+        from streamsql.api.checking import NamedText, check_queries_file
 
-        self._name = display_name(name)
-        self._sql = read_script(name)
+        self._text = NamedText(display_name(name), read_script(name))
         self._variables = dict(variables)
-        check_queries_file(self._sql, self._variables)
+        check_queries_file(self._text, self._variables)
         self._thread: threading.Thread | None = None
         self.exit_code = 0
 
@@ -41,9 +40,9 @@ class QueriesFile:
     def _run(self, engine: Engine) -> None:
         renderer = Renderer(out=sys.stderr)
         try:
-            for result in engine.run_file(self._sql, self._variables):
+            for result in engine.run_files([self._text], self._variables, whole=True):
                 renderer.show(result)
         except StreamSQLError as error:
-            renderer.error(error, self._sql, self._name)
+            renderer.error(error, file=self._text.name)
             self.exit_code = error.exit_code
             os.kill(os.getpid(), signal.SIGTERM)

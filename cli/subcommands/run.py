@@ -5,18 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import make_engine
-from streamsql.cli.execution.execution import Interrupted, run
+from streamsql.cli.execution.execution import Executes, Interrupted, Waiting, run
+from streamsql.cli.options.parser import assignments
 from streamsql.cli.subcommands.check import display_name, read_script
 from streamsql.cli.terminal.identity import INTERRUPTED
 from streamsql.cli.terminal.progress import Bar, waiting
 from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import StreamSQLError
+from streamsql.results import Result
 
 if TYPE_CHECKING:
+    from streamsql.api.checking import NamedText
     from streamsql.cli.execution.connection import Connection
     from streamsql.engine import Engine
     from streamsql.status import QueryInfo
@@ -38,12 +43,15 @@ def execute(args: argparse.Namespace) -> int:
 def run_files(args: argparse.Namespace) -> int:
     """`run`: the files' statements, then their queries until Ctrl-C or until caught up."""
     renderer = Renderer(args.output or "table")
-    scripts = [(display_name(name), read_script(name)) for name in args.files]
+    from streamsql.api.checking import NamedText
+
+    scripts = [NamedText(display_name(name), read_script(name)) for name in args.files]
+    variables = assignments(args.define, "--define")
     with make_engine(args, until_caught_up=args.until_caught_up) as engine:
-        for name, sql in scripts:
-            code = run_text(engine, sql, renderer, args.debug, file=name)
-            if code:
-                return code
+        files = _Files(engine, scripts, variables)
+        code = _shown(files, "", renderer, partial(waiting, engine.startup), args.debug)
+        if code:
+            return code
         if args.until_caught_up:
             _catch_up(engine, renderer)
             return 0
@@ -54,8 +62,31 @@ def run_text(
     engine: Connection, sql: str, renderer: Renderer, debug: bool, file: str | None = None
 ) -> int:
     """Run statements; an error is shown with its place in the text and gives the exit code."""
+    return _shown(engine, sql, renderer, partial(waiting, engine.startup), debug, file)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Files as a text of statements that is run where they have not been run before."""
+
+    engine: Engine
+    scripts: Sequence[NamedText]
+    variables: Mapping[str, str]
+
+    def execute(self, sql: str) -> Iterator[Result]:
+        return self.engine.run_files(self.scripts, self.variables)
+
+
+def _shown(
+    engine: Executes,
+    sql: str,
+    renderer: Renderer,
+    wait: Waiting,
+    debug: bool,
+    file: str | None = None,
+) -> int:
     try:
-        run(engine, sql, renderer, partial(waiting, engine.startup))
+        run(engine, sql, renderer, wait)
     except Interrupted:
         return INTERRUPTED
     except StreamSQLError as error:

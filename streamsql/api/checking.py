@@ -28,17 +28,14 @@ from streamsql.planner.statements import apply, plan
 from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER
 from streamsql.registry.client import RegistryClient, check_url
 from streamsql.registry.lookup import RegistrySchemas
+from streamsql.run_script import NamedText
+from streamsql.session import Session
+from streamsql.statements.files.lines import read_lines
+
+__all__ = ["Checked", "NamedText", "check", "check_fits", "check_queries_file"]
 
 ReadFile = Callable[[str], str]
 """The text of a file; raises ExternalError where it cannot be read."""
-
-
-@dataclass(frozen=True)
-class NamedText:
-    """A text of statements and the name that errors give it."""
-
-    name: str
-    sql: str
 
 
 @dataclass
@@ -72,15 +69,11 @@ def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> Non
         _set(planned, properties)
 
 
-def check_queries_file(sql: str, variables: Mapping[str, str]) -> None:
+def check_queries_file(text: NamedText, variables: Mapping[str, str]) -> None:
     """Raise the first error that can be seen, without an engine, in what is to be run without
-    interactive statements; it knows its place in the text."""
-    from streamsql.statements.queries_file import check_file
-
-    try:
-        check_file(sql, dict(variables))
-    except StreamSQLError as error:
-        raise error.located(sql) from None
+    interactive statements: a statement that is none, or that has no place there."""
+    session = Session(variables={name.upper(): value for name, value in variables.items()})
+    read_lines([text], session, definitions_only=True)
 
 
 class _Checker:

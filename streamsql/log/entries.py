@@ -40,6 +40,11 @@ class Entry:
     schemas: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     """The registered schemas that planning asked for, by subject or id, None for missing ones."""
 
+    @property
+    def is_row(self) -> bool:
+        """Whether it notes an INSERT .. VALUES whose row is in Kafka: nothing to replay."""
+        return self.query_id is None and self.sql.startswith("INSERT INTO ")
+
 
 class StatementLog(Protocol):
     """A log of statements. Not thread-safe: the engine serialises its changes."""

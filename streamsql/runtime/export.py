@@ -20,7 +20,6 @@ from streamsql.parser import to_sql
 from streamsql.parser.tokens.lexer import lex
 from streamsql.planner.ddl.alter import AlterPlan
 from streamsql.planner.ddl.control import ControlPlan
-from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.ddl.session import PropertyPlan
 from streamsql.planner.ddl.types import TypePlan
 from streamsql.planner.ddl.user_functions import FunctionPlan
@@ -28,6 +27,7 @@ from streamsql.planner.ddl.views import ViewPlan
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
 from streamsql.planner.statements import apply
 from streamsql.properties import HIDDEN, shown
+from streamsql.runtime.history import ended
 from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import plan_again
 from streamsql.version import VERSION
@@ -90,10 +90,12 @@ class _History:
         declare(self.catalog)
 
     def add(self, entry: Entry) -> None:
+        if entry.is_row:
+            return
         statement, planned = plan_again(entry, self.catalog)
         apply(planned, self.catalog)
         number = len(self.steps)
-        step = _Step(entry, statement, planned, _made(planned), _ended(planned))
+        step = _Step(entry, statement, planned, _made(planned), ended(planned))
         self.steps.append(step)
         for thing in step.ended:
             lifetime = self._living.pop(thing, None)
@@ -160,26 +162,6 @@ def _made(planned: Planned) -> tuple[tuple[str, str], ...]:
         case TypePlan(name=name, type=kind) if kind is not None:
             return (("type", name),)
         case FunctionPlan(name=name, statement=statement) if statement is not None:
-            return (("function", name),)
-    return ()
-
-
-def _ended(planned: Planned) -> tuple[tuple[str, str], ...]:
-    match planned:
-        case DropPlan(terminate=queries, views=views):
-            sources = (planned.source, *planned.others)
-            return (
-                *(("query", query) for query in queries),
-                *(("view", view) for view in views),
-                *(("source", source.name) for source in sources),
-            )
-        case ControlPlan(action=QueryAction.TERMINATE, query_ids=ids):
-            return tuple(("query", query) for query in ids)
-        case ViewPlan(name=name, view=None, others=others):
-            return tuple(("view", view) for view in (name, *others))
-        case TypePlan(name=name, type=None):
-            return (("type", name),)
-        case FunctionPlan(name=name, statement=None):
             return (("function", name),)
     return ()
 

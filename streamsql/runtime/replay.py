@@ -36,9 +36,11 @@ class Replay:
     queries: dict[str, KnownQuery] = field(default_factory=dict)
     """By their ids, in the order of their making."""
 
-    def add(self, entry: Entry) -> tuple[Statement, Planned]:
-        """Have an entry take effect; what it did. InternalError for one that cannot be planned any
-        more."""
+    def add(self, entry: Entry) -> tuple[Statement, Planned] | None:
+        """Have an entry take effect; what it did, None for a row. InternalError for one that cannot
+        be planned any more."""
+        if entry.is_row:
+            return None
         statement, planned = plan_again(entry, self.catalog)
         match planned:
             case QueryStatementPlan():

@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 SECONDS = 300.0
 ROOT = Path(__file__).parents[2]
+ROWS = "1 of them to INSERT rows, which are not written again."
 
 
 def command(data: Path, kafka: KafkaClient, *arguments: str) -> list[str]:
@@ -95,6 +96,63 @@ def test_run_goes_on_until_sigterm(
             os.killpg(process.pid, signal.SIGKILL)
     assert (process.returncode, errors) == (0, "")
     assert rest.strip() == "Stopping."
+
+
+def test_a_file_is_run_again_after_a_crash(
+    kafka: KafkaClient, topic_name: str, script: Path, tmp_path: Path
+) -> None:
+    with script.open("a") as file:
+        file.write("INSERT INTO numbers VALUES (1000);")
+
+    def run(factor: int) -> subprocess.Popen[str]:
+        arguments = ["run", str(script), "-d", f"factor={factor}"]
+        return subprocess.Popen(
+            command(tmp_path / "data", kafka, *arguments),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            start_new_session=True,
+        )
+
+    def lines_until(process: subprocess.Popen[str], last: str) -> list[str]:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line.strip())
+            if line.startswith(last):
+                break
+        return lines
+
+    outputs = (
+        ["Stream created", "Created query with ID CSAS_DOUBLED_0"],
+        ["3 statements have been run before, " + ROWS],
+    )
+    for number, expected in enumerate(outputs, 1):
+        process = run(2)
+        killer = threading.Timer(SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+        killer.start()
+        try:
+            lines = lines_until(process, "1 query running")
+            assert [line for line in lines if line] == [*expected, "1 query running. Ctrl-C ends."]
+            kafka.produce(topic_name, [NewRecord(None, b'{"n": %d}' % (5000 + number))])
+            until = 2 * (5000 + number)
+            while until not in doubled(kafka, f"{topic_name}-doubled"):
+                assert process.poll() is None
+        finally:
+            killer.cancel()
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        assert kafka.end_offsets(topic_name) == {0: 101 + number}, "the row was written once"
+
+    process = run(3)
+    output, errors = process.communicate(timeout=SECONDS)
+    assert (process.returncode, output) == (1, "")
+    assert errors.splitlines()[:2] == [
+        f"{script}:3:9: catalog error: DOUBLED is there, made by another statement than this",
+        f"          CREATE STREAM doubled WITH (KAFKA_TOPIC = '{topic_name}-doubled') AS",
+    ]
+    assert "SELECT N * 2 AS N" in errors and "SELECT N * 3 AS N" in errors
 
 
 def test_an_error_ends_a_script_with_its_place(kafka: KafkaClient, tmp_path: Path) -> None:

@@ -39,6 +39,13 @@ def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]
     return [Message("", token=to_token({topic: written}))]
 
 
+def note_row(statement: InsertValues, context: Context) -> None:
+    """Note in the statement log that a statement's row is written, so that who runs its file again
+    does not write it again."""
+    with context.state.lock:
+        context.commit(statement, None)
+
+
 def record_of(
     planned: InsertValuesPlan,
     spark: Callable[[], SparkSession],

@@ -1,0 +1,1 @@
+"""Files of statements that are run as a whole, and again."""

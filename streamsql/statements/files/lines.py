@@ -1,0 +1,115 @@
+"""The statements of files that are run as a whole, read before any of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from streamsql import nodes
+from streamsql.errors import ParseError, StreamSQLError, UnsupportedError
+from streamsql.nodes import Statement
+from streamsql.parser import parse_each
+from streamsql.properties import resolve, validate
+from streamsql.run_script import NamedText, read_script
+from streamsql.session import Session
+
+SESSION = (
+    nodes.SetProperty,
+    nodes.UnsetProperty,
+    nodes.DefineVariable,
+    nodes.UndefineVariable,
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A statement, and where it stands."""
+
+    statement: Statement
+    script: NamedText
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    """What the statements before it SET, and None for what they UNSET."""
+
+    def located(self, error: StreamSQLError) -> StreamSQLError:
+        """An error of this statement, with its place: its first word, if no other is known."""
+        span = self.statement.span
+        if error.span is None and span is not None:
+            word = self.statement.text.split(maxsplit=1)[0]
+            error.span = replace(span, end=span.start + len(word))
+        return error.located(self.script.sql, self.script.name)
+
+
+def read_lines(
+    scripts: Sequence[NamedText], session: Session, *, definitions_only: bool = False
+) -> list[Line]:
+    """All statements in order, with those of RUN SCRIPT in its place; `session` is what they would
+    leave of it. The StreamSQLError of the first that is none, or that has no place there where
+    only definitions may stand."""
+    settings: dict[str, str | None] = {}
+    reader = _Reader(session, settings, definitions_only)
+    return [line for script in scripts for line in reader.lines(script, ())]
+
+
+@dataclass
+class _Reader:
+    session: Session
+    settings: dict[str, str | None]
+    definitions_only: bool
+
+    def lines(self, script: NamedText, outer: tuple[str, ...]) -> Iterator[Line]:
+        for statement in parse_each(script.sql, self.session.substituted):
+            if isinstance(statement, ParseError):
+                raise statement.located(script.sql, script.name)
+            line = Line(statement, script, dict(self.settings))
+            try:
+                self._check(statement)
+                inner = None
+                if isinstance(statement, nodes.RunScript):
+                    inner = read_script(statement.path, outer)
+                else:
+                    self._effect(statement)
+            except StreamSQLError as error:
+                raise line.located(error) from error.__cause__
+            if inner is None:
+                yield line
+            else:
+                yield from self.lines(*inner)
+
+    def _check(self, statement: Statement) -> None:
+        if self.definitions_only and not (
+            statement.effect.logged or isinstance(statement, SESSION)
+        ):
+            raise UnsupportedError(
+                "a queries file holds definitions and queries only",
+                detail="It is read at every start of the server.",
+            )
+
+    def _effect(self, statement: Statement) -> None:
+        """What a statement does to the session."""
+        match statement:
+            case nodes.SetProperty():
+                name, value = validate(statement.name, statement.value)
+                self.settings[name] = self.session.properties[name] = value
+            case nodes.UnsetProperty():
+                name = resolve(statement.name).name
+                self.settings[name] = None
+                self.session.properties.pop(name, None)
+            case nodes.DefineVariable():
+                self.session.variables[statement.name.upper()] = statement.value
+            case nodes.UndefineVariable():
+                self.session.variables.pop(statement.name.upper(), None)
+
+
+def changes(statement: Statement, session: Session) -> bool:
+    """Whether SET, UNSET, DEFINE or UNDEFINE would change anything in a session."""
+    match statement:
+        case nodes.SetProperty():
+            name, value = validate(statement.name, statement.value)
+            return session.properties.get(name) != value
+        case nodes.UnsetProperty():
+            return resolve(statement.name).name in session.properties
+        case nodes.DefineVariable():
+            return session.variables.get(statement.name.upper()) != statement.value
+        case nodes.UndefineVariable():
+            return statement.name.upper() in session.variables
+    return True
