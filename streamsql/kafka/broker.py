@@ -33,6 +33,7 @@ from streamsql.kafka.broker_config import (
     write_config,
 )
 from streamsql.kafka.client import KafkaClient
+from streamsql.waiting import await_condition
 
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
@@ -256,8 +257,10 @@ def _spawn(
 
 def _await_answer(ports: Ports, deadline: float, alive: Callable[[], bool], data: DataDir) -> None:
     """Wait until the broker serves requests; ExternalError if it ends or the deadline passes."""
-    client = None
-    while time.monotonic() < deadline:
+    client: KafkaClient | None = None
+
+    def answers() -> bool:
+        nonlocal client
         if not alive():
             raise ExternalError(
                 "the embedded broker did not start",
@@ -267,14 +270,14 @@ def _await_answer(ports: Ports, deadline: float, alive: Callable[[], bool], data
         # The client backs off after a refused connection: it comes when there is one to have.
         if client is None and _accepts(ports):
             client = KafkaClient(ports.bootstrap)
-        if client is not None and client.reachable(1.0):
-            return
-        time.sleep(_POLL_SECONDS)
-    raise ExternalError(
-        "the embedded broker did not answer in time",
-        hint=f"Its log is {data.logs / 'kafka.log'}.",
-        retryable=True,
-    )
+        return client is not None and client.reachable(1.0)
+
+    if not await_condition(answers, deadline - time.monotonic(), every=_POLL_SECONDS):
+        raise ExternalError(
+            "the embedded broker did not answer in time",
+            hint=f"Its log is {data.logs / 'kafka.log'}.",
+            retryable=True,
+        )
 
 
 def _last_output(data: DataDir) -> str | None:

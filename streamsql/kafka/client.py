@@ -6,7 +6,6 @@ Works on bytes; what they mean is the formats' business. The data path of querie
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +32,7 @@ from streamsql.kafka.records import (
     failure,
 )
 from streamsql.kafka.security import BOOTSTRAP_SERVERS, to_librdkafka
+from streamsql.waiting import await_condition, retried, steady
 
 __all__ = ["KafkaClient", "NewRecord", "Reader", "Record", "TopicInfo", "Writer"]
 
@@ -267,11 +267,8 @@ class KafkaClient:
         return True
 
     def _await(self, done: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + self.timeout
-        while not done():
-            if time.monotonic() > deadline:
-                raise ExternalError(f"waited in vain for {what}", retryable=True)
-            time.sleep(_RETRY_SECONDS)
+        if not await_condition(done, self.timeout, every=_RETRY_SECONDS):
+            raise ExternalError(f"waited in vain for {what}", retryable=True)
 
     def begin_offsets(self, topic: str) -> dict[int, int]:
         """The first offset of each partition."""
@@ -297,19 +294,18 @@ class KafkaClient:
     def _partition_offsets(
         self, partitions: Sequence[TopicPartition], spec: OffsetSpec
     ) -> dict[TopicPartition, int]:
-        deadline = time.monotonic() + self.timeout
-        while True:
-            wanted = dict.fromkeys(partitions, spec)
+        wanted = dict.fromkeys(partitions, spec)
+
+        def ask() -> dict[TopicPartition, int]:
             futures = self._admin.list_offsets(wanted, request_timeout=self.timeout)
-            try:
-                return {tp: future.result().offset for tp, future in futures.items()}
-            except KafkaException as error:
-                # A leader that changes or has just been made answers in a moment.
-                if error.args[0].code() in _LEADERLESS and time.monotonic() < deadline:
-                    time.sleep(_RETRY_SECONDS)
-                    continue
-                names = ", ".join(dict.fromkeys(tp.topic for tp in partitions))
-                raise self._failure(f"read the offsets of {names}", error) from error
+            return {tp: future.result().offset for tp, future in futures.items()}
+
+        try:
+            # A leader that changes or has just been made answers in a moment.
+            return retried(ask, _leaderless, self.timeout, backoff=steady(_RETRY_SECONDS))
+        except KafkaException as error:
+            names = ", ".join(dict.fromkeys(tp.topic for tp in partitions))
+            raise self._failure(f"read the offsets of {names}", error) from error
 
     def readers(self) -> dict[str, Readers]:
         """Who reads each topic, as far as they are members of consumer groups."""
@@ -377,3 +373,7 @@ class KafkaClient:
 
     def _failure(self, action: str, error: KafkaException) -> ExternalError:
         return failure(self.bootstrap, action, error)
+
+
+def _leaderless(error: Exception) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in _LEADERLESS

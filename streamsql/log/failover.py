@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from streamsql.log.entries import Entry
 from streamsql.log.leadership import Leadership
 from streamsql.log.topic_log import CommandLog, Leader
 from streamsql.version import VERSION
+from streamsql.waiting import await_condition
 
 _log = logging.getLogger("streamsql.service")
 _log.addHandler(logging.NullHandler())
@@ -92,39 +92,43 @@ class Failover:
 
     def check_leads(self) -> None:
         """Wait until this server knows its part; ExternalError where it does not lead."""
-        deadline = time.monotonic() + DECIDE_SECONDS
-        while not self.leads:
-            if self.failure is not None:
-                raise self.failure
-            if self._settled.is_set() and not self._leadership.owner:
-                url = self.leader_url
-                raise ExternalError(
-                    "another server of the service leads, and alone can change anything",
-                    retryable=True,
-                    hint=f"Send the statement to {url}." if url else "Try again in some seconds.",
-                )
-            if time.monotonic() > deadline:
-                raise ExternalError("Kafka does not take statements for now", retryable=True)
-            self._stopped.wait(POLL_SECONDS)
+        if not await_condition(
+            self._leads_or_raises, DECIDE_SECONDS, every=POLL_SECONDS, pause=self._stopped.wait
+        ):
+            raise ExternalError("Kafka does not take statements for now", retryable=True)
+
+    def _leads_or_raises(self) -> bool:
+        if self.leads:
+            return True
+        if self.failure is not None:
+            raise self.failure
+        if self._settled.is_set() and not self._leadership.owner:
+            url = self.leader_url
+            raise ExternalError(
+                "another server of the service leads, and alone can change anything",
+                retryable=True,
+                hint=f"Send the statement to {url}." if url else "Try again in some seconds.",
+            )
+        return False
 
     def sync(self, timeout: float) -> bool:
         """Wait until all that is in the log now has taken effect here; whether it has."""
-        end, deadline = self._log.end(), time.monotonic() + timeout
-        while self._log.position < end:
-            if time.monotonic() > deadline or self.failure is not None:
-                return False
-            time.sleep(0.01)
-        return True
+        end = self._log.end()
+        await_condition(
+            lambda: self._log.position >= end or self.failure is not None, timeout, every=0.01
+        )
+        return self._log.position >= end
 
     # -- the thread ------------------------------------------------------------------------------
 
     def read_to_end(self) -> None:
         """Have all that is in the log now take effect; ExternalError if Kafka does not give it."""
-        end, deadline = self._log.committed_end(), time.monotonic() + READ_SECONDS
-        while self._log.position < end:
-            self._read()
-            if time.monotonic() > deadline:
-                raise ExternalError("the command log cannot be read to its end", retryable=True)
+        end = self._log.committed_end()
+        # Reading waits for a record itself.
+        if not await_condition(
+            lambda: self._log.position >= end, READ_SECONDS, pause=lambda _: self._read()
+        ):
+            raise ExternalError("the command log cannot be read to its end", retryable=True)
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -8,7 +8,6 @@ read it. Who leads is leadership.py's business, what an entry does the replay's.
 from __future__ import annotations
 
 import json
-import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,13 +20,14 @@ from streamsql.config import COMMAND_TOPIC_PREFIX
 from streamsql.errors import ExternalError, InternalError
 from streamsql.kafka.records import failure
 from streamsql.log.entries import Entry, decode, encode, foreign
+from streamsql.waiting import Backoff, retried
 
 if TYPE_CHECKING:
     from streamsql.kafka.client import KafkaClient
 
 _STATEMENT, _LEADER = b"statement", b"leader"
 _TRANSACTION_SECONDS = 10.0
-_RETRY_SECONDS = 0.1
+_BACKOFF = Backoff(0.05, 1.0)
 _OUTCOME_SECONDS = 20.0
 """How long an append may take until its outcome is held to be unknown."""
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -124,17 +124,17 @@ class CommandLog:
         """Where that ends whose transactions are over: what a crash has left half written must not
         be waited for."""
         partition = TopicPartition(self.topic, 0)
-        deadline = time.monotonic() + self._client.timeout
-        while True:
-            try:
-                found = self._consumer.get_watermark_offsets(partition, self._client.timeout)
-                return found[1]
-            except KafkaException as error:
-                # A broker that has just come up knows in a moment.
-                if not error.args[0].retriable() or time.monotonic() > deadline:
-                    action = f"read the offsets of {self.topic}"
-                    raise failure(self._client.bootstrap, action, error) from error
-                time.sleep(_RETRY_SECONDS)
+        timeout = self._client.timeout
+
+        def ask() -> int:
+            return self._consumer.get_watermark_offsets(partition, timeout)[1]
+
+        try:
+            # A broker that has just come up knows in a moment.
+            return retried(ask, _retriable, timeout, backoff=_BACKOFF)
+        except KafkaException as error:
+            action = f"read the offsets of {self.topic}"
+            raise failure(self._client.bootstrap, action, error) from error
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -214,14 +214,16 @@ class CommandLog:
 
 
 def _commit(producer: Producer) -> None:
-    deadline = time.monotonic() + _OUTCOME_SECONDS
-    while True:
-        try:
-            producer.commit_transaction(_TRANSACTION_SECONDS)
-            return
-        except KafkaException as error:
-            if not error.args[0].retriable() or time.monotonic() > deadline:
-                raise
+    retried(
+        lambda: producer.commit_transaction(_TRANSACTION_SECONDS),
+        _retriable,
+        _OUTCOME_SECONDS,
+        backoff=_BACKOFF,
+    )
+
+
+def _retriable(error: Exception) -> bool:
+    return isinstance(error, KafkaException) and bool(error.args[0].retriable())
 
 
 def _abort(producer: Producer) -> bool:

@@ -21,6 +21,7 @@ from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, get_int
 from streamsql.serving.stores import TableStores
 from streamsql.status import QueryState
 from streamsql.tokens import from_token
+from streamsql.waiting import await_condition
 
 LOOK_SECONDS = 0.02
 REST_SECONDS = 0.1
@@ -75,13 +76,13 @@ class Consistency:
     def await_query(self, query: QueryLinks, wanted: Mapping[str, Ends], deadline: float) -> None:
         """Wait until a query's results of these records of its topics are in Kafka, as far as that
         can be known."""
-        while True:
+
+        def reached() -> bool:
             real_time = self._in_real_time(query.id)
-            if _reached(self._positions(query.id, real_time), wanted):
-                return
-            if time.monotonic() > deadline:
-                raise _late()
-            time.sleep(LOOK_SECONDS)
+            return _reached(self._positions(query.id, real_time), wanted)
+
+        if not await_condition(reached, deadline - time.monotonic(), every=LOOK_SECONDS):
+            raise _late()
 
     def ends(self, topic: str, at_rest: bool, deadline: float) -> Ends:
         """Where a topic ends, once it is at rest if that is asked for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 
 from streamsql.errors import CatalogError
@@ -13,6 +12,7 @@ from streamsql.registry.client import RegistryClient
 from streamsql.results import Message, Result
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
+from streamsql.waiting import await_condition
 
 POLL_SECONDS = 0.1
 
@@ -46,11 +46,15 @@ def _await(
         timeout_ms = statement.timeout.ms
     else:
         timeout_ms = get_int(context.session.properties, default_timeout)
-    deadline = time.monotonic() + timeout_ms / 1000
-    while (found := problem()) is not None:
-        if time.monotonic() >= deadline:
-            raise CatalogError(found, span=statement.span)
-        time.sleep(POLL_SECONDS)
+    found: str | None = None
+
+    def holds() -> bool:
+        nonlocal found
+        found = problem()
+        return found is None
+
+    if not await_condition(holds, timeout_ms / 1000, every=POLL_SECONDS):
+        raise CatalogError(found or "", span=statement.span)
 
 
 def _verb(statement: AssertTopic | AssertSchema) -> str:

@@ -24,6 +24,7 @@ from streamsql.nodes import Emit
 from streamsql.planner.plans.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
 from streamsql.schema import FormatSpec, Kind, Schema, Topic
 from streamsql.status import QueryInfo, QueryState
+from streamsql.waiting import Backoff
 
 
 class ScriptedRun:
@@ -123,7 +124,7 @@ def manager(
         ("BEHIND_SECONDS", 0.05),
     ):
         monkeypatch.setattr(queries, name, seconds)
-    monkeypatch.setattr(persistent_query, "FIRST_RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(persistent_query, "RETRY", Backoff(0.02, 60.0))
     manager = QueryManager(script, script, tmp_path)
     manager.start()
     yield manager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -44,6 +43,7 @@ from streamsql.properties import (
     get_text,
 )
 from streamsql.registry.serdes import Schemas
+from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -207,10 +207,7 @@ class SparkLauncher:
     def _spark_has_died(self) -> bool:
         """Whether the JVM is gone; a connection breaks a moment before the process has ended."""
         runtime = self._services.spark.get()
-        deadline = time.monotonic() + DYING_SECONDS
-        while runtime.is_running and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return not runtime.is_running
+        return await_condition(lambda: not runtime.is_running, DYING_SECONDS)
 
     def stopped(self, query_id: str) -> None:
         """A query has stopped: its task slots are free again, what it had read counts no more."""

@@ -14,13 +14,13 @@ from streamsql.executor.queries.spark_run import Run
 from streamsql.log.entries import Offsets
 from streamsql.planner.plans.logical import Mode, QueryPlan, Sink
 from streamsql.status import QueryInfo, QueryState
+from streamsql.waiting import Backoff
 
 _log = logging.getLogger("streamsql.queries")
 # Who has set up no log, as the shell has not, sees what happens in SHOW QUERIES.
 _log.addHandler(logging.NullHandler())
 
-FIRST_RETRY_SECONDS = 1.0
-LONGEST_RETRY_SECONDS = 60.0
+RETRY = Backoff(1.0, 60.0)
 
 
 class Activity(Enum):
@@ -129,8 +129,7 @@ class PersistentQuery:
         _log.warning("query failed: %s", text, extra={"query_id": self.id})
         self.error, self.retryable = text, retryable
         self.failures += 1
-        delay = FIRST_RETRY_SECONDS * 2.0 ** min(self.failures - 1, 10)
-        self.retry_at = now + min(delay, LONGEST_RETRY_SECONDS)
+        self.retry_at = now + RETRY.after(self.failures)
 
     def recovered(self) -> None:
         """Forget past failures: it works again."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamsql.executor.spark.class_path import archive_path, java_and_class_path
 from streamsql.executor.spark.session import SparkRuntime
 from streamsql.jvm.cache import exclusive
+from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,9 +55,9 @@ def _train(spark: SparkSession, folder: Path) -> None:
         .option("checkpointLocation", str(folder / "checkpoint"))
         .start()
     )
-    deadline = time.monotonic() + _TRAINING_SECONDS
-    while query.isActive and len(query.recentProgress) < 3 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    await_condition(
+        lambda: not query.isActive or len(query.recentProgress) >= 3, _TRAINING_SECONDS, every=0.1
+    )
     query.stop()
     jvm: Any = spark._jvm
     settings = jvm.java.util.HashMap()

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from pyspark.java_gateway import launch_gateway
 
 from streamsql.errors import ExternalError
 from streamsql.jvm.java import Java
+from streamsql.waiting import await_condition
 
 GATEWAY_MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 
@@ -109,14 +109,12 @@ def start_jvm(
 
 
 def _await_file(process: subprocess.Popen[bytes], info: Path, log_file: Path) -> None:
-    deadline = time.monotonic() + _START_TIMEOUT
-    while not info.exists():
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            raise ExternalError(
-                "the JVM of Spark did not start", detail=_tail(log_file), retryable=True
-            )
-        time.sleep(0.01)
+    await_condition(lambda: info.exists() or process.poll() is not None, _START_TIMEOUT, every=0.01)
+    if not info.exists():
+        process.kill()
+        raise ExternalError(
+            "the JVM of Spark did not start", detail=_tail(log_file), retryable=True
+        )
 
 
 def _tail(log_file: Path) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from streamsql.errors import ExternalError
+from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
     from streamsql.kafka.client import KafkaClient
@@ -42,14 +43,13 @@ class HttpServer:
     def start(self) -> str:
         """The URL, once requests are answered."""
         self._thread.start()
-        deadline = threading.Event()
-        waited = 0.0
-        while not self._server.started:
-            if waited > START_SECONDS or not self._thread.is_alive():
-                raise ExternalError("the embedded schema registry does not start")
-            deadline.wait(0.01)
-            waited += 0.01
+        await_condition(self._settled, START_SECONDS, every=0.01)
+        if not self._server.started:
+            raise ExternalError("the embedded schema registry does not start")
         return self.url
+
+    def _settled(self) -> bool:
+        return self._server.started or not self._thread.is_alive()
 
     def _run(self) -> None:
         self._server.run(sockets=[self._socket])

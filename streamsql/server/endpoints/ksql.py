@@ -7,7 +7,6 @@ those before it gave.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -39,6 +38,7 @@ from streamsql.server.state.command_statuses import CommandStatus, CommandStatus
 from streamsql.server.state.server_state import TOKEN_HEADER, state_of, statement_request
 from streamsql.session import Session
 from streamsql.tokens import from_token, to_token
+from streamsql.waiting import await_condition
 
 CATCH_UP_SECONDS = 5.0
 """How long a request waits for the command that it wants to come after."""
@@ -93,15 +93,15 @@ def await_command(
     not in time."""
     if request.sequence is None:
         return
-    deadline = time.monotonic() + timeout
-    while engine.inspection.sequence < request.sequence:
-        if time.monotonic() >= deadline:
-            raise RequestError(
-                COMMAND_QUEUE_TIMEOUT,
-                "Timed out while waiting for a previous command to execute. command sequence "
-                f"number: {request.sequence}",
-            )
-        time.sleep(LOOK_SECONDS)
+    wanted = request.sequence
+    if not await_condition(
+        lambda: engine.inspection.sequence >= wanted, timeout, every=LOOK_SECONDS
+    ):
+        raise RequestError(
+            COMMAND_QUEUE_TIMEOUT,
+            "Timed out while waiting for a previous command to execute. command sequence "
+            f"number: {wanted}",
+        )
 
 
 @dataclass
