@@ -100,6 +100,16 @@ class _Reader:
                 self.session.variables.pop(statement.name.upper(), None)
 
 
+def setting(statement: Statement) -> tuple[str, str]:
+    """Of SET, UNSET, DEFINE or UNDEFINE: what it is about."""
+    match statement:
+        case nodes.SetProperty() | nodes.UnsetProperty():
+            return "property", resolve(statement.name).name
+        case nodes.DefineVariable() | nodes.UndefineVariable():
+            return "variable", statement.name.upper()
+    raise TypeError(f"not about the session: {statement}")
+
+
 def changes(statement: Statement, session: Session) -> bool:
     """Whether SET, UNSET, DEFINE or UNDEFINE would change anything in a session."""
     match statement:

@@ -24,7 +24,7 @@ from streamsql.properties import PROPERTIES, shown
 from streamsql.run_script import NamedText
 from streamsql.runtime.history import Event, History, Thing, canonical, creates
 from streamsql.session import Session
-from streamsql.statements.files.lines import SESSION, Line, changes, read_lines
+from streamsql.statements.files.lines import SESSION, Line, changes, read_lines, setting
 
 if TYPE_CHECKING:
     from streamsql.log.entries import StatementLog
@@ -67,9 +67,9 @@ class Left:
         for number, line in enumerate(self.lines):
             statement = line.statement
             if isinstance(statement, SESSION):
-                kind = "property" if isinstance(statement, SESSION[:2]) else "variable"
-                pending.pop((kind, statement.name.upper()), None)
-                pending[kind, statement.name.upper()] = line
+                name = setting(statement)
+                pending.pop(name, None)
+                pending[name] = line
             elif number not in self.passed:
                 yield from _changing(pending, session)
                 yield line
