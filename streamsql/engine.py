@@ -20,12 +20,19 @@ from streamsql.kafka.security import KNOWN as KAFKA_SETTINGS
 from streamsql.kafka.security import checked as checked_kafka_settings
 from streamsql.nodes import InsertValues, Statement
 from streamsql.parser import parse_each
-from streamsql.query_metrics import QueryMetrics
 from streamsql.results import Answer, Message, Result, RowInserts
 from streamsql.run_script import NamedText, run_script
 from streamsql.runtime.catch_up import catch_up
 from streamsql.session import Session
-from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState, StoreInfo
+from streamsql.status import (
+    QueryInfo,
+    QueryMetrics,
+    QueryState,
+    StartupStatus,
+    StartupStep,
+    StepState,
+    StoreInfo,
+)
 
 if TYPE_CHECKING:
     from streamsql.api.inspection import Inspection

@@ -1,9 +1,17 @@
-"""What an engine says of itself: how far its start is, and how its queries stand."""
+"""What an engine says of itself: how far its start is, how its queries stand, and in numbers what
+they have done so far, the same for SHOW QUERIES EXTENDED and `/metrics`.
+
+The numbers count from the start of the engine's Spark (or of the query, if later) and stand at zero
+again after a restart. Where they come from is the executor's business.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate
+from typing import Any
 
 from streamsql.errors import StreamSQLError
 
@@ -75,3 +83,77 @@ class QueryInfo:
     sql: str
     sink: str | None
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class Latency:
+    """From the timestamp of a result's record to its being in Kafka, a histogram in ms.
+
+    `counts[i]` results took more than `bounds[i - 1]` and at most `bounds[i]`; the last count is
+    of those beyond all bounds.
+    """
+
+    bounds: tuple[int, ...]
+    counts: tuple[int, ...]
+    total: int
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def cumulative(self) -> list[tuple[float, int]]:
+        """Upper bounds in seconds, the last one infinite, and how many stayed within each."""
+        bounds = [*(bound / 1000 for bound in self.bounds), float("inf")]
+        return list(zip(bounds, accumulate(self.counts), strict=True))
+
+    def quantile(self, share: float) -> int | None:
+        """An upper bound (ms) of the given share of the results, None where there is none."""
+        wanted = share * self.count
+        for bound, reached in zip(self.bounds, accumulate(self.counts), strict=False):
+            if self.count and reached >= wanted:
+                return bound
+        return None
+
+
+@dataclass(frozen=True)
+class QueryMetrics:
+    """One query's numbers; None is not known: on a cluster of several JVMs, what is written, and
+    before the first batch has ended (in real time it is a minute long), the state."""
+
+    records_in: int = 0
+    bytes_in: int | None = 0
+    records_out: int | None = 0
+    bytes_out: int | None = 0
+    errors: int | None = 0
+    """Records that failed and are in the processing log."""
+    last_out_ms: int | None = None
+    """When the last result was written, ms since 1970."""
+    latency: Latency | None = None
+    batches: int = 0
+    batch_ms: int | None = None
+    """How long the last batch took."""
+    state_rows: int | None = None
+    state_memory_bytes: int | None = None
+    state_disk_bytes: int | None = None
+
+    @staticmethod
+    def of(found: Mapping[str, Any]) -> QueryMetrics:
+        """From what the JVM counts."""
+        bounds: Sequence[int] = found.get("latency_bounds_ms", ())
+        counts: Sequence[int] = found.get("latency_counts", ())
+        latency = Latency(tuple(bounds), tuple(counts), found["latency_sum_ms"]) if counts else None
+        return QueryMetrics(
+            records_in=found["records_in"],
+            bytes_in=found.get("bytes_in"),
+            records_out=found.get("records_out"),
+            bytes_out=found.get("bytes_out"),
+            errors=found.get("errors"),
+            last_out_ms=found.get("last_out_ms") or None,
+            latency=latency,
+            batches=found["batches"],
+            batch_ms=found.get("batch_ms"),
+            state_rows=found.get("state_rows"),
+            state_memory_bytes=found.get("state_memory_bytes"),
+            state_disk_bytes=found.get("state_disk_bytes"),
+        )

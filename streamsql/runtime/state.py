@@ -26,13 +26,13 @@ from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import Planned
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import without_owned_secrets
-from streamsql.query_metrics import QueryMetrics
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.kafka_watch import KafkaWatch
 from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
+from streamsql.status import QueryMetrics
 from streamsql.version import VERSION
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from streamsql.query_metrics import Latency, QueryMetrics
+from streamsql.status import Latency, QueryMetrics
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 

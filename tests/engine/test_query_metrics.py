@@ -7,8 +7,8 @@ from awaiting import await_until
 from engine.live import PATIENCE, Live
 
 from streamsql.kafka.client import NewRecord
-from streamsql.query_metrics import Latency, QueryMetrics
 from streamsql.results import Text
+from streamsql.status import Latency, QueryMetrics
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

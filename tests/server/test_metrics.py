@@ -14,11 +14,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from streamsql.query_metrics import Latency, QueryMetrics
 from streamsql.server.middleware.request_log import Paths, RequestLog
 from streamsql.server.telemetry.http_metrics import HttpMetrics
 from streamsql.server.telemetry.metrics import Metrics
-from streamsql.status import QueryInfo, QueryState, StartupStatus, StoreInfo
+from streamsql.status import Latency, QueryInfo, QueryMetrics, QueryState, StartupStatus, StoreInfo
 
 
 @dataclass

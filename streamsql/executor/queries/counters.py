@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from streamsql.query_metrics import QueryMetrics
+from streamsql.status import QueryMetrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,9 +21,8 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
-from streamsql.query_metrics import QueryMetrics
 from streamsql.server.telemetry.http_metrics import HttpMetrics
-from streamsql.status import QueryInfo, QueryState, StartupStatus, StoreInfo
+from streamsql.status import QueryInfo, QueryMetrics, QueryState, StartupStatus, StoreInfo
 
 _QUERY = ("query_id",)
 _TABLE = ("table",)
