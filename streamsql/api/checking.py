@@ -30,7 +30,6 @@ from streamsql.registry.client import RegistryClient, check_url
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
 from streamsql.session import Session
-from streamsql.statements.files.lines import read_lines
 
 __all__ = ["Checked", "NamedText", "check", "check_fits", "check_queries_file"]
 
@@ -72,6 +71,8 @@ def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> Non
 def check_queries_file(text: NamedText, variables: Mapping[str, str]) -> None:
     """Raise the first error that can be seen, without an engine, in what is to be run without
     interactive statements: a statement that is none, or that has no place there."""
+    from streamsql.statements.files.lines import read_lines
+
     session = Session(variables={name.upper(): value for name, value in variables.items()})
     read_lines([text], session, definitions_only=True)
 
