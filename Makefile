@@ -31,7 +31,7 @@ demo: setup
 	@$(BIN)/python -m examples.demo
 
 test: lint setup
-	$(BIN)/python -m pytest -q -n logical -m "not spark and not kafka and not slow"
+	$(BIN)/python -m pytest -q -rs -n logical -m "not spark and not kafka and not slow"
 	$(BIN)/python -m pytest -q -rs -m "(spark or kafka) and not slow"
 
 SUITE ?= ../shared/conformance/qtt

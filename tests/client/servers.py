@@ -30,9 +30,12 @@ SECONDS = 60.0
 
 
 @contextmanager
-def running(engine: Any, config: ServerConfig | None = None) -> Iterator[str]:
-    """The URL of a server over the engine, which is not closed with it."""
-    config = replace(config or ServerConfig(), port=_free_port())
+def running(
+    engine: Any, config: ServerConfig | None = None, port: int | None = None
+) -> Iterator[str]:
+    """The URL of a server over the engine, which is not closed with it; at a free port if none
+    is given."""
+    config = replace(config or ServerConfig(), port=port or _free_port())
     loops: list[asyncio.AbstractEventLoop] = []
     stop = asyncio.Event()
 
