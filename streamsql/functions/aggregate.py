@@ -17,6 +17,7 @@ from streamsql.functions.base import (
     each,
     overload,
 )
+from streamsql.functions.maps import comparable, restored
 from streamsql.types import SQLType
 
 _NUMERIC = "INT BIGINT DOUBLE DECIMAL"
@@ -92,7 +93,12 @@ def _collect_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColum
 
 
 def _collect_set(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    return call.bounded("COLLECT_SET", value, call.limit, False)
+    plain = comparable(F, value, call.arguments[0])
+    return restored(F, call.bounded("COLLECT_SET", plain, call.limit, False), call.result)
+
+
+def _count_distinct(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+    return F.approx_count_distinct(comparable(F, value, call.arguments[0]), 0.02)
 
 
 def _with_sign(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
@@ -108,8 +114,10 @@ def _histogram(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 def _the_only_one(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     # Of a stream two values are enough to know that there is not only one.
     limit = 2 if call.sign is None else UNLIMITED
-    found = call.bounded("COUNTED", _with_sign(F, call, value), limit, False)
-    return F.when(F.size(found) == 1, F.try_element_at(found, F.lit(1))["value"])
+    plain = comparable(F, value, call.result)
+    found = call.bounded("COUNTED", _with_sign(F, call, plain), limit, False)
+    only = F.when(F.size(found) == 1, F.try_element_at(found, F.lit(1))["value"])
+    return restored(F, only, call.result)
 
 
 def _top(kind: str) -> Any:
@@ -239,10 +247,7 @@ AGGREGATES = (
     aggregate(
         "COUNT_DISTINCT",
         "How many different values there are, estimated by HyperLogLog; nulls are skipped.",
-        overload(
-            "column T -> BIGINT",
-            lambda F, call, value: F.approx_count_distinct(value, 0.02),
-        ),
+        overload("column T -> BIGINT", _count_distinct),
         example=("COUNT_DISTINCT(x) of 1, NULL, 2, 1", "2"),
     ),
     aggregate(

@@ -61,6 +61,15 @@ MORE = [
     ("COLLECT_LIST(x) of 'b', NULL, 'b'", "ARRAY<STRING> ['b', NULL, 'b']"),
     ("COLLECT_LIST(x) of ARRAY[1], ARRAY[2]", "ARRAY<ARRAY<INTEGER>> [[1], [2]]"),
     ("COLLECT_SET(x) of 'b', NULL, 'b', NULL", "ARRAY<STRING> ['b', NULL]"),
+    (
+        "COLLECT_SET(x) of MAP('a' := 1, 'b' := 2), MAP('b' := 2, 'a' := 1), NULL, MAP('a' := 2)",
+        "ARRAY<MAP<STRING, INTEGER>> [{'a': 1, 'b': 2}, NULL, {'a': 2}]",
+    ),
+    ("COUNT_DISTINCT(x) of MAP('a' := 1, 'b' := 2), MAP('b' := 2, 'a' := 1)", "BIGINT 1"),
+    (
+        "ATTR(x) of MAP('a' := 1, 'b' := 2), MAP('b' := 2, 'a' := 1)",
+        "MAP<STRING, INTEGER> {'a': 1, 'b': 2}",
+    ),
     ("TOPK(x, 5) of 1, 3, NULL", "ARRAY<INTEGER> [3, 1]"),
     ("TOPK(x, 1) of CAST(NULL AS INT)", "ARRAY<INTEGER> []"),
     ("TOPK(x, 2) of 'a', 'c', 'b'", "ARRAY<STRING> ['c', 'b']"),

@@ -8,11 +8,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from streamsql import types
-from streamsql.errors import UnsupportedError
 from streamsql.executor.expressions.context import Lowering, never_null
+from streamsql.functions.maps import comparable
 from streamsql.nodes import Expression
-from streamsql.types import SQLType, type_of
+from streamsql.types import type_of
 
 _OPERATORS: dict[type[Expression], Callable[[Column, Column], Column]] = {
     exp.EQ: lambda a, b: a == b,
@@ -81,16 +80,5 @@ def _or_false(result: Column) -> Column:
 
 
 def _comparable(node: Expression, lowering: Lowering) -> Column:
-    """Spark compares no maps: their entries, sorted, stand for them."""
-    value, kind = lowering.lower(node), type_of(node)
-    if not types.is_map(kind):
-        if types.contains_map(kind):
-            raise UnsupportedError(f"comparing values of type {types.to_sql(kind)}")
-        return value
-    if _holds_map(kind):
-        raise UnsupportedError(f"comparing values of type {types.to_sql(kind)}")
-    return F.array_sort(F.map_entries(value))
-
-
-def _holds_map(kind: SQLType) -> bool:
-    return types.contains_map(types.element_type(kind)) or types.contains_map(types.key_type(kind))
+    value: Column = comparable(F, lowering.lower(node), type_of(node))
+    return value
