@@ -6,6 +6,7 @@ from typing import Any
 
 from streamsql import types
 from streamsql.functions.base import Call, SparkColumn, always, overload, scalar
+from streamsql.functions.maps import comparable, restored
 
 _CATEGORY = "collection"
 _MAX_SERIES = 1_000_000
@@ -13,10 +14,19 @@ _MAX_SERIES = 1_000_000
 
 
 def _same(F: Any, call: Call, element: SparkColumn, value: SparkColumn) -> SparkColumn:
-    """Whether both are equal, or both null. Spark compares no maps: their sorted entries do."""
-    if types.is_map(call.arguments[1]):
-        element, value = (F.array_sort(F.map_entries(m)) for m in (element, value))
-    return element.eqNullSafe(value)
+    """Whether both are equal, or both null."""
+    kind = call.arguments[1]
+    return comparable(F, element, kind).eqNullSafe(comparable(F, value, kind))
+
+
+def _as_sets(name: str) -> Any:
+    """Spark's function of that name over arrays, maps in them too."""
+
+    def impl(F: Any, call: Call, *arrays: SparkColumn) -> SparkColumn:
+        plain = (comparable(F, array, call.result) for array in arrays)
+        return restored(F, getattr(F, name)(*plain), call.result)
+
+    return impl
 
 
 def _contains(F: Any, call: Call, array: SparkColumn, value: SparkColumn) -> SparkColumn:
@@ -127,14 +137,14 @@ def _transform_map(F: Any, map_: SparkColumn, key: Any, value: Any) -> SparkColu
 
 
 def _reduce(F: Any, array: SparkColumn, initial: SparkColumn, step: Any) -> SparkColumn:
-    return F.coalesce(F.when(initial.isNotNull(), F.aggregate(array, initial, step)), initial)
+    folded = F.when(initial.isNotNull(), F.aggregate(array, initial, step))
+    return F.when(array.isNull(), initial).otherwise(folded)
 
 
 def _reduce_map(F: Any, map_: SparkColumn, initial: SparkColumn, step: Any) -> SparkColumn:
-    folded = F.aggregate(
-        F.map_entries(map_), initial, lambda state, e: step(state, e["key"], e["value"])
+    return _reduce(
+        F, F.map_entries(map_), initial, lambda state, e: step(state, e["key"], e["value"])
     )
-    return F.coalesce(F.when(initial.isNotNull(), folded), initial)
 
 
 def _entries_type(given: tuple[types.SQLType, ...]) -> types.SQLType:
@@ -161,7 +171,7 @@ COLLECTIONS = (
         "ARRAY_DISTINCT",
         "The different elements in the order of their first place.",
         _CATEGORY,
-        overload("array ARRAY<T> -> ARRAY<T>", lambda F, array: F.array_distinct(array)),
+        overload("array ARRAY<T> -> ARRAY<T>", _as_sets("array_distinct"), with_call=True),
         example=("ARRAY_DISTINCT(ARRAY[2, 1, 2])", "[2, 1]"),
     ),
     scalar(
@@ -183,7 +193,7 @@ COLLECTIONS = (
         "The different elements of one array that another one lacks.",
         _CATEGORY,
         overload(
-            "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", lambda F, a, b: F.array_except(a, b)
+            "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", _as_sets("array_except"), with_call=True
         ),
         example=("ARRAY_EXCEPT(ARRAY[1, 2, 3], ARRAY[2])", "[1, 3]"),
     ),
@@ -192,7 +202,9 @@ COLLECTIONS = (
         "The different elements that both arrays have.",
         _CATEGORY,
         overload(
-            "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", lambda F, a, b: F.array_intersect(a, b)
+            "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>",
+            _as_sets("array_intersect"),
+            with_call=True,
         ),
         example=("ARRAY_INTERSECT(ARRAY[1, 2, 3], ARRAY[3, 2])", "[2, 3]"),
     ),
@@ -201,7 +213,7 @@ COLLECTIONS = (
         "The different elements of both arrays.",
         _CATEGORY,
         overload(
-            "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", lambda F, a, b: F.array_union(a, b)
+            "first ARRAY<T>, second ARRAY<T> -> ARRAY<T>", _as_sets("array_union"), with_call=True
         ),
         example=("ARRAY_UNION(ARRAY[1, 2], ARRAY[2, 3])", "[1, 2, 3]"),
     ),

@@ -56,10 +56,13 @@ def context(guard: RecordingGuard) -> ColumnContext:
         ("I > 3 AND S = 'a' OR N IS NULL", []),
         ("CASE WHEN I > 3 THEN 'many' ELSE 'few' END", []),
         ("I / N", [("(I / N)", "int")]),
-        ("COALESCE(1 / I, 5)", [("COALESCE(1 / I, 5)", "int")]),
+        ("COALESCE(1 / I, 5)", [("COALESCE((1 / I), 5)", "int")]),
         ("CAST(S AS INT)", [("CAST(S AS INTEGER)", "int")]),
-        ("B AND I > 3", [("B AND I > 3", "boolean")]),
-        ("TRANSFORM(A, x => 1 / x)", []),
+        ("B AND I > 3", [("(B AND (I > 3))", "boolean")]),
+        ("TRANSFORM(A, x => x > 1)", []),
+        ("TRANSFORM(A, x => 1 / x)", [("TRANSFORM(A, X => (1 / X))", "array<int>")]),
+        ("FILTER(A, x => x > 1)", []),
+        ("CASE WHEN B THEN 1 END", [("(CASE WHEN B THEN 1 END)", "int")]),
         ("FORMAT_TIMESTAMP(TS, 'yyyy', 'UTC')", []),
         ("FORMAT_TIMESTAMP(TS, S)", [("FORMAT_TIMESTAMP(TS, S)", "string")]),
         ("REGEXP_REPLACE(S, 'a+', 'b')", []),
@@ -82,12 +85,18 @@ def test_only_what_can_fail_is_guarded(
         ("COALESCE(PARSE_DATE(S, 'yyyy'), DA)", ["PARSE_DATE(S, 'yyyy')"]),
         ("COALESCE(UCASE(S), S)", []),
         ("COALESCE(1 / I, 5)", []),
-        ("COALESCE(CAST(S AS INT), 5)", []),
-        ("COALESCE(LEN(FROM_BYTES(BIN, S)), 5)", ["FROM_BYTES(BIN, S)", "LEN(FROM_BYTES(BIN, S))"]),
+        ("COALESCE(CAST(S AS INT), 5)", ["CAST(S AS INTEGER)"]),
+        ("CAST(S AS INT)", []),
+        ("CAST(CAST(S AS INT) AS STRING)", ["CAST(S AS INTEGER)"]),
+        ("CAST(S AS INT) + 1 / I", ["CAST(S AS INTEGER)"]),
+        ("ARRAY[1 / I, I]", ["(1 / I)"]),
+        ("MAP('a' := 1 / I)", ["(1 / I)"]),
+        ("STRUCT(A := 1 / I, B := ABS(1 / I))", ["(1 / I)", "ABS((1 / I))"]),
+        ("COALESCE(LEN(FROM_BYTES(BIN, S)), 5)", ["FROM_BYTES(BIN, S)"]),
         ("ABS(ROUND(I / N) + 1)", []),
     ],
 )
-def test_a_call_inside_a_call_fails_by_itself(
+def test_a_call_inside_a_call_a_cast_or_a_part_of_a_container_fails_by_itself(
     sql: str, contained: list[str], spark: SparkSession
 ) -> None:
     guard = RecordingGuard()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from decimal import Decimal
 
 from pyspark.sql import Column
@@ -9,15 +10,32 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.executor.expressions.context import Lowering, never_null, number
+from streamsql.executor.expressions.context import Lowering, Rule, never_null, number
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.types import SQLType, type_of
 
+_OF_NULL = "an operand is null"
 _BY_ZERO = "Division by zero"
 _INEXACT = "The quotient has more digits than its DECIMAL type; divide DOUBLEs to round it"
 
 
+def _of_values(rule: Rule) -> Rule:
+    """In a lambda an operand that is null is a failure, as it is in Java; elsewhere the result is
+    null, which comes to the same."""
+
+    @functools.wraps(rule)
+    def lower(node: Expression, lowering: Lowering) -> Column:
+        value = rule(node, lowering)
+        operands = (node.this, node.args.get("expression"))
+        if not lowering.in_lambda or all(o is None or never_null(o) for o in operands):
+            return value
+        return F.coalesce(value, lowering.fail(_OF_NULL, type_of(node)))
+
+    return lower
+
+
+@_of_values
 def negation(node: exp.Neg, lowering: Lowering) -> Column:
     if isinstance(node.this, exp.Literal):
         return number(_negated(node.this.name), type_of(node))
@@ -28,6 +46,7 @@ def _negated(text: str) -> str:
     return text[1:] if text.startswith("-") else "-" + text
 
 
+@_of_values
 def add(node: exp.Add, lowering: Lowering) -> Column:
     left, right = lowering.lower(node.left), lowering.lower(node.right)
     if type_of(node) == types.STRING:
@@ -39,11 +58,13 @@ def _or_null_text(value: Column, node: Expression) -> Column:
     return value if never_null(node) else F.coalesce(value, F.lit("null"))
 
 
+@_of_values
 def subtract(node: exp.Sub, lowering: Lowering) -> Column:
     left, right = lowering.lower(node.left), lowering.lower(node.right)
     return _fitting(left - right, node, lowering, left, right)
 
 
+@_of_values
 def multiply(node: exp.Mul, lowering: Lowering) -> Column:
     left, right = lowering.lower(node.left), lowering.lower(node.right)
     return _fitting(left * right, node, lowering, left, right)
@@ -61,6 +82,7 @@ def _fitting(
     )
 
 
+@_of_values
 def divide(node: exp.Div, lowering: Lowering) -> Column:
     left, right, kind = lowering.lower(node.left), lowering.lower(node.right), type_of(node)
     if kind == types.DOUBLE:
@@ -85,6 +107,7 @@ def _divide_decimals(left: Column, right: Column, node: exp.Div, lowering: Lower
     return lowering.checked(exact, message, type_of(node), *inputs)
 
 
+@_of_values
 def modulo(node: exp.Mod, lowering: Lowering) -> Column:
     left, right, kind = lowering.lower(node.left), lowering.lower(node.right), type_of(node)
     remainder = left % right

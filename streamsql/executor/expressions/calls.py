@@ -26,6 +26,7 @@ from streamsql.functions.base import (
     Overload,
     ScalarFunction,
 )
+from streamsql.functions.signature import Parameter
 from streamsql.nodes import Expression
 from streamsql.planner.select.limits import LIMIT
 from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
@@ -36,7 +37,12 @@ from streamsql.types import SQLType, type_of
 def scalar(node: exp.Anonymous, lowering: Lowering) -> Column:
     """The call of a scalar or table function."""
     function, overload = _declaration(node)
-    arguments = [_argument(a, lowering) for a in node.expressions]
+    arguments = [
+        _lambda(a, overload.signature.parameter(i), lowering)
+        if isinstance(a, exp.Lambda)
+        else _argument(a, lowering)
+        for i, a in enumerate(node.expressions)
+    ]
     facts = _facts(node, lowering)
     given = (facts, *arguments) if overload.with_call else arguments
     result: Column = overload.impl(F, *given)
@@ -137,11 +143,16 @@ def _constant(node: Expression) -> object:
     return None if value is NOT_CONSTANT else value
 
 
+def _lambda(node: exp.Lambda, parameter: Parameter, lowering: Lowering) -> Callable[..., Column]:
+    """A callable on Columns; where a condition is wanted, a null one is a failure."""
+    names = [parameter.name for parameter in node.expressions]
+    condition = parameter.pattern.inner[-1].name == "BOOLEAN"
+    lower = lowering.operand if condition else lowering.lower
+    return lowering.function(names, lambda: lower(node.this))
+
+
 def _argument(node: Expression, lowering: Lowering) -> Any:
-    """A Column; of a lambda a callable on Columns; of a time unit its name."""
-    if isinstance(node, exp.Lambda):
-        names = [parameter.name for parameter in node.expressions]
-        return lowering.function(names, lambda: lowering.lower(node.this))
+    """A Column; of a time unit its name."""
     if type_of(node) == types.INTERVAL_UNIT:
         return node.name
     # An implicit cast of a call says, as the call does, which function that is.

@@ -20,6 +20,11 @@ _DAY_MS = 86_400_000
 
 
 def cast(node: exp.Cast, lowering: Lowering) -> Column:
+    """The value as one of another type; a null by itself, should it or the value fail."""
+    return lowering.contained(node, _cast)
+
+
+def _cast(node: exp.Cast, lowering: Lowering) -> Column:
     source, target = type_of(node.this), node.to
     if types.is_null(source):
         return lowering.null(target)

@@ -1,4 +1,7 @@
-"""ARRAY, MAP and STRUCT on Spark: constructors, subscripts and fields."""
+"""ARRAY, MAP and STRUCT on Spark: constructors, subscripts and fields.
+
+What fails in a constructor is one element, key, value or field, which is null then.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,20 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.executor.expressions.context import Lowering, never_null
+from streamsql.executor.expressions.context import Lowering
+from streamsql.planner.types.scope import is_literal
 from streamsql.types import type_of
 
 
 def array(node: exp.Array, lowering: Lowering) -> Column:
-    return F.array(*map(lowering.lower, node.expressions))
+    return F.array(*map(lowering.contained, node.expressions))
 
 
 def map_(node: exp.Map, lowering: Lowering) -> Column:
     keys, values = (
-        [lowering.lower(e) for e in node.args[part].expressions] for part in ("keys", "values")
+        [lowering.contained(e) for e in node.args[part].expressions] for part in ("keys", "values")
     )
-    if all(never_null(key) for key in node.args["keys"].expressions):
+    if all(is_literal(key) for key in node.args["keys"].expressions):
         return F.create_map(*(c for pair in zip(keys, values, strict=True) for c in pair))
     # A null key is an error in Spark's maps, which would end the query: leave the entry out.
     entries = F.array(
@@ -29,7 +33,9 @@ def map_(node: exp.Map, lowering: Lowering) -> Column:
 
 
 def struct(node: exp.Struct, lowering: Lowering) -> Column:
-    return F.struct(*(lowering.lower(f.expression).alias(f.this.name) for f in node.expressions))
+    return F.struct(
+        *(lowering.contained(f.expression).alias(f.this.name) for f in node.expressions)
+    )
 
 
 def subscript(node: exp.Bracket, lowering: Lowering) -> Column:

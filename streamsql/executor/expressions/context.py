@@ -80,8 +80,11 @@ class ErrorGuard(Protocol):
 
 
 class Lowering:
-    """Lowers nodes by a table of rules, and conditions, for which null is as good as false, by one
-    of their own. `guard` None: failures give null and nobody is told."""
+    """Lowers the parts of one expression, `root`, by a table of rules, and conditions, for which
+    null is as good as false, by one of their own.
+
+    `guard` None: failures give null and nobody is told.
+    """
 
     def __init__(
         self,
@@ -89,13 +92,17 @@ class Lowering:
         conditions: Mapping[type[Expression], Rule],
         columns: Mapping[str, Column],
         guard: ErrorGuard | None,
+        root: Expression | None = None,
     ) -> None:
         self.rules = rules
         self.conditions = conditions
         self.columns = columns
         self.guard = guard
+        self.root = root
         self.can_fail = False
+        """Whether a failure may be noted anywhere in the expression."""
         self.lambda_parameters: dict[str, Column] = {}
+        self._uncontained = False
         self._lambda_depth = 0
 
     def lower(self, node: Expression) -> Column:
@@ -114,7 +121,7 @@ class Lowering:
     # -- conditions ----------------------------------------------------------------------------
 
     def operand(self, node: Expression) -> Column:
-        """An operand of AND, OR or NOT: a null one makes the whole expression fail."""
+        """An operand of AND, OR, NOT or WHEN: a null one makes the whole expression fail."""
         value = self.lower(node)
         if never_null(node) or not self.reports:
             return value
@@ -136,27 +143,36 @@ class Lowering:
 
     @property
     def reports(self) -> bool:
-        """Whether failures are noted. Not in lambdas: Spark allows no side effects there."""
-        return self.guard is not None and self._lambda_depth == 0
+        """Whether failures are noted."""
+        return self.guard is not None
+
+    @property
+    def in_lambda(self) -> bool:
+        return self._lambda_depth > 0
 
     def null(self, kind: SQLType) -> Column:
         return F.lit(None).cast(spark_type(kind))
 
     def fail(self, message: str | Column, kind: SQLType) -> Column:
         """A null of the type; evaluating it makes the whole expression fail."""
-        if self.guard is None or not self.reports:
+        if self.guard is None:
             return self.null(kind)
-        self.can_fail = True
+        self.can_fail = self._uncontained = True
         text = F.lit(message) if isinstance(message, str) else message
         return self.guard.fail(text, spark_type(kind))
 
-    def contained(self, node: Expression) -> Column:
-        """A call (or field) that is another call's argument: a null for that, should it fail."""
-        before, self.can_fail = self.can_fail, False
-        value = self.lower(node)
-        fails, self.can_fail = self.can_fail, self.can_fail or before
-        if self.guard is None or not fails:
+    def contained(self, node: Expression, rule: Rule | None = None) -> Column:
+        """The value; a null by itself, should it fail, which lets the rest of the expression be.
+
+        The expression as a whole needs none of this: nothing is left of it.
+        """
+        before, self._uncontained = self._uncontained, False
+        value = rule(node, self) if rule else self.lower(node)
+        fails = self._uncontained
+        if self.guard is None or not fails or node is self.root:
+            self._uncontained = before or fails
             return value
+        self._uncontained = before
         return self.guard.contain(value, spark_type(type_of(node)), text_of(node))
 
     def checked(

@@ -39,13 +39,13 @@ class ColumnContext:
 
 def column(expression: Expression, context: ColumnContext) -> Column:
     """The expression's value; a failing one gives null."""
-    lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard)
+    lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard, expression)
     return _guarded(lowering.lower(expression), expression, lowering)
 
 
 def predicate(expression: Expression, context: ColumnContext) -> Column:
     """The expression as a condition of rows: a failing one is not met. May be null, for false."""
-    lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard)
+    lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard, expression)
     return _guarded(lowering.condition(expression), expression, lowering)
 
 
@@ -105,7 +105,7 @@ def _not(node: exp.Not, lowering: Lowering) -> Column:
 def _case(node: exp.Case, lowering: Lowering) -> Column:
     chain: Any = F
     for branch in node.args["ifs"]:
-        chain = chain.when(lowering.lower(branch.this), lowering.lower(branch.args["true"]))
+        chain = chain.when(lowering.operand(branch.this), lowering.lower(branch.args["true"]))
     default = node.args.get("default")
     result: Column = chain if default is None else chain.otherwise(lowering.lower(default))
     return result
