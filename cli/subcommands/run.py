@@ -42,9 +42,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def run_files(args: argparse.Namespace) -> int:
     """`run`: the files' statements, then their queries until Ctrl-C or until caught up."""
-    renderer = Renderer(args.output or "table")
     from streamsql.api.checking import NamedText
 
+    renderer = Renderer(args.output or "table")
     scripts = [NamedText(display_name(name), read_script(name)) for name in args.files]
     variables = assignments(args.define, "--define")
     with make_engine(args, until_caught_up=args.until_caught_up) as engine:
