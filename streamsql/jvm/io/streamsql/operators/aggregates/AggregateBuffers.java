@@ -48,7 +48,7 @@ public final class AggregateBuffers implements Serializable {
   private transient UnsafeProjection store;
   private transient UnsafeProjection result;
 
-  private AggregateBuffers(
+  AggregateBuffers(
       List<AggregateFunction> functions,
       List<Attribute> input,
       List<Attribute> evaluated,
