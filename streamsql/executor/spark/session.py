@@ -63,6 +63,9 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.cleaner.referenceTracking.cleanCheckpoints": "false",
+    # Hadoop's own start some 60 processes for one commit of one query, and sync nothing.
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.streamsql.files.LocalFiles",
+    "spark.hadoop.fs.file.impl": "io.streamsql.files.CheckedLocalFiles",
     # A task that fails once fails again: the query is started anew from its checkpoint.
     "spark.task.maxFailures": "1",
     "spark.log.structuredLogging.enabled": "false",

@@ -1,0 +1,96 @@
+package io.streamsql.files;
+
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import org.apache.hadoop.fs.StreamCapabilities;
+import org.apache.hadoop.fs.Syncable;
+import org.apache.hadoop.fs.impl.StoreImplementationUtils;
+
+/**
+ * Writes a file; when it is closed, the file and its name survive a power failure.
+ *
+ * <p>Not by a FileChannel, which a thread that is interrupted while it writes closes: Spark
+ * interrupts whatever it stops.
+ */
+final class SyncedOutput extends OutputStream implements Syncable, StreamCapabilities {
+  private final Path file;
+  private final FileOutputStream out;
+  private boolean isOpen = true;
+
+  /**
+   * @param append whether to keep what the file holds
+   */
+  SyncedOutput(Path file, boolean append) throws IOException {
+    this.file = file;
+    this.out = new FileOutputStream(file.toFile(), append);
+  }
+
+  @Override
+  public void write(int b) throws IOException {
+    out.write(b);
+  }
+
+  @Override
+  public void write(byte[] bytes, int offset, int length) throws IOException {
+    out.write(bytes, offset, length);
+  }
+
+  /** Others see what has been written at once. */
+  @Override
+  public void hflush() {}
+
+  @Override
+  public void hsync() throws IOException {
+    sync(file, StandardOpenOption.WRITE);
+  }
+
+  @Override
+  public boolean hasCapability(String capability) {
+    return StoreImplementationUtils.isProbeForSyncable(capability);
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (!isOpen) {
+      return;
+    }
+    isOpen = false;
+    out.close();
+    hsync();
+    syncFolderOf(file);
+  }
+
+  /** Makes durable which names are in a file's folder, and what they stand for. */
+  static void syncFolderOf(Path file) throws IOException {
+    Path folder = file.toAbsolutePath().getParent();
+    // Windows opens no folders, and looks after their names itself.
+    if (folder != null && !folder.getFileSystem().getSeparator().equals("\\")) {
+      sync(folder, StandardOpenOption.READ);
+    }
+  }
+
+  private static void sync(Path path, OpenOption access) throws IOException {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        interrupted |= Thread.interrupted();
+        try (FileChannel channel = FileChannel.open(path, access)) {
+          channel.force(true);
+          return;
+        } catch (ClosedByInterruptException e) {
+          // Whoever wants this thread to end shall find it done.
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}
