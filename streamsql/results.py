@@ -123,6 +123,10 @@ class Answer:
 class RowInserts(Protocol):
     """A way to write many rows into one stream or table, for one client at a time."""
 
+    @property
+    def token(self) -> str | None:
+        """Stands for the records that the last `write` wrote."""
+
     def write(self, rows: Sequence[Mapping[str, Any]]) -> list[StreamSQLError | None]:
         """Write rows, by the names of their columns, and wait until Kafka has them; what is wrong
         with each, in their order.

@@ -11,16 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from streamsql.client.inserting import insert_batches
+from streamsql.client.inserting import batches
 from streamsql.client.remote import RemoteEngine
 from streamsql.client.result import QueryResult
 from streamsql.client.transport import Address
 from streamsql.errors import CatalogError, ConfigError
-from streamsql.properties import CONSISTENCY_TOKEN, VARIABLE_SUBSTITUTION, validate
-from streamsql.results import Message, Result
+from streamsql.properties import CONSISTENCY_TOKEN, validate
+from streamsql.results import Message, Result, RowInserts
 from streamsql.session import Session
 from streamsql.status import QueryInfo
 from streamsql.tokens import merged
+from streamsql.types import quote
 
 if TYPE_CHECKING:
     from streamsql.api.catalogs import Catalog
@@ -42,6 +43,8 @@ class AnyEngine(Protocol):
 
     def queries(self) -> list[QueryInfo]: ...
 
+    def inserts(self, target: str) -> RowInserts: ...
+
 
 class Connection:
     """An engine as Python programs use it; may be used from several threads.
@@ -62,13 +65,18 @@ class Connection:
         return QueryResult(self._run(text, self._engine.session))
 
     def _run(self, text: str, session: Session) -> Iterator[Result]:
-        """Execute; queries after this wait for what was written, where that is wanted."""
+        """Execute, noting what is written."""
         for result in self._engine.execute(text, session):
-            if self._waits and isinstance(result, Message) and result.token:
-                properties = self._engine.session.properties
-                known = properties.get(CONSISTENCY_TOKEN)
-                properties[CONSISTENCY_TOKEN] = merged(known, result.token)
+            if isinstance(result, Message):
+                self._note(result.token)
             yield result
+
+    def _note(self, token: str | None) -> None:
+        """Queries after this wait for the records that the token stands for."""
+        if self._waits and token:
+            properties = self._engine.session.properties
+            known = properties.get(CONSISTENCY_TOKEN)
+            properties[CONSISTENCY_TOKEN] = merged(known, token)
 
     async def sql_async(self, text: str) -> QueryResult:
         """As `sql`, for programs with an event loop, which goes on meanwhile."""
@@ -79,18 +87,18 @@ class Connection:
 
         A row is a mapping or a dataclass with columns' names (ROWTIME, in milliseconds, may be
         among them), or a sequence with a value for each column. All are in Kafka afterwards; after
-        an error, those before the wrong one may be.
+        the error of a row, any but that one may be.
         """
         source = self._source(name)
-        session = self._engine.session
-        # A ${..} in a text is a text.
-        properties = {**session.properties, VARIABLE_SUBSTITUTION: "false"}
-        plain = Session(properties, dict(session.variables), session.remote)
+        inserts = self._engine.inserts(quote(source.name))
         count = 0
-        for text, size in insert_batches(source, rows):
-            for _ in self._run(text, plain):
-                pass
-            count += size
+        for batch in batches(source, rows):
+            outcomes = inserts.write(batch)
+            self._note(inserts.token)
+            for wrong in outcomes:
+                if wrong is not None:
+                    raise wrong
+            count += len(batch)
         return count
 
     def _source(self, name: str) -> Any:

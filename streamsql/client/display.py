@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from html import escape
 from typing import Any, Protocol
+
+from streamsql.values.scalars import scalar_of
 
 MOST_ROWS = 100
 """Shown of a result that has more."""
@@ -80,13 +81,6 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _cell(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case bytes():
-            return base64.b64encode(value).decode()
-        case str():
-            return value
-    return str(value)
+    if value is None:
+        return "null"
+    return str(value) if isinstance(value, (list, dict)) else scalar_of(value).text(value)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from streamsql.client.transport import Address, Transport
 from streamsql.client.watch import Watch
 from streamsql.errors import ConfigError
-from streamsql.results import Result
+from streamsql.results import Result, RowInserts
 from streamsql.run_script import run_script
 from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
@@ -101,6 +101,14 @@ class RemoteEngine:
                 yield from run_script(
                     piece.script, scripts, lambda text, own: self._execute(text, session, own)
                 )
+
+    def inserts(self, target: str) -> RowInserts:
+        """A way to write many rows into a stream or table, named as in SQL."""
+        if not self._open:
+            raise ConfigError("the connection is closed")
+        from streamsql.client.remote_inserts import RemoteInserts
+
+        return RemoteInserts(self._transport, target, self.session.properties)
 
     def _send(self, piece: Piece, sql: str, session: Session) -> Iterator[Result]:
         from streamsql.client.received import Received

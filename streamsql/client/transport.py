@@ -13,7 +13,7 @@ import json
 import select
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ from streamsql.errors import ConfigError, ExternalError, StreamSQLError
 if TYPE_CHECKING:
     import ssl
 
+DELIMITED = "application/vnd.ksqlapi.delimited.v1"
+"""JSON values, each in a line of its own."""
 DEFAULT_PORT = 8088
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 30.0
@@ -203,12 +205,21 @@ class Transport:
     def stream(self, path: str, body: Mapping[str, Any]) -> Lines:
         """Post a JSON document, and the lines of the answer as they come."""
         headers = {"Content-Type": "application/json", "Accept": "application/x-ndjson"}
-        connection, response = self._send("POST", path, headers, json.dumps(body).encode())
+        return self._post(path, headers, json.dumps(body).encode())
+
+    def _post(self, path: str, headers: Mapping[str, str], body: bytes) -> Lines:
+        connection, response = self._send("POST", path, headers, body)
         if response.status != 200:
             refusal = response.read()
             self.keep(connection, response)
             raise self._refused(response.status, refusal)
         return Lines(self, connection, response)
+
+    def post_lines(self, path: str, lines: Iterable[Any]) -> Lines:
+        """Post JSON values, each in a line of its own, and the lines of the answer as they come."""
+        body = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        headers = {"Content-Type": DELIMITED, "Accept": DELIMITED}
+        return self._post(path, headers, body)
 
     def keep(self, connection: Connection, response: http.client.HTTPResponse) -> None:
         """Take a connection back whose answer has been read to its end."""

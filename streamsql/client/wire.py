@@ -12,14 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
-from streamsql.client.wire_values import (
-    Codec,
-    decoder,
-    encode_cells,
-    encoder,
-    type_of_text,
-    type_text,
-)
+from streamsql.client.wire_types import type_of_text, type_text
 from streamsql.errors import InternalError
 from streamsql.results import (
     Answer,
@@ -34,6 +27,8 @@ from streamsql.results import (
     Warning,
 )
 from streamsql.schema import Column, Namespace, Schema
+from streamsql.values.nested import Codec
+from streamsql.values.wire import decoder, encode_cells, encoder
 
 ALIVE = {"type": "alive"}
 DONE = {"type": "done"}

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 
 from streamsql.errors import ConfigError
 from streamsql.load.spec import KeyColumn, LoadSpec
+from streamsql.types import PRIMITIVES
+from streamsql.values.nested import scalar
+from streamsql.values.records import pack
 
 KeyEncoder = Callable[[Sequence[object]], bytes | None]
 """From the key's cells to its bytes; None where all cells are null."""
-
-_BINARY = {"INT": ">i", "BIGINT": ">q", "DOUBLE": ">d"}
 
 
 def key_encoder(spec: LoadSpec) -> KeyEncoder:
@@ -40,14 +41,14 @@ def key_encoder(spec: LoadSpec) -> KeyEncoder:
 def _kafka_encoder(column: KeyColumn) -> KeyEncoder:
     if column.type == "STRING":
         return lambda cells: None if cells[0] is None else _text(cells[0]).encode()
-    layout = struct.Struct(_BINARY[column.type])
-    convert = float if column.type == "DOUBLE" else int
+    kind = PRIMITIVES[column.type]
+    read = scalar(kind).of_text
 
     def encode(cells: Sequence[object]) -> bytes | None:
         if cells[0] is None:
             return None
         try:
-            return layout.pack(convert(str(cells[0])))
+            return pack(kind, read(str(cells[0])))
         except (ValueError, struct.error) as error:
             raise ConfigError(
                 f"key column {column.name}: {str(cells[0])!r} is no {column.type}"

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from datetime import datetime, time
 
 from streamsql.catalog import Source
-from streamsql.executor.frames.encode_record import encode_key
 from streamsql.planner.plans.routes import KeyRange, WindowRange
 from streamsql.results import Value
 from streamsql.schema import WindowType
 from streamsql.types import STRING
+from streamsql.values.records import key_encoder
 
-_EPOCH = datetime(1970, 1, 1)
 _LAST = (1 << 56) - 1
 """No window begins later: the first byte of its start is 0."""
 _FIRST_SURROGATE = "\ud800"
@@ -41,8 +39,8 @@ def window_bytes(source: Source) -> int:
 
 def key_bytes(source: Source, values: Sequence[Value]) -> bytes:
     """The bytes of a key without its window; of a key of nulls none."""
-    cells = {c.name: _cell(v) for c, v in zip(source.schema.key, values, strict=True)}
-    return encode_key(source.topic, source.schema, cells) or b""
+    cells = {c.name: v for c, v in zip(source.schema.key, values, strict=True)}
+    return key_encoder(source.topic, source.schema)(cells) or b""
 
 
 def packed(keys: Sequence[bytes], source: Source, window: WindowRange | None) -> bytes:
@@ -90,14 +88,3 @@ def _bound(text: str | None) -> bytes | None:
     if text is None or any(c >= _FIRST_SURROGATE for c in text):
         return None
     return text.encode()
-
-
-def _cell(value: Value) -> Value:
-    """A value of a result as planner/constants.py has it."""
-    if isinstance(value, datetime):
-        delta = value - _EPOCH
-        return (delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000
-    if isinstance(value, time):
-        seconds = (value.hour * 60 + value.minute) * 60 + value.second
-        return seconds * 1000 + value.microsecond // 1000
-    return value

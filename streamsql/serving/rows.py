@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from streamsql.executor.frames.push_rows import decode_push_row
+from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.results import Row
 from streamsql.schema import Schema
@@ -14,7 +14,7 @@ from streamsql.schema import Schema
 
 def answer_rows(results: Iterable[bytes], plan: PullPlan, schema: Schema) -> Iterator[Row]:
     """Sorted and limited as the plan says; `schema` is that of the results."""
-    rows: Iterable[Row] = (decode_push_row(value, schema) for value in results)
+    rows: Iterable[Row] = map(push_decoder(schema), results)
     if plan.order:
         rows = sorted_rows(list(rows), plan.order, schema)
     width = len(plan.schema)

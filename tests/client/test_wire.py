@@ -20,7 +20,7 @@ from streamsql.client.received import Received
 from streamsql.client.wire import DONE, encode, to_line
 from streamsql.client.wire_errors import decode_error, encode_error
 from streamsql.client.wire_status import decode_status, encode_status
-from streamsql.client.wire_values import decoder, encoder, type_of_text, type_text
+from streamsql.client.wire_types import type_of_text, type_text
 from streamsql.errors import BindError, ExternalError, InternalError, Span, StreamSQLError
 from streamsql.parser import parse
 from streamsql.planner.statements import apply, plan
@@ -40,6 +40,7 @@ from streamsql.schema import Column, Namespace, Schema
 from streamsql.session import Session
 from streamsql.status import QueryInfo, QueryState, StartupStatus, StartupStep, StepState
 from streamsql.types import SQLType
+from streamsql.values.wire import decoder, encoder
 
 # -- values ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamsql.errors import UnsupportedError
-from streamsql.executor.frames.push_rows import ShownKeys, decode_push_row, push_columns
+from streamsql.executor.frames.push_rows import ShownKeys, push_columns, push_decoder
 from streamsql.executor.lowering.streaming import lower_operator
 from streamsql.executor.queries.start import SlotBudget, checkpointed_shuffle_partitions
 from streamsql.planner.plans.logical import LogicalPlan
@@ -37,7 +37,7 @@ from streamsql.types import (
 def _decoded(t: SQLType, value: object) -> object:
     schema = Schema((Column("C", t),))
     record = dict(zip(push_columns(schema), (value, False), strict=True))
-    row = decode_push_row(json.dumps(record).encode(), schema)
+    row = push_decoder(schema)(json.dumps(record).encode())
     assert not row.tombstone
     return row.values[0]
 
@@ -68,7 +68,7 @@ def test_cells_of_push_rows(t: SQLType, written: object, cell: object) -> None:
 
 def test_decimals_of_push_rows_keep_their_digits() -> None:
     schema = Schema((Column("C", decimal(20, 2)),))
-    row = decode_push_row(b'{"c0":123456789012345678.50,"tombstone":false}', schema)
+    row = push_decoder(schema)(b'{"c0":123456789012345678.50,"tombstone":false}')
     assert str(row.values[0]) == "123456789012345678.50"
     assert isinstance(row.values[0], Decimal)
 

@@ -24,9 +24,9 @@ from streamsql.executor.spark.types import spark_type
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Expression
 from streamsql.parser import parse_expression
-from streamsql.planner.types.constants import java_double
 from streamsql.planner.types.inference import infer
 from streamsql.types import SQLType, type_of
+from streamsql.values.scalars import java_double
 
 COLUMNS: Mapping[str, tuple[SQLType, str]] = {
     "I": (types.INT, "7"),

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamsql.catalog import Catalog
 from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
-from streamsql.executor.frames.push_rows import decode_push_row
+from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.lowering.streaming import lower_push
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.results import Row
@@ -115,7 +115,7 @@ class QueryRun(CaseRun):
         log = [json.loads(record.value or b"") for record in self._records(LOG)]
         schemas = [push.schema for push in self.script.pushes]
         rows = [
-            decode_push_row(record.value or b"", schema)
+            push_decoder(schema)(record.value or b"")
             for schema in schemas
             for record in self._records(PUSH)
         ]

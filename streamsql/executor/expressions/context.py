@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, time
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.types.scope import text_of
 from streamsql.types import SQLType, type_of
+from streamsql.values.nested import scalar
 
 Rule = Callable[[Any, "Lowering"], Column]
 
@@ -55,11 +56,13 @@ def number(text: str, kind: SQLType) -> Column:
 
 
 def constant(value: object, kind: SQLType) -> Column:
-    """A Python value (see planner/constants.py) of a primitive type as a Spark literal."""
+    """A value of a scalar type as a Spark literal."""
     if value is None:
         return F.lit(None).cast(spark_type(kind))
     if kind == types.TIMESTAMP:
-        return F.timestamp_millis(F.lit(value).cast("bigint"))
+        return F.timestamp_millis(F.lit(scalar(kind).packed(value)).cast("bigint"))
+    if isinstance(value, time):
+        return number(scalar(kind).record(value), kind)
     if isinstance(value, date | str | bytes | bool):
         return F.lit(value)
     return number(str(value), kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -17,27 +17,18 @@ from streamsql.executor.frames.records import key_side, value_side
 from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.types import spark_type
 from streamsql.registry.serdes import SideSchemas
-from streamsql.types import (
-    TIMESTAMP,
-    SQLType,
-    element_type,
-    fields,
-    is_array,
-    is_map,
-    is_struct,
-)
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from streamsql.values.nested import Codec, converter
+from streamsql.values.scalars import Scalar
 
 
 def encode_rows(
     spark: SparkSession, source: Source, rows: Sequence[Mapping[str, Any]], schemas: SideSchemas
 ) -> list[tuple[bytes | None, bytes | None]]:
-    """Key and value of each row, in order; cells are those of streamsql.planner.types.constants."""
+    """Key and value of each row, in order."""
     columns = (*source.schema.key, *source.schema.value)
     kinds = StructType([StructField(c.name, spark_type(c.type)) for c in columns])
-    cells = [tuple(_cell(row.get(c.name), c.type) for c in columns) for row in rows]
-    frame = spark.createDataFrame(cells, kinds).coalesce(1)
+    codecs = [(c.name, converter(c.type, _leaf, of_struct=_tuple)) for c in columns]
+    frame = spark.createDataFrame([_tuple(codecs, row) for row in rows], kinds).coalesce(1)
     found = frame.select(*encoded(spark, source, schemas)).collect()
     return [(as_bytes(key), as_bytes(value)) for key, value in found]
 
@@ -61,14 +52,14 @@ def as_bytes(value: Any) -> bytes | None:
     return None if value is None else bytes(value)
 
 
-def _cell(value: Any, t: SQLType) -> Any:
-    """As Spark's Python side takes it: a TIMESTAMP is a datetime, a STRUCT a tuple."""
-    if value is None:
-        return None
-    if is_array(t):
-        return [_cell(item, element_type(t)) for item in value]
-    if is_map(t):
-        return {key: _cell(item, element_type(t)) for key, item in value.items()}
-    if is_struct(t):
-        return tuple(_cell(value.get(name), kind) for name, kind in fields(t))
-    return _EPOCH + timedelta(milliseconds=value) if t == TIMESTAMP else value
+def _leaf(entry: Scalar) -> Codec:
+    """As Spark's Python side takes it: a TIMESTAMP with its zone; a TIME is a number there."""
+    if entry.name == "TIMESTAMP":
+        return lambda moment: moment.replace(tzinfo=UTC)
+    return entry.packed if entry.name == "TIME" else lambda value: value
+
+
+def _tuple(kinds: Sequence[tuple[str, Codec]], struct: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(
+        None if (cell := struct.get(name)) is None else codec(cell) for name, codec in kinds
+    )

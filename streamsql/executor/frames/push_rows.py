@@ -6,40 +6,18 @@ need not be unique to JSON's rules of letter case), and `tombstone`.
 
 from __future__ import annotations
 
-import base64
-import datetime
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
+from operator import attrgetter
+from typing import Any
 
-from streamsql.errors import InternalError
-from streamsql.results import Row, Value
+from streamsql.results import Row
 from streamsql.schema import WINDOW_BOUNDS, Column, Namespace, Schema
-from streamsql.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
-    INT,
-    STRING,
-    TIME,
-    TIMESTAMP,
-    SQLType,
-    element_type,
-    fields,
-    is_array,
-    is_decimal,
-    is_map,
-    is_struct,
-    to_sql,
-)
+from streamsql.values.nested import Codec, converter
 
 TOMBSTONE = "tombstone"
 BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
-
-_EPOCH = datetime.datetime(1970, 1, 1)
-_EPOCH_DATE = datetime.date(1970, 1, 1)
 
 
 def of_key(column: Column, bounds: Collection[str]) -> bool:
@@ -52,14 +30,24 @@ def push_columns(schema: Schema) -> tuple[str, ...]:
     return (*(f"c{i}" for i in range(len(schema))), TOMBSTONE)
 
 
-def decode_push_row(value: bytes, schema: Schema) -> Row:
-    """The row of one record: cells as `results.Value` says, in the order of the schema."""
-    record = json.loads(value, parse_float=Decimal)
-    cells = (
-        _cell(record[name], column.type)
+def push_decoder(schema: Schema) -> Callable[[bytes], Row]:
+    """From records to rows: cells in the order of the schema."""
+    kinds = [
+        (name, converter(column.type, attrgetter("of_packed"), _entries))
         for name, column in zip(push_columns(schema), schema, strict=False)
-    )
-    return Row(tuple(cells), bool(record[TOMBSTONE]))
+    ]
+
+    def decode(record: bytes) -> Row:
+        found = json.loads(record, parse_float=Decimal)
+        cells = (None if (c := found[name]) is None else codec(c) for name, codec in kinds)
+        return Row(tuple(cells), bool(found[TOMBSTONE]))
+
+    return decode
+
+
+def _entries(key: Codec, value: Codec, entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys stay the texts that JSON has for them."""
+    return {k: None if v is None else value(v) for k, v in entries.items()}
 
 
 class ShownKeys:
@@ -89,63 +77,3 @@ class ShownKeys:
         else:
             self._all_known = False
         return True
-
-
-def _cell(value: object, t: SQLType) -> Value:
-    if value is None:
-        return None
-    if is_decimal(t):
-        return Decimal(str(value))
-    if is_array(t):
-        assert isinstance(value, list)
-        return [_cell(v, element_type(t)) for v in value]
-    if is_map(t):
-        assert isinstance(value, dict)
-        return {k: _cell(v, element_type(t)) for k, v in value.items()}
-    if is_struct(t):
-        assert isinstance(value, dict)
-        return {name: _cell(value.get(name), kind) for name, kind in fields(t)}
-    return _PRIMITIVE[to_sql(t)](value)
-
-
-def _same(value: object) -> Value:
-    return value
-
-
-def _double(value: object) -> Value:
-    return float(str(value))
-
-
-def _bytes(value: object) -> Value:
-    return base64.b64decode(str(value))
-
-
-def _date(value: object) -> Value:
-    return _EPOCH_DATE + datetime.timedelta(days=_integer(value))
-
-
-def _time(value: object) -> Value:
-    return (_EPOCH + datetime.timedelta(milliseconds=_integer(value))).time()
-
-
-def _timestamp(value: object) -> Value:
-    return _EPOCH + datetime.timedelta(milliseconds=_integer(value))
-
-
-def _integer(value: object) -> int:
-    if not isinstance(value, int):
-        raise InternalError(f"not a whole number in a push query's row: {value!r}")
-    return value
-
-
-_PRIMITIVE: dict[str, Callable[[object], Value]] = {
-    to_sql(BOOLEAN): _same,
-    to_sql(INT): _same,
-    to_sql(BIGINT): _same,
-    to_sql(DOUBLE): _double,
-    to_sql(STRING): _same,
-    to_sql(BYTES): _bytes,
-    to_sql(DATE): _date,
-    to_sql(TIME): _time,
-    to_sql(TIMESTAMP): _timestamp,
-}

@@ -25,7 +25,7 @@ from streamsql.executor.frames.context import (
     Scope,
     quoted,
 )
-from streamsql.executor.frames.push_rows import decode_push_row
+from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.lowering.streaming import lower_operator, needed_columns
 from streamsql.executor.operators import filter, sink
 from streamsql.executor.operators.aggregation import aggregate
@@ -86,10 +86,11 @@ def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
     finally:
         for name in _JOB_GROUP:
             context.setLocalProperty(name, cast(Any, None))
+    decode = push_decoder(schema)
     ended = False
     try:
         for (value,) in records:
-            yield Row(decode_push_row(bytes(value), schema).values)
+            yield Row(decode(bytes(value)).values)
         ended = True
     finally:
         if not ended:

@@ -17,7 +17,7 @@ from functools import partial
 from streamsql.config import PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.frames.push_rows import ShownKeys, decode_push_row
+from streamsql.executor.frames.push_rows import ShownKeys, push_decoder
 from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.spark_run import Run
@@ -220,7 +220,7 @@ class PushQuery:
     def rows(self, stream: RowStream, positions: Sequence[int]) -> Iterator[Row]:
         """The rows as they come, until cancelled or the LIMIT is reached."""
         self._begun = True
-        bounds = window_bounds(self.plan.root)
+        bounds, decode = window_bounds(self.plan.root), push_decoder(self.plan.schema)
         shown = ShownKeys(self.plan.schema, bounds) if _filters_table(self.plan.root) else None
         limit = self.plan.root.count if isinstance(self.plan.root, Limit) else None
         count = 0
@@ -231,7 +231,7 @@ class PushQuery:
             for record in self.client.consume(self.topic, stop=self._stopped):
                 if record.value is None:
                     continue
-                row = decode_push_row(record.value, self.plan.schema)
+                row = decode(record.value)
                 if shown is not None and not shown.is_news(row):
                     continue
                 yield Row(tuple(row.values[i] for i in positions), row.tombstone)

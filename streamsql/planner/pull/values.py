@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 
@@ -12,8 +11,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.types.constants import NOT_CONSTANT, evaluate_constant
 from streamsql.results import Value
 from streamsql.types import SQLType
-
-_EPOCH = datetime(1970, 1, 1)
+from streamsql.values.nested import is_scalar
 
 
 class Unknown(Enum):
@@ -27,7 +25,7 @@ NO_VALUE = Unknown.NONE
 
 
 def constant_of(expression: Expression) -> Value | Unknown:
-    """The value of a constant expression as planner/constants.py gives it."""
+    """The value of a constant expression."""
     try:
         value = evaluate_constant(expression)
     except StreamSQLError:
@@ -46,12 +44,7 @@ def fitting(value: Value | Unknown, source: SQLType, target: SQLType) -> Value |
         return _number(value, target) if types.is_numeric(source) else Unknown.UNKNOWN
     if source != target:
         return Unknown.UNKNOWN
-    if target == types.TIMESTAMP and isinstance(value, int):
-        return _EPOCH + timedelta(milliseconds=value)
-    if target == types.TIME and isinstance(value, int):
-        return (_EPOCH + timedelta(milliseconds=value)).time()
-    plain = (types.BOOLEAN, types.STRING, types.BYTES, types.DATE)
-    return value if target in plain else Unknown.UNKNOWN
+    return value if is_scalar(target) else Unknown.UNKNOWN
 
 
 def _number(value: Value, target: SQLType) -> Value | Unknown:

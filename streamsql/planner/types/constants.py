@@ -1,16 +1,14 @@
 """Values of constant expressions, computed without Spark: what INSERT .. VALUES is made of.
 
-Python values: bool, int, float, Decimal, str, bytes, date; TIME as int ms of the day, TIMESTAMP
-as int ms since the epoch; list, dict, a STRUCT as a dict by field name; None.
+Values are those of streamsql.values.
 """
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, time
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation, localcontext
 from enum import Enum
 from typing import Any, Final
@@ -23,6 +21,8 @@ from streamsql.nodes import Expression
 from streamsql.planner.types.scope import span_of, text_of
 from streamsql.planner.types.timestamps import parse_timestamp
 from streamsql.types import SQLType, type_of
+from streamsql.values.nested import scalar
+from streamsql.values.scalars import SCALARS, day_millis, java_double, of_day_millis, of_millis
 
 
 class NotConstant(Enum):
@@ -39,7 +39,6 @@ class _Misfit(ValueError):
 
 
 _EXACT = Context(prec=80)
-_DAY_MS = 86_400_000
 
 
 def evaluate_constant(expression: Expression) -> Any:
@@ -261,61 +260,34 @@ def _parsed(read: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _string(value: Any, source: SQLType) -> str:
-    if source == types.BOOLEAN:
-        return "true" if value else "false"
-    if source == types.TIMESTAMP:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=value)
-        return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value % 1000:03d}"
     if source == types.TIME:
-        seconds, minutes = value // 1000 % 60, value // 60_000
-        text = f"{minutes // 60:02d}:{minutes % 60:02d}"
-        return f"{text}:{seconds:02d}" if seconds else text
+        return str(value.isoformat("seconds" if value.second else "minutes"))
+    return java_double(value) if source == types.DOUBLE else scalar(source).text(value)
+
+
+def _timestamp(value: Any, source: SQLType) -> datetime:
     if source == types.DATE:
-        return str(value.isoformat())
-    if source == types.DOUBLE:
-        return java_double(value)
-    return f"{value:f}" if types.is_decimal(source) else str(value)
-
-
-def java_double(value: float) -> str:
-    """A DOUBLE as Java prints it: `1.0`, `1.0E10`, `1.0E-5`, `Infinity`, `NaN`."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        text = f"{Decimal(repr(value)):f}"
-        return text if "." in text else text + ".0"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    mantissa = "".join(map(str, digits))
-    power = exponent + len(mantissa) - 1
-    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}E{power}"
-
-
-def _timestamp(value: Any, source: SQLType) -> int:
-    if source == types.DATE:
-        return int((value - date(1970, 1, 1)).days * _DAY_MS)
-    millis = parse_timestamp(value)
-    if millis is None:
+        return datetime.combine(value, time())
+    found = parse_timestamp(value)
+    if found is None:
         raise ValueError(value)
-    return millis
+    return of_millis(found)
 
 
 def _date(value: Any, source: SQLType) -> date:
     if source == types.TIMESTAMP:
-        return date(1970, 1, 1) + timedelta(days=value // _DAY_MS)
+        moment: datetime = value
+        return moment.date()
     parts = value.strip().split("-")
     year, month, day = map(int, [*parts, *["1"] * (3 - len(parts))])
     return date(year, month, day)
 
 
-def _time(value: Any, source: SQLType) -> int:
+def _time(value: Any, source: SQLType) -> time:
     if source == types.TIMESTAMP:
-        return int(value % _DAY_MS)
+        return of_day_millis(day_millis(value.time()))
     moment = datetime.strptime(value.strip(), _time_pattern(value))
-    seconds = (moment.hour * 60 + moment.minute) * 60 + moment.second
-    return seconds * 1000 + moment.microsecond // 1000
+    return of_day_millis(day_millis(moment.time()))
 
 
 def _time_pattern(text: str) -> str:
@@ -333,5 +305,5 @@ _CONVERSIONS: dict[object, Callable[[Any, SQLType], Any]] = {
     types.TIMESTAMP.this: _timestamp,
     types.DATE.this: _date,
     types.TIME.this: _time,
-    types.BYTES.this: lambda v, source: base64.b64decode(v, validate=True),
+    types.BYTES.this: lambda v, source: SCALARS["BYTES"].of_text(v),
 }

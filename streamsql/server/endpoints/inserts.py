@@ -8,7 +8,7 @@ acknowledgements before it sends more, or not.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -18,7 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from streamsql.errors import StreamSQLError, told
+from streamsql.client.wire_errors import encode_error
+from streamsql.errors import ConfigError, StreamSQLError
 from streamsql.ksqldb import says
 from streamsql.results import RowInserts
 from streamsql.server.http.errors import (
@@ -45,14 +46,18 @@ async def inserts_stream(request: Request) -> Response:
     check_content_type(request)
     state = state_of(request)
     lines = Lines(request, state.config.max_request_bytes)
-    first = await lines.first()
+    first = as_object(parse_json(await lines.first(), "the first line"), "the first line")
     target, session = _target(state, first)
+    exact = first.get("exact") is True
     try:
         inserts = await state.run(partial(state.engine.inserts, target, session))
     except StreamSQLError as error:
-        return failure(error, target).response()
+        if not exact:
+            return failure(error, target).response()
+        refusal = {"status": "error", "seq": 0, "error": encode_error(error, ""), "last": True}
+        return Response(json_text(refusal) + "\n", media_type=media)
     form = "[]" if media == JSON else ""
-    return Acknowledgements(_answered(state, lines, inserts, form), media)
+    return Acknowledgements(_answered(state, lines, _Writer(inserts, exact), form), media)
 
 
 class Acknowledgements(Response):
@@ -73,8 +78,7 @@ class Acknowledgements(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _target(state: ServerState, line: bytes) -> tuple[str, Session]:
-    given = as_object(parse_json(line, "the first line"), "the first line")
+def _target(state: ServerState, given: dict[str, Any]) -> tuple[str, Session]:
     target = given.get("target")
     if not isinstance(target, str) or not target.strip():
         raise RequestError(
@@ -132,7 +136,7 @@ class Lines:
 
 
 async def _answered(
-    state: ServerState, lines: Lines, inserts: RowInserts, form: str
+    state: ServerState, lines: Lines, writer: _Writer, form: str
 ) -> AsyncIterator[str]:
     """The acknowledgements; `form` is the brackets of an array where one is wanted."""
     sequence = 0
@@ -143,11 +147,11 @@ async def _answered(
             batch = await lines.next(MAX_ROWS)
             if not batch:
                 break
-            outcomes = await state.run(partial(_write, inserts, batch))
+            outcomes = await state.run(partial(writer.write, batch))
         except RequestError as error:
-            outcomes, batch = [failure(error).body], []
+            outcomes, batch = [writer.problem(error)], []
         except StreamSQLError as error:
-            outcomes = [failure(error).body] * len(batch)
+            outcomes = [writer.problem(error)] * len(batch)
         texts = []
         for outcome in outcomes:
             texts.append(json_text(_acknowledgement(outcome, sequence)))
@@ -161,30 +165,47 @@ async def _answered(
         yield form[1] + "\n"
 
 
-def _acknowledgement(problem: dict[str, Any] | None, sequence: int) -> dict[str, Any]:
-    if problem is None:
-        return {"status": "ok", "seq": sequence}
-    about = {"error_code": problem["error_code"], "message": problem["message"]}
-    return {"status": "error", "seq": sequence, **about}
+def _acknowledgement(outcome: Mapping[str, Any], sequence: int) -> dict[str, Any]:
+    return {"status": "error" if "message" in outcome else "ok", "seq": sequence, **outcome}
 
 
-def _write(inserts: RowInserts, lines: list[bytes]) -> list[dict[str, Any] | None]:
-    """Write rows; for each None, or what is wrong with it."""
-    rows: list[dict[str, Any]] = []
-    problems: list[dict[str, Any] | None] = []
-    for line in lines:
-        try:
-            row = as_object(parse_json(line, "the row", Decimal, says("malformed-row")), "the row")
-            rows.append(row)
-            problems.append(None)
-        except RequestError as error:
-            problems.append(failure(error).body)
-    outcomes = iter(inserts.write(rows))
-    return [_problem(next(outcomes)) if found is None else found for found in problems]
+class _Writer:
+    """Writes rows, and says what became of each: nothing, or a message.
 
+    To our own client (`exact`) it gives errors as they are, and with the last row what stands for
+    all that has been written.
+    """
 
-def _problem(outcome: StreamSQLError | None) -> dict[str, Any] | None:
-    return None if outcome is None else {"error_code": BAD_STATEMENT, "message": told(outcome)}
+    def __init__(self, inserts: RowInserts, exact: bool) -> None:
+        self._inserts = inserts
+        self._exact = exact
+
+    def write(self, lines: list[bytes]) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        found: list[dict[str, Any]] = []
+        for line in lines:
+            try:
+                row = parse_json(line, "the row", Decimal, says("malformed-row"))
+                rows.append(as_object(row, "the row"))
+                found.append({})
+            except RequestError as error:
+                found.append(self.problem(error))
+        outcomes = iter(self._inserts.write(rows))
+        for place, known in enumerate(found):
+            if not known and (wrong := next(outcomes)) is not None:
+                found[place] = self.problem(wrong, BAD_STATEMENT)
+        if self._exact and self._inserts.token:
+            found[-1]["token"] = self._inserts.token
+        return found
+
+    def problem(self, error: RequestError | StreamSQLError, code: int = 0) -> dict[str, Any]:
+        """What is wrong, with a code that says whose fault it is."""
+        body = failure(error).body
+        told = {"error_code": code or body["error_code"], "message": body["message"]}
+        if not self._exact:
+            return told
+        known = error if isinstance(error, StreamSQLError) else ConfigError(error.message)
+        return {**told, "error": encode_error(known, "")}
 
 
 ROUTES = [Route("/inserts-stream", inserts_stream, methods=["POST"])]

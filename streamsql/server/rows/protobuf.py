@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import datetime
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 from streamsql.errors import UnsupportedError
@@ -22,11 +20,11 @@ from streamsql.types import (
     element_type,
     fields,
     is_array,
+    is_decimal,
     is_map,
     is_struct,
 )
-
-_EPOCH = datetime.datetime(1970, 1, 1)
+from streamsql.values.nested import scalar
 
 
 class RowMessages:
@@ -50,28 +48,20 @@ class RowMessages:
 
 def _json(value: Value, t: SQLType) -> Any:
     """A cell as protobuf_from_json takes it."""
-    match value:
-        case None:
-            return None
-        case bytes():
-            return base64.b64encode(value).decode()
-        case Decimal():
-            return str(value)
-        case datetime.datetime():
-            return (value - _EPOCH) // datetime.timedelta(milliseconds=1)
-        case datetime.date():
-            return value.toordinal() - _EPOCH.toordinal()
-        case datetime.time():
-            moment = datetime.datetime.combine(_EPOCH, value)
-            return (moment - _EPOCH) // datetime.timedelta(milliseconds=1)
-        case list() if is_array(t):
-            return [_item(item, element_type(t)) for item in value]
-        case dict() if is_map(t):
-            kind = element_type(t)
-            return [{"key": str(k), "value": _json(v, kind)} for k, v in value.items()]
-        case dict() if is_struct(t):
-            return {name: _json(value.get(name), kind) for name, kind in fields(t)}
-    return value
+    if value is None:
+        return None
+    if is_array(t):
+        assert isinstance(value, list)
+        return [_item(item, element_type(t)) for item in value]
+    if is_map(t):
+        assert isinstance(value, dict)
+        kind = element_type(t)
+        return [{"key": str(k), "value": _json(v, kind)} for k, v in value.items()]
+    if is_struct(t):
+        assert isinstance(value, dict)
+        return {name: _json(value.get(name), kind) for name, kind in fields(t)}
+    packed = scalar(t).packed(value)
+    return str(packed) if is_decimal(t) else packed
 
 
 def _item(value: Value, t: SQLType) -> Any:

@@ -1,7 +1,6 @@
 """JSON values as the cells of a row that is inserted: a value must be of its column's type, but
-for what JSON has no type for (dates, times and BYTES are text, a DECIMAL may be).
-
-Cells are those of streamsql.planner.types.constants.
+for what JSON has no type for (dates, times, BYTES and a DOUBLE that is no number are text, a
+DECIMAL may be).
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ from streamsql.types import (
     is_decimal,
     is_map,
     is_struct,
+    key_type,
+    quote,
     to_sql,
 )
 
@@ -39,6 +40,7 @@ _JAVA = {
     dict: "io.vertx.core.json.JsonObject",
 }
 """What ksqlDB calls the types of JSON values in messages."""
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 _NAMES = {bool: "a boolean", str: "text", list: "an array", dict: "an object"}
 
 
@@ -52,19 +54,26 @@ def cell(value: Any, t: SQLType) -> Any:
     if is_array(t) and isinstance(value, list):
         return [cell(item, element_type(t)) for item in value]
     if is_map(t) and isinstance(value, dict):
-        return {key: cell(item, element_type(t)) for key, item in value.items()}
+        return {_key(key, key_type(t)): cell(item, element_type(t)) for key, item in value.items()}
     if is_struct(t) and isinstance(value, dict):
-        given = without_case(value)
-        return {name: cell(given.get(name.upper()), kind) for name, kind in fields(t)}
+        given = named(value)
+        return {
+            name: cell(given.get(quote(name), given.get(name.upper())), kind)
+            for name, kind in fields(t)
+        }
     found = _number(value, t) if _is_number(value) else _other(value, t)
     if found is None:
         raise _misfit(value, t)
     return found
 
 
-def without_case(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Members by upper-case name."""
-    return {str(name).upper(): value for name, value in given.items()}
+def named(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Members by name: in upper case, or between the backticks that make letter case count."""
+    return {name if name[:1] == "`" else name.upper(): value for name, value in given.items()}
+
+
+def _key(text: str, t: SQLType) -> Any:
+    return text if t == STRING else _coerced(text, t)
 
 
 def _is_number(value: Any) -> bool:
@@ -87,8 +96,10 @@ def _number(value: Any, t: SQLType) -> Any:
 def _other(value: Any, t: SQLType) -> Any:
     if isinstance(value, bool):
         return value if t == BOOLEAN else None
-    if not isinstance(value, str) or t in (BOOLEAN, INT, BIGINT, DOUBLE):
+    if not isinstance(value, str) or t in (BOOLEAN, INT, BIGINT):
         return None
+    if t == DOUBLE:
+        return float(value) if value in _NO_NUMBERS else None
     if is_array(t) or is_map(t) or is_struct(t):
         return None
     return value if t == STRING else _coerced(value, t)

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamsql.errors import CatalogError, ParseError, PlanError, StreamSQLError, UserError
-from streamsql.executor.frames.encode_record import can_encode, encode_record
 from streamsql.kafka.client import NewRecord
 from streamsql.ksqldb import says
 from streamsql.nodes import InsertValues
@@ -21,9 +20,11 @@ from streamsql.registry.serdes import Schemas
 from streamsql.runtime import permissions
 from streamsql.runtime.state import Context
 from streamsql.schema import ROWTIME, Kind
-from streamsql.statements.inserting.json_cells import cell, without_case
+from streamsql.statements.inserting.json_cells import cell, named
 from streamsql.statements.inserting.records import insert_records
+from streamsql.tokens import to_token
 from streamsql.types import BIGINT, quote
+from streamsql.values.records import can_encode, key_encoder, value_encoder
 
 Outcome = StreamSQLError | None
 """What became of a row: None where Kafka has acknowledged it."""
@@ -39,7 +40,11 @@ class RowInserts:
         self._plans: dict[tuple[str, ...], InsertValuesPlan] = {}
         source = context.state.catalog.sources.get(target)
         names = source.schema.names if source is not None else ()
-        self._columns = {name.upper(): name for name in (*names, ROWTIME.name)}
+        self._columns = {
+            form: name for name in (*names, ROWTIME.name) for form in (name.upper(), quote(name))
+        }
+        self.token: str | None = None
+        """Stands for the records that the last `write` wrote."""
         # With all columns only the target itself can be wrong.
         of_records = (*source.schema.key, *source.schema.value) if source is not None else ()
         try:
@@ -53,11 +58,13 @@ class RowInserts:
 
         ExternalError where Kafka or Spark fails: then nothing is known of any of them.
         """
+        self.token = None
         planned = [self._cells(row) for row in rows]
         good = [p for p in planned if not isinstance(p, StreamSQLError)]
         if good:
             topic = good[0][0].source.topic.name
-            insert_records(self._context.state.services, topic, self._records(good))
+            written = insert_records(self._context.state.services, topic, self._records(good))
+            self.token = to_token({topic: written})
         return [p if isinstance(p, StreamSQLError) else None for p in planned]
 
     def _plan(self, columns: tuple[str, ...]) -> InsertValuesPlan:
@@ -74,7 +81,7 @@ class RowInserts:
         return plan
 
     def _cells(self, row: Mapping[str, Any]) -> _Planned | StreamSQLError:
-        given = without_case(row)
+        given = named(row)
         columns = tuple(self._columns.get(name, name) for name in given)
         try:
             plan = self._plan(columns)
@@ -94,7 +101,9 @@ class RowInserts:
         now = int(time.time() * 1000)
         times = [cells.get(ROWTIME.name) for _, cells in planned]
         if can_encode(source.topic):
-            pairs = [encode_record(source, cells) for _, cells in planned]
+            of_key = key_encoder(source.topic, source.schema)
+            of_value = value_encoder(source.topic, source.schema)
+            pairs = [(of_key(cells), of_value(cells)) for _, cells in planned]
         else:
             from streamsql.executor.frames.encode_rows import encode_rows
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from streamsql.errors import InternalError, UserError
-from streamsql.executor.frames.encode_record import can_encode, encode_record
 from streamsql.kafka.client import NewRecord
 from streamsql.nodes import InsertValues
 from streamsql.planner.plans.statements import InsertValuesPlan
@@ -21,6 +20,7 @@ from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
 from streamsql.statements.inserting.records import insert_records
 from streamsql.tokens import to_token
+from streamsql.values.records import can_encode, key_encoder, value_encoder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +73,8 @@ def _record(
         key, value, rowtime = evaluate_record(spark(), planned, schemas.writing)
     else:
         cells = dict(zip(planned.columns, values, strict=False))
-        key, value = encode_record(planned.source, cells)
+        topic, schema = planned.source.topic, planned.source.schema
+        key, value = key_encoder(topic, schema)(cells), value_encoder(topic, schema)(cells)
         rowtime = values[-1] if planned.rowtime is not None else None
     if rowtime is None:
         rowtime = int(time.time() * 1000)

@@ -19,10 +19,10 @@ from streamsql.schema import Column, FormatSpec, KeyWindow, WindowType
 from streamsql.testing.cases.case import JSON, JSONObject
 from streamsql.testing.cases.json_text import from_text, to_text
 from streamsql.testing.pipeline.registries import CaseRegistry
-from streamsql.types import BIGINT, BYTES, DOUBLE, INT, SQLType
-
-_LAYOUTS: tuple[tuple[SQLType, str], ...] = ((INT, ">i"), (BIGINT, ">q"), (DOUBLE, ">d"))
-
+from streamsql.types import STRING
+from streamsql.values.nested import scalar
+from streamsql.values.records import pack, unpack
+from streamsql.values.wire import to_json_value
 
 # -- to bytes ------------------------------------------------------------------------------------
 
@@ -80,11 +80,8 @@ def _encode_text(value: JSON) -> bytes | None:
 
 
 def _encode_kafka(columns: Sequence[Column], value: JSON) -> bytes | None:
-    kind = columns[0].type if columns else None
-    for number, layout in _LAYOUTS:
-        if kind == number:
-            return struct.pack(layout, float(value) if kind == DOUBLE else int(value))
-    return base64.b64decode(value) if kind == BYTES else _encode_text(value)
+    kind = columns[0].type if columns else STRING
+    return _encode_text(value) if kind == STRING else pack(kind, scalar(kind).of_packed(value))
 
 
 _ENCODERS: dict[str, Callable[[Sequence[Column], JSON], bytes | None]] = {
@@ -154,16 +151,8 @@ def _decode_text(data: bytes) -> str:
 
 
 def _decode_kafka(columns: Sequence[Column], data: bytes) -> JSON:
-    kind = columns[0].type if columns else None
-    for number, layout in _LAYOUTS:
-        if kind == number:
-            (value,) = struct.unpack(layout, data)
-            return value if kind != DOUBLE or abs(value) < float("inf") else _not_finite(value)
-    return base64.b64encode(data).decode() if kind == BYTES else _decode_text(data)
-
-
-def _not_finite(value: float) -> str:
-    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    kind = columns[0].type if columns else STRING
+    return to_json_value(scalar(kind))(unpack(kind, data))
 
 
 _DECODERS: dict[str, Callable[[Sequence[Column], bytes], JSON]] = {

@@ -1,0 +1,235 @@
+"""The table of scalar SQL types: how a value of each looks as Python, as text, as JSON, in records.
+
+It is loaded by whoever shows a cell, so it knows types by their names alone and imports nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+Writer = Callable[[Any], str]
+"""From a value that is not null to its text."""
+
+EPOCH = datetime(1970, 1, 1)
+_EPOCH_DAY = EPOCH.toordinal()
+_MILLISECOND = timedelta(milliseconds=1)
+
+json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Any value that JSON has, without spaces."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """The forms of one type's values. Nulls are the business of whoever asks."""
+
+    name: str
+    """The type as `types.to_sql` writes it; DECIMAL without its digits."""
+    python: type
+    text: Writer
+    """What a person reads: every digit, ISO 8601, base64."""
+    of_text: Callable[[str], Any]
+    """The inverse of `text`; ValueError for another text."""
+    json: Writer
+    """JSON of an answer, as ksqlDB gives it: the text, quoted where JSON has no such type."""
+    packed: Callable[[Any], Any]
+    """What records hold: a number (days of a DATE, ms of a TIME or TIMESTAMP), boolean or text."""
+    of_packed: Callable[[Any], Any]
+    """The inverse of `packed`, of what JSON made of it (its numbers with a point as Decimals)."""
+    record: Writer
+    """`packed` as the text that DELIMITED writes."""
+    record_json: Writer
+    """`packed` as JSON."""
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _quoted(text: Writer) -> Writer:
+    """JSON of a text in which nothing needs an escape."""
+    return lambda value: f'"{text(value)}"'
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _of_boolean(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text == "true"
+
+
+def _digits(value: Decimal) -> str:
+    return format(value, "f")
+
+
+def _not_finite(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _double(value: float) -> str:
+    return repr(float(value)) if math.isfinite(value) else _not_finite(value)
+
+
+def java_double(value: float) -> str:
+    """A DOUBLE as Java prints it: `1.0`, `1.0E10`, `1.0E-5`, `Infinity`, `NaN`."""
+    if not math.isfinite(value):
+        return _not_finite(value)
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        text = f"{Decimal(repr(value)):f}"
+        return text if "." in text else text + ".0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    mantissa = "".join(map(str, digits))
+    power = exponent + len(mantissa) - 1
+    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}E{power}"
+
+
+def _java(value: float) -> str:
+    return java_double(float(value))
+
+
+def _json_of_double(write: Writer) -> Writer:
+    """A number, but where it is none: JSON has only its name then."""
+    return lambda value: write(value) if math.isfinite(value) else f'"{_not_finite(value)}"'
+
+
+# -- bytes and times -------------------------------------------------------------------------------
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _of_base64(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+def without_zone(moment: datetime) -> datetime:
+    """The moment in UTC, as TIMESTAMP has it; what has no zone is taken to be UTC."""
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _digits_of(moment: datetime | time) -> str:
+    """SQL's times have milliseconds; a program's own may have more."""
+    return "microseconds" if moment.microsecond % 1000 else "milliseconds"
+
+
+def _timestamp(value: datetime) -> str:
+    return without_zone(value).isoformat(timespec=_digits_of(value))
+
+
+def _of_timestamp(text: str) -> datetime:
+    return without_zone(datetime.fromisoformat(text))
+
+
+def _time(value: time) -> str:
+    return value.isoformat(_digits_of(value) if value.microsecond else "seconds")
+
+
+def millis(moment: datetime) -> int:
+    """Milliseconds since the epoch."""
+    return (without_zone(moment) - EPOCH) // _MILLISECOND
+
+
+def of_millis(number: int) -> datetime:
+    """The moment of so many milliseconds since the epoch; OverflowError beyond the year 9999."""
+    return EPOCH + timedelta(milliseconds=number)
+
+
+def day_millis(value: time) -> int:
+    """Milliseconds of the day."""
+    return (datetime.combine(EPOCH, value) - EPOCH) // _MILLISECOND
+
+
+def of_day_millis(number: int) -> time:
+    return of_millis(number).time()
+
+
+def days(value: date) -> int:
+    """Days since the epoch."""
+    return value.toordinal() - _EPOCH_DAY
+
+
+def of_days(number: int) -> date:
+    return date.fromordinal(number + _EPOCH_DAY)
+
+
+def _day(value: date) -> str:
+    return value.isoformat()
+
+
+def _counted(count: Callable[[Any], int]) -> Writer:
+    return lambda value: str(count(value))
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def _number(name: str, python: type, text: Writer, of_text: Callable[[Any], Any]) -> Scalar:
+    """A type that looks the same everywhere."""
+    return Scalar(name, python, text, of_text, text, _same, of_text, text, text)
+
+
+def _moment(
+    name: str,
+    python: type,
+    text: Writer,
+    of_text: Callable[[str], Any],
+    count: Callable[[Any], int],
+    of_count: Callable[[int], Any],
+) -> Scalar:
+    """A type of time: ISO 8601 for people, a number in records."""
+    counted = _counted(count)
+    return Scalar(name, python, text, of_text, _quoted(text), count, of_count, counted, counted)
+
+
+_TABLE = (
+    Scalar(
+        *("BOOLEAN", bool, _boolean, _of_boolean, _boolean),
+        *(_same, _same, _boolean, _boolean),
+    ),
+    _number("INTEGER", int, str, int),
+    _number("BIGINT", int, str, int),
+    Scalar(
+        *("DOUBLE", float, _double, float, _json_of_double(_double)),
+        *(_same, float, _java, _json_of_double(_java)),
+    ),
+    Scalar(
+        *("DECIMAL", Decimal, _digits, Decimal, _digits),
+        *(_same, lambda number: Decimal(str(number)), _digits, _digits),
+    ),
+    Scalar(
+        *("STRING", str, _same, _same, json_text),
+        *(_same, _same, _same, json_text),
+    ),
+    Scalar(
+        *("BYTES", bytes, _base64, _of_base64, _quoted(_base64)),
+        *(_base64, _of_base64, _base64, _quoted(_base64)),
+    ),
+    _moment("DATE", date, _day, date.fromisoformat, days, of_days),
+    _moment("TIME", time, _time, time.fromisoformat, day_millis, of_day_millis),
+    _moment("TIMESTAMP", datetime, _timestamp, _of_timestamp, millis, of_millis),
+)
+
+SCALARS = {entry.name: entry for entry in _TABLE}
+"""By the name of the type."""
+_BY_CLASS = {entry.python: entry for entry in _TABLE}
+
+
+def scalar_of(value: object) -> Scalar:
+    """The type that a value of this Python class has (a whole number is a BIGINT); KeyError for a
+    class that is none of a scalar's."""
+    kind = next((c for c in type(value).__mro__ if c in _BY_CLASS), type(value))
+    return _BY_CLASS[kind]
