@@ -108,15 +108,14 @@ def _entries(F: Any, map_: SparkColumn, sort: SparkColumn) -> SparkColumn:
 
 
 def _as_map(F: Any, keys: SparkColumn, values: SparkColumn) -> SparkColumn:
-    """Keys without a value have null; of a key that comes twice the last value counts."""
+    """Keys without a value have null; of a key that comes twice the last value counts. A null key,
+    which Spark's maps cannot have, is the word that JSON has for it."""
+    named = F.transform(keys, lambda key: F.coalesce(key, F.lit("null")))
     paired = F.transform(
-        keys, lambda key, i: F.struct(key.alias("k"), F.get(values, i).alias("v"), i.alias("i"))
+        named, lambda key, i: F.struct(key.alias("k"), F.get(values, i).alias("v"), i.alias("i"))
     )
     last = F.filter(
-        paired,
-        lambda p: (
-            p["k"].isNotNull() & ~F.exists(paired, lambda q: (q["k"] == p["k"]) & (q["i"] > p["i"]))
-        ),
+        paired, lambda p: ~F.exists(paired, lambda q: (q["k"] == p["k"]) & (q["i"] > p["i"]))
     )
     entries = F.transform(last, lambda p: F.struct(p["k"], p["v"]))
     return F.when(values.isNotNull(), F.map_from_entries(entries))

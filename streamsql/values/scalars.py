@@ -90,6 +90,9 @@ def java_double(value: float) -> str:
         text = f"{Decimal(repr(value)):f}"
         return text if "." in text else text + ".0"
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    if len(digits) == 1:
+        # Java has two at least, those nearest to the number: the smallest is 4.9E-324.
+        sign, digits, exponent = Decimal(f"{value:.1e}").normalize().as_tuple()
     assert isinstance(exponent, int)
     mantissa = "".join(map(str, digits))
     power = exponent + len(mantissa) - 1

@@ -23,9 +23,16 @@ def map_(node: exp.Map, lowering: Lowering) -> Column:
     keys, values = (
         [lowering.contained(e) for e in node.args[part].expressions] for part in ("keys", "values")
     )
-    if all(is_literal(key) for key in node.args["keys"].expressions):
-        return F.create_map(*(c for pair in zip(keys, values, strict=True) for c in pair))
-    # A null key is an error in Spark's maps, which would end the query: leave the entry out.
+    # A null key is an error in Spark's maps, which would end the query. JSON, the one format that
+    # has a name for it, says "null"; of another type than text the entry is left out.
+    if types.key_type(type_of(node)) == types.STRING:
+        keys = [F.coalesce(key, F.lit("null")) for key in keys]
+    elif not all(is_literal(key) for key in node.args["keys"].expressions):
+        return _without_null_keys(keys, values)
+    return F.create_map(*(c for pair in zip(keys, values, strict=True) for c in pair))
+
+
+def _without_null_keys(keys: list[Column], values: list[Column]) -> Column:
     entries = F.array(
         *(F.struct(k.alias("k"), v.alias("v")) for k, v in zip(keys, values, strict=True))
     )
