@@ -14,6 +14,7 @@ from awaiting import await_until
 import streamsql
 from streamsql.client.connection import Connection
 from streamsql.engine import Engine
+from streamsql.errors import TypeMismatchError
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -123,6 +124,13 @@ def test_errors_are_those_of_the_shell(engine: Connection, name: str) -> None:
     assert span is not None and (span.line, span.column) == (1, 8)
     with pytest.raises(streamsql.StreamSQLError, match="NOTHING does not exist"):
         engine.insert("nothing", [{"a": 1}])
+
+
+def test_a_row_that_is_refused_raises_what_it_is(either: Connection, name: str) -> None:
+    rows = [{"k": "d"}, {"k": "e", "price": Decimal("1.234")}]
+    with pytest.raises(TypeMismatchError, match="Can't coerce '1.234'") as raised:
+        either.insert(name, rows)
+    assert raised.value.detail is not None and "more digits" in raised.value.detail
 
 
 def test_show_and_explain(engine: Connection, name: str) -> None:
