@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from streamsql import types
+from streamsql.client.arrow import arrow_table
+from streamsql.load.encoding import json_values, of_arrow
 from streamsql.parser import parse_type
+from streamsql.results import Field
 from streamsql.schema import Column, FormatSpec, Namespace, Schema, Topic
 from streamsql.types import SQLType
 from streamsql.values.nested import is_scalar, json_writer, scalar
@@ -75,3 +78,19 @@ def test_times_of_other_zones_and_of_more_digits_keep_their_moment() -> None:
     assert scalar_of(east).packed(east) == scalar_of(east).packed(east.astimezone(UTC))
     exact = time(1, 2, 3, 4)
     assert scalar_of(exact).of_text(scalar_of(exact).text(exact)) == exact
+
+
+LOADED = [v for v in VECTORS if v.get("text", "NaN") not in ("NaN", "Infinity", "-Infinity")]
+"""Columns with parts are loaded as documents, numbers that are none as nulls."""
+
+
+@pytest.mark.parametrize("vector", LOADED, ids=lambda v: f"{v['type']} {v['json'][:30]!r}")
+def test_a_typed_file_is_loaded_as_records_hold_it(vector: Mapping[str, Any]) -> None:
+    """Whole columns are encoded by Arrow, apart from the table of forms."""
+    kind = parse_type(vector["type"])
+    table = arrow_table([Field("V", kind)], [(decoder(kind)(vector["wire"]),)])
+    cells = of_arrow(table.column("V").combine_chunks())
+    (loaded,) = json_values({"V": cells})
+    digits = float if kind == types.DOUBLE else str
+    expected = json.loads(vector["JSON"], parse_float=digits)
+    assert json.loads(loaded, parse_float=digits) == expected
