@@ -226,3 +226,41 @@ def _damage(store: Path) -> None:
     assert files
     for file in files:
         file.write_bytes(b"damaged")
+
+
+NO_ROW = ("id IN (NULL)", "1 = 2", "NOT TRUE", "CAST(NULL AS BOOLEAN)", "id = 'a' AND 1 = 2")
+EVERY_ROW = ("1 = 1", "TRUE", "NULL IS NULL", "LEN('a') = 1", "id IN ('a', 'b', NULL)")
+
+
+def test_conditions_that_no_row_decides(live: Live) -> None:
+    live.run(COUNTS)
+    token = insert(live, "INSERT INTO $s VALUES ('a', 1); INSERT INTO $s VALUES ('b', 2);")
+    assert ask(live, "SELECT n FROM $t WHERE id IN ('a', NULL);", token) == [(1,)]
+    for condition in EVERY_ROW:
+        found = ask(live, f"SELECT id, n FROM $t WHERE {condition};", token)
+        assert sorted(found) == [("a", 1), ("b", 1)], condition
+    for condition in NO_ROW:
+        assert ask(live, f"SELECT id, n FROM $t WHERE {condition};", token) == [], condition
+
+
+THREE_TABLES = """
+CREATE TABLE $a (id STRING PRIMARY KEY, v INT)
+  WITH (KAFKA_TOPIC='$a', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE $b (id STRING PRIMARY KEY, w INT)
+  WITH (KAFKA_TOPIC='$b', PARTITIONS=1, VALUE_FORMAT='JSON');
+CREATE TABLE $c (id STRING PRIMARY KEY, x INT)
+  WITH (KAFKA_TOPIC='$c', PARTITIONS=1, VALUE_FORMAT='JSON');
+INSERT INTO $a (ROWTIME, id, v) VALUES (0, 'k', 1);
+INSERT INTO $b (ROWTIME, id, w) VALUES (1, 'k', 2);
+INSERT INTO $c (ROWTIME, id, x) VALUES (2, 'k', 3);
+CREATE TABLE $j AS SELECT $a.id AS id, v, w, x
+  FROM $a JOIN $b ON $a.id = $b.id JOIN $c ON $a.id = $c.id;
+"""
+
+
+def test_a_join_of_three_tables_is_as_old_as_the_youngest(live: Live, kafka: KafkaClient) -> None:
+    """Also where one is from the beginning of time, which must not become now."""
+    live.run(THREE_TABLES)
+    asked = "SELECT ROWTIME, v, w, x FROM $j WHERE id = 'k';"
+    await_until(lambda: ask(live, asked) == [(2, 1, 2, 3)], "the row of three tables", PATIENCE)
+    assert [record.timestamp for record in kafka.consume(live.name("J"), limit=1)] == [2]

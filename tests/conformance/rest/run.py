@@ -12,6 +12,7 @@ from typing import Any
 from streamsql.catalog import Source
 from streamsql.engine import QueryState
 from streamsql.runtime.catch_up import in_order
+from streamsql.statements.inserting.records import insert_records
 from streamsql.testing.cases.case import JSONObject
 from streamsql.testing.comparison.compare import Sink, differences
 from streamsql.testing.pipeline.records import decode, encode
@@ -134,7 +135,7 @@ class RestRun:
             source = self._source_of(topic)
             encoded = [encode(record, source, self.registry) for record in records]
             for batch in [[e] for e in encoded] if self._is_watched else [encoded]:
-                self.server.kafka.produce(topic, batch)
+                insert_records(self.server.engine._state.services, topic, batch)
         self._await_queries(self._done)
 
     @property

@@ -1,5 +1,6 @@
 package io.streamsql.serving;
 
+import java.util.Collections;
 import java.util.List;
 import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
@@ -27,11 +28,12 @@ public final class CompiledPlan {
   private static final ThreadLocal<Iterator<InternalRow>> INPUT = new ThreadLocal<>();
 
   private final RDD<InternalRow> rows;
+  /** The one whose rows are the input's; null: Spark knows that no row can be a result. */
   private final Partition partition;
 
   private CompiledPlan(RDD<InternalRow> rows) {
     this.rows = rows;
-    this.partition = rows.partitions()[0];
+    this.partition = rows.partitions().length == 0 ? null : rows.partitions()[0];
   }
 
   /** A frame of the columns of the schema (Spark's JSON) for programs to be made of. */
@@ -52,7 +54,7 @@ public final class CompiledPlan {
       throw new IllegalArgumentException("the frame needs a Spark job");
     }
     RDD<InternalRow> rows = execution.executedPlan().execute();
-    if (rows.partitions().length != 1) {
+    if (rows.partitions().length > 1) {
       throw new IllegalArgumentException("the frame has several partitions");
     }
     return new CompiledPlan(rows);
@@ -62,6 +64,9 @@ public final class CompiledPlan {
    * The results for the input, made one by one as they are asked for; each is valid until the next.
    */
   java.util.Iterator<InternalRow> run(java.util.Iterator<InternalRow> input) {
+    if (partition == null) {
+      return Collections.emptyIterator();
+    }
     Iterator<InternalRow> before = INPUT.get();
     INPUT.set(CollectionConverters.asScala(input));
     try {
