@@ -17,7 +17,7 @@ from streamsql.types import (
     key_type,
     to_sql,
 )
-from streamsql.values.scalars import SCALARS, Scalar, Writer, json_text
+from streamsql.values.scalars import SCALARS, Scalar, Writer, json_string
 
 Codec = Callable[[Any], Any]
 """From a value that is not null to its other form."""
@@ -45,7 +45,7 @@ def json_writer(t: SQLType, leaf: Callable[[Scalar], Writer]) -> Writer:
         key = _key_text(key_type(t))
         return partial(_json_map, key, json_writer(element_type(t), leaf))
     if is_struct(t):
-        members = [(n, json_text(n) + ":", json_writer(kind, leaf)) for n, kind in fields(t)]
+        members = [(n, json_string(n) + ":", json_writer(kind, leaf)) for n, kind in fields(t)]
         return partial(_json_struct, members)
     return leaf(scalar(t))
 
@@ -57,7 +57,7 @@ def _json_array(element: Writer, values: Sequence[Any]) -> str:
 def _json_map(key: Writer, element: Writer, entries: Mapping[Any, Any]) -> str:
     # A name of a JSON object is a text: that of a null key is the word, as Java writes it.
     items = (
-        f"{json_text('null' if k is None else key(k))}:{'null' if v is None else element(v)}"
+        f"{json_string('null' if k is None else key(k))}:{'null' if v is None else element(v)}"
         for k, v in entries.items()
     )
     return "{" + ",".join(items) + "}"

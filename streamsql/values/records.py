@@ -15,7 +15,7 @@ from streamsql.errors import InternalError
 from streamsql.schema import Column, FormatSpec, Schema, Topic
 from streamsql.types import SQLType
 from streamsql.values.nested import json_writer, scalar
-from streamsql.values.scalars import SCALARS, json_text
+from streamsql.values.scalars import SCALARS, json_string
 
 Cells = Mapping[str, Any]
 """Values by column."""
@@ -51,7 +51,9 @@ def _json(spec: FormatSpec, columns: Sequence[Column], wrapped: bool) -> Encoder
         return lambda cells: (
             None if (cell := cells.get(column.name)) is None else write(cell).encode()
         )
-    members = [(c.name, json_text(c.name) + ":", w) for c, w in zip(columns, writers, strict=True)]
+    members = [
+        (c.name, json_string(c.name) + ":", w) for c, w in zip(columns, writers, strict=True)
+    ]
 
     def encode(cells: Cells) -> bytes:
         parts = (

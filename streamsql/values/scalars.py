@@ -23,6 +23,14 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Any value that JSON has, without spaces."""
+_ESCAPES = {code: f"\\u{code:04X}" for code in range(0x20)}
+_ESCAPES |= {ord(c): json_text(c)[1:-1] for c in '"\\\b\f\n\r\t'}
+
+
+def json_string(text: str) -> str:
+    """A text as Jackson writes it, control characters in capital digits: keys are told by bytes."""
+    written = json_text(text)
+    return written if "\\u00" not in written else f'"{text.translate(_ESCAPES)}"'
 
 
 @dataclass(frozen=True)
@@ -214,8 +222,8 @@ _TABLE = (
         *(_same, lambda number: Decimal(str(number)), _digits, _digits),
     ),
     Scalar(
-        *("STRING", str, _same, _same, json_text),
-        *(_same, _same, _same, json_text),
+        *("STRING", str, _same, _same, json_string),
+        *(_same, _same, _same, json_string),
     ),
     Scalar(
         *("BYTES", bytes, _base64, _of_base64, _quoted(_base64)),

@@ -54,6 +54,8 @@ def test_fits(kind: str, value: Any, expected: Any) -> None:
         ("DECIMAL(3, 2)", "many"),
         ("STRING", 5),
         ("STRING", {"a": 1}),
+        ("STRING", "\ud800"),
+        ("MAP<STRING, INT>", {"\udfff": 1}),
         ("BOOLEAN", "true"),
         ("BYTES", "not base64"),
         ("DATE", "yesterday"),
@@ -65,5 +67,6 @@ def test_fits(kind: str, value: Any, expected: Any) -> None:
     ],
 )
 def test_does_not_fit(kind: str, value: Any) -> None:
-    with pytest.raises(TypeMismatchError, match="into type"):
+    with pytest.raises(TypeMismatchError, match="into type") as raised:
         cell(value, parse_type(kind))
+    assert raised.value.message.encode()

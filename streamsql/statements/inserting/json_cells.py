@@ -6,6 +6,7 @@ DECIMAL may be).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -40,6 +41,7 @@ _JAVA = {
     dict: "io.vertx.core.json.JsonObject",
 }
 """What ksqlDB calls the types of JSON values in messages."""
+_HALF = re.compile("[\ud800-\udfff]")
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 _NAMES = {bool: "a boolean", str: "text", list: "an array", dict: "an object"}
 
@@ -73,7 +75,8 @@ def named(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(text: str, t: SQLType) -> Any:
-    return text if t == STRING else _coerced(text, t)
+    """A key of a map, which JSON names by a text whatever its type is."""
+    return cell(text, t) if t == STRING else _coerced(text, t)
 
 
 def _is_number(value: Any) -> bool:
@@ -102,7 +105,10 @@ def _other(value: Any, t: SQLType) -> Any:
         return float(value) if value in _NO_NUMBERS else None
     if is_array(t) or is_map(t) or is_struct(t):
         return None
-    return value if t == STRING else _coerced(value, t)
+    if t == STRING:
+        # JSON can name half of a pair of surrogates, which is no text that UTF-8 has.
+        return None if _HALF.search(value) else value
+    return _coerced(value, t)
 
 
 def _coerced(text: str, t: SQLType) -> Any:
@@ -120,9 +126,13 @@ def _detail(error: Exception) -> str | None:
     return f"{text}." if "digits" in text or "precision" in text else None
 
 
+def _shown(value: object) -> str:
+    return str(value)[:100].encode(errors="backslashreplace").decode()
+
+
 def _misfit(value: Any, t: SQLType) -> TypeMismatchError:
     what = _NAMES.get(type(value), "a number")
-    shown = "" if isinstance(value, (list, dict)) else f" ({str(value)[:100]})"
+    shown = "" if isinstance(value, (list, dict)) else f" ({_shown(value)})"
     known = says(
         "inserts-value",
         given=_JAVA.get(type(value), "java.lang.Double"),
