@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+
+import streamsql
 
 HEAVY = ("pyspark", "py4j", "confluent_kafka", "pyarrow", "pandas")
 
@@ -66,3 +69,9 @@ def test_the_prompt_does_not_wait_for_the_language() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+def test_no_module_hides_a_public_name() -> None:
+    """Whoever imports `streamsql.x` makes the module the package's `x`, whatever that was."""
+    hidden = [name for name in streamsql.__all__ if find_spec(f"streamsql.{name}") is not None]
+    assert hidden == []

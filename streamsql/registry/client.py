@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamsql.connect.http import RestService, check_service_url, quoted
+from streamsql.connectors.http import RestService, check_service_url, quoted
 from streamsql.errors import ExternalError, PlanError
 from streamsql.formats.registered import SchemaText
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from streamsql.catalog import Catalog
-from streamsql.connect.client import CLASS, ConnectClient, Connector
+from streamsql.connectors.client import CLASS, ConnectClient, Connector
 from streamsql.errors import ConfigError, did_you_mean
 from streamsql.nodes import (
     ConnectorType,

@@ -28,6 +28,7 @@ public final class CompiledPlan {
   private static final ThreadLocal<Iterator<InternalRow>> INPUT = new ThreadLocal<>();
 
   private final RDD<InternalRow> rows;
+
   /** The one whose rows are the input's; null: Spark knows that no row can be a result. */
   private final Partition partition;
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamsql.connect.http import RestService, check_service_url, quoted
+from streamsql.connectors.http import RestService, check_service_url, quoted
 from streamsql.errors import CatalogError, ConfigError, ExternalError
 from streamsql.ksqldb import says
 from streamsql.properties import CONNECT_URL, CONNECT_USER, get_text
