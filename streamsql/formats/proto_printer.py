@@ -68,7 +68,10 @@ def _message(message: DescriptorProto, syntax: str) -> list[str]:
     entries = {n.name: n for n in message.nested_type if n.options.map_entry}
     lines = [f"message {message.name} {{"]
     printed: set[int] = set()
+    nested = iter(message.nested_type)
     for field in message.field:
+        if _entry(field, entries) is not None:
+            lines += _nested(nested, syntax, before=_entry(field, entries))
         if not field.HasField("oneof_index") or field.proto3_optional:
             lines.append("  " + _field(field, entries, syntax))
         elif field.oneof_index not in printed:
@@ -80,17 +83,36 @@ def _message(message: DescriptorProto, syntax: str) -> list[str]:
                 if member.HasField("oneof_index") and member.oneof_index == field.oneof_index
             ]
             lines.append("  }")
-    for nested in message.nested_type:
-        if nested.name not in entries:
-            lines += ["", *("  " + line for line in _message(nested, syntax))]
+    lines += _nested(nested, syntax)
     for enum in message.enum_type:
         lines += ["", *("  " + line for line in _enum(enum))]
     return [*lines, "}"]
 
 
+def _nested(
+    messages: Iterator[DescriptorProto], syntax: str, before: DescriptorProto | None = None
+) -> Iterator[str]:
+    """The next nested messages. Each keeps its place among the entries of maps: it is by their
+    places that records say which message they are."""
+    for message in messages:
+        if message is before:
+            return
+        if not message.options.map_entry:
+            yield ""
+            yield from ("  " + line for line in _message(message, syntax))
+
+
+def _entry(
+    field: FieldDescriptorProto, entries: dict[str, DescriptorProto]
+) -> DescriptorProto | None:
+    """What a map's field has for a key and a value."""
+    repeated = field.label == _F.LABEL_REPEATED
+    return entries.get(field.type_name.split(".")[-1]) if repeated else None
+
+
 def _field(field: FieldDescriptorProto, entries: dict[str, DescriptorProto], syntax: str) -> str:
-    entry = entries.get(field.type_name.split(".")[-1])
-    if entry is not None and field.label == _F.LABEL_REPEATED:
+    entry = _entry(field, entries)
+    if entry is not None:
         key, value = entry.field
         kind, label = f"map<{_type(key)}, {_type(value)}>", ""
     else:

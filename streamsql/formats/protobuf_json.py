@@ -9,7 +9,7 @@ TIMESTAMP milliseconds. Queries read and write Protobuf in the JVM.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -99,9 +99,9 @@ def _cached_class(
         pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
     for name, other in _OTHERS.items():
         _add(pool, parse_proto(f'syntax = "proto3"; {other}', name))
-    for name, other in references:
-        if name not in _OTHERS:
-            _add(pool, parse_proto(other, name))
+    others = {name: parse_proto(other, name) for name, other in references if name not in _OTHERS}
+    for other_file in _in_order_of_imports(others):
+        _add(pool, other_file)
     file = parse_proto(text, _FILE)
     _add(pool, file)
     message: DescriptorProto | None = None
@@ -114,11 +114,32 @@ def _cached_class(
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(".".join(path)))
 
 
+def _in_order_of_imports(
+    files: Mapping[str, FileDescriptorProto],
+) -> Iterator[FileDescriptorProto]:
+    """Each behind those that it imports."""
+    left = dict(files)
+
+    def with_imports(name: str) -> Iterator[FileDescriptorProto]:
+        file = left.pop(name, None)
+        if file is not None:
+            for imported in file.dependency:
+                yield from with_imports(imported)
+            yield file
+
+    for name in files:
+        yield from with_imports(name)
+
+
 def _add(pool: descriptor_pool.DescriptorPool, file: FileDescriptorProto) -> None:
     """Without the options that only the SQL types come from, whose definition is not at hand."""
     kept = [name for name in file.dependency if name != "confluent/meta.proto"]
-    del file.dependency[:]
+    public = [kept.index(file.dependency[i]) for i in file.public_dependency]
+    file.ClearField("dependency")
+    file.ClearField("public_dependency")
+    file.ClearField("weak_dependency")
     file.dependency.extend(kept)
+    file.public_dependency.extend(public)
     for message in file.message_type:
         _strip(message)
     pool.AddSerializedFile(file.SerializeToString())

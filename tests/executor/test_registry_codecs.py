@@ -217,7 +217,8 @@ def test_protobuf_of_others_is_read(
           Kind s = 6; google.protobuf.Timestamp ts = 7; Line q = 8; fixed64 extra = 9;
           optional bool f = 10; }
           message Line { int32 x = 1; repeated int32 y = 2; }
-          enum Kind { NEW = 0; OLD = 1; } }"""
+          enum Kind { NEW = 0; OLD = 1; }
+          map<string, Line> lines = 1; } """
     kind = message_class(text, "shop.Outer.Order", timestamp_pb2)
     message = kind(l=4_000_000_000, i=-2, d=0.25, a=[-1, 1], s=1, extra=9)
     message.m["k"].x = 3
@@ -234,6 +235,44 @@ def test_protobuf_of_others_is_read(
         datetime.datetime(1969, 12, 31, 23, 59, 59, 999000),
         *({"X": 0, "Y": [1, 2]}, None, None),
     ]
+
+
+IMPORTED = {
+    "in.proto": 'syntax = "proto3"; package inn; message Inner { int32 x = 1; }',
+    "mid.proto": """syntax = "proto3"; import public "in.proto";
+        message Middle { inn.Inner part = 1; }""",
+}
+IMPORTING = 'syntax = "proto3"; import "mid.proto"; message M { Middle m = 1; inn.Inner i = 2; }'
+
+
+def test_protobuf_that_imports(
+    spark: SparkSession, registry: CaseRegistry, confluent: SchemaRegistryClient
+) -> None:
+    """The files imported are schemas of their own, to which those that import them refer."""
+    pool = descriptor_pool.DescriptorPool()
+    for name, text in {**IMPORTED, "m.proto": IMPORTING}.items():
+        pool.AddSerializedFile(parse_proto(text, name).SerializeToString())
+    message = message_factory.GetMessageClass(pool.FindMessageTypeByName("M"))()
+    message.m.part.x, message.i.x = 1, 2
+    options = {"use.deprecated.format": False, "auto.register.schemas": True}
+    data = ProtobufSerializer(type(message), confluent, options)(message, CONTEXT)
+    columns_read = "M STRUCT<PART STRUCT<X INT>>, I STRUCT<X INT>"
+    expected = [{"PART": {"X": 1}}, {"X": 2}]
+    assert columns(decode(spark, data, side(registry, "PROTOBUF", columns_read))) == expected
+
+
+def test_protobuf_that_refers_to_all_that_is_imported(
+    spark: SparkSession, registry: CaseRegistry, confluent: SchemaRegistryClient
+) -> None:
+    """In the order in which they were come upon, and nothing refers to anything but that."""
+    references = []
+    for name in ("mid.proto", "in.proto"):
+        confluent.register_schema(name, Schema(IMPORTED[name], "PROTOBUF"))
+        references.append(SchemaReference(name, name, 1))
+    id = confluent.register_schema("t-value", Schema(IMPORTING, "PROTOBUF", references))
+    data = b"\0" + id.to_bytes(4, "big") + b"\0" + b"\x0a\x04\x0a\x02\x08\x01\x12\x02\x08\x02"
+    reading = side(registry, "PROTOBUF", "M STRUCT<PART STRUCT<X INT>>, I STRUCT<X INT>")
+    assert columns(decode(spark, data, reading)) == [{"PART": {"X": 1}}, {"X": 2}]
 
 
 @pytest.mark.parametrize("nullable", ["OPTIONAL", "WRAPPER"])

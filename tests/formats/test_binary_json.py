@@ -58,6 +58,17 @@ def test_avro_there_and_back() -> None:
     assert out.getvalue() == data
 
 
+def test_protobuf_references_in_any_order() -> None:
+    inner = 'syntax = "proto3"; package inn; message Inner { int32 x = 1; }'
+    middle = 'syntax = "proto3"; import public "in.proto"; message Middle { inn.Inner inner = 1; }'
+    text = 'syntax = "proto3"; import "mid.proto"; message M { Middle m = 1; inn.Inner i = 2; }'
+    value = {"m": {"inner": {"x": 1}}, "i": {"x": 2}}
+    texts = {"mid.proto": middle, "in.proto": inner}
+    for names in (["mid.proto", "in.proto"], ["in.proto", "mid.proto"]):
+        found = SchemaText("PROTOBUF", text, {name: texts[name] for name in names})
+        assert protobuf_to_json(found, protobuf_from_json(found, value)) == value
+
+
 def test_avro_unions_references_and_names_in_any_case() -> None:
     point = '{"type": "record", "name": "P", "fields": [{"name": "X", "type": "int"}]}'
     text = (

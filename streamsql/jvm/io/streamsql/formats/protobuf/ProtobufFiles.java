@@ -34,13 +34,12 @@ final class ProtobufFiles {
 
   /** IllegalArgumentException if the descriptors are not valid. */
   static FileDescriptor link(String base64, Map<String, String> references) {
-    Map<String, FileDescriptor> known = new HashMap<>(WELL_KNOWN);
-    references.forEach((name, text) -> known.put(name, link(text, name, known)));
-    return link(base64, "schema.proto", known);
+    return link(base64, "schema.proto", new HashMap<>(references), new HashMap<>(WELL_KNOWN));
   }
 
+  /** Links a file behind those of the references that it imports, which leave {@code left}. */
   private static FileDescriptor link(
-      String base64, String name, Map<String, FileDescriptor> known) {
+      String base64, String name, Map<String, String> left, Map<String, FileDescriptor> known) {
     try {
       FileDescriptorProto file =
           FileDescriptorProto.parseFrom(Base64.getDecoder().decode(base64)).toBuilder()
@@ -48,6 +47,10 @@ final class ProtobufFiles {
               .build();
       List<FileDescriptor> dependencies = new ArrayList<>();
       for (String dependency : file.getDependencyList()) {
+        String reference = left.remove(dependency);
+        if (reference != null) {
+          known.put(dependency, link(reference, dependency, left, known));
+        }
         if (known.containsKey(dependency)) {
           dependencies.add(known.get(dependency));
         }
