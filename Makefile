@@ -4,6 +4,9 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 SOURCES := streamsql cli grammar tests benchmarks examples scripts hatch_build.py
 
+# Else every worker of the tests, and every process that they start, compiles all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help docs setup demo test conformance conformance-rest lint fmt soak wheel clean
 
