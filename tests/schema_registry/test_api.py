@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -179,6 +181,33 @@ def test_a_registry_that_is_not_there() -> None:
     assert error.value.retryable
     with pytest.raises(ConfigError, match="not the URL of a schema registry: localhost"):
         check_url("localhost:8081")
+
+
+def test_a_port_that_is_taken_is_not_shared() -> None:
+    first = HttpServer(app(Store()))
+    port = int(first.url.rpartition(":")[2])
+    second = HttpServer(app(Store()), port)
+    assert first.start() != second.start()
+    first.stop()
+    third = HttpServer(app(Store()), port)
+    assert third.start() == first.url
+    third.stop()
+    second.stop()
+
+
+def test_the_programs_own_logging_stays(tmp_path: Path) -> None:
+    log, name = logging.getLogger("a.users.program"), str(tmp_path / "log")
+    handler = logging.FileHandler(name, mode="w")
+    log.addHandler(handler)
+    try:
+        server = HttpServer(app(Store()))
+        server.start()
+        log.warning("still here")
+        server.stop()
+        assert Path(name).read_text() == "still here\n"
+    finally:
+        log.removeHandler(handler)
+        handler.close()
 
 
 @pytest.mark.kafka

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
+import asyncio
 import socket
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import uvicorn
 
 from streamsql.errors import ExternalError
 from streamsql.waiting import await_condition
@@ -26,51 +26,97 @@ class HttpServer:
     """An ASGI application on a port of this machine; a free one if the port is taken, or 0."""
 
     def __init__(self, application: Any, port: int = 0) -> None:
-        self._socket = _listening(port)
-        self.url = f"http://{HOST}:{self._socket.getsockname()[1]}"
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-        config = uvicorn.Config(
-            application,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            ws="none",
-            interface="asgi3",
-        )
-        self._server = uvicorn.Server(config)
+        self._application = application
+        self._claim = _claimed(port)
+        self._port = int(self._claim.getsockname()[1])
+        self.url = f"http://{HOST}:{self._port}"
+        self._stop: Callable[[], object] = lambda: None
         self._thread = threading.Thread(target=self._run, name="schema registry", daemon=True)
 
     def start(self) -> str:
         """The URL, once requests are answered."""
         self._thread.start()
-        await_condition(self._settled, START_SECONDS, every=0.01)
-        if not self._server.started:
-            raise ExternalError("the embedded schema registry does not start")
+        # First beside the claim, then, once that is given up, alone.
+        self._await(self._beside_claim)
+        self._claim.close()
+        self._await(self._alone)
         return self.url
 
-    def _settled(self) -> bool:
-        return self._server.started or not self._thread.is_alive()
+    def _await(self, is_there: Callable[[], bool]) -> None:
+        failed = ExternalError("the embedded schema registry does not start")
+
+        def look() -> bool:
+            if not self._thread.is_alive():
+                raise failed
+            return is_there()
+
+        if not await_condition(look, START_SECONDS, every=0.01):
+            raise failed
+
+    def _beside_claim(self) -> bool:
+        """Whether a connection does not come to the claim."""
+        with socket.create_connection((HOST, self._port), timeout=START_SECONDS):
+            try:
+                self._claim.accept()[0].close()
+            except BlockingIOError:
+                return True
+        return False
+
+    def _alone(self) -> bool:
+        try:
+            socket.create_connection((HOST, self._port), timeout=START_SECONDS).close()
+        except OSError:
+            return False
+        return True
 
     def _run(self) -> None:
-        self._server.run(sockets=[self._socket])
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        from granian.constants import HTTPModes, Interfaces
+        from granian.server.embed import Server
+
+        server = Server(
+            self._application,
+            HOST,
+            self._port,
+            interface=Interfaces.ASGINL,
+            http=HTTPModes.http1,
+            websockets=False,
+            log_enabled=False,
+            log_dictconfig=_KEEP_LOGGING,
+        )
+        self._stop = partial(asyncio.get_running_loop().call_soon_threadsafe, server.stop)
+        await server.serve()
 
     def stop(self) -> None:
-        self._server.should_exit = True
         if self._thread.is_alive():
+            self._stop()
             self._thread.join(STOP_SECONDS)
-        self._socket.close()
+        self._claim.close()
 
 
-def _listening(port: int) -> socket.socket:
+_KEEP_LOGGING = {"incremental": True, "formatters": {}, "handlers": {}, "loggers": {}}
+"""Else granian closes the handlers of all loggers, and this may be a user's program."""
+
+
+def _claimed(port: int) -> socket.socket:
+    """A socket that listens at the port if it is free, or at any other.
+
+    Granian would share a port with whoever has it. This socket has been bound without leave to
+    share, so nobody else had the port, or can have it; from then on it lets granian in.
+    """
     for candidate in (port, 0):
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((HOST, candidate))
-            found.listen(128)
-            return found
+            claim.bind((HOST, candidate))
+            claim.listen()
+            claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            claim.setblocking(False)
+            return claim
         except OSError:
-            found.close()
+            claim.close()
     raise ExternalError("no port is free for the embedded schema registry")
 
 
