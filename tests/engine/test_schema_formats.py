@@ -111,8 +111,8 @@ def test_assert_schema(live: Live, registry: RegistryClient) -> None:
     assert live.texts(f"ASSERT SCHEMA SUBJECT '{subject}' ID {id};") == [
         f"Schema with subject name {subject} id {id} exists."
     ]
-    assert live.texts("ASSERT NOT EXISTS SCHEMA ID 999;") == ["Schema id 999 does not exist."]
+    assert live.texts("ASSERT NOT EXISTS SCHEMA ID 999;") == ["Schema with id 999 does not exist."]
     with pytest.raises(CatalogError, match="Schema with subject name Nothing does not exist"):
         live.run("ASSERT SCHEMA SUBJECT Nothing TIMEOUT 1 SECOND;")
-    with pytest.raises(CatalogError, match=f"Schema id {id} exists"):
+    with pytest.raises(CatalogError, match=f"Schema with id {id} exists"):
         live.run(f"ASSERT NOT EXISTS SCHEMA ID {id};")
