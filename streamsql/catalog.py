@@ -7,7 +7,7 @@ line with what stands here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.ksqldb import says
@@ -71,14 +71,11 @@ class Catalog:
 
     def copy(self) -> Catalog:
         """A catalog that can be changed without touching this one (check, EXPLAIN)."""
-        return Catalog(
-            dict(self.sources),
-            dict(self.types),
-            dict(self.queries),
-            dict(self.views),
-            dict(self.functions),
-            self.next_query,
-        )
+        copied = Catalog(next_query=self.next_query)
+        for table in fields(self):
+            if isinstance(entries := getattr(self, table.name), dict):
+                getattr(copied, table.name).update(entries)
+        return copied
 
     def get(self, name: str) -> Source:
         """The source of that name; CatalogError with a suggestion where there is none."""

@@ -6,12 +6,10 @@ import gc
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from datadriven import pytest_addoption, rewrite
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadScopeScheduling
 
 from streamsql.data_folder import DataDir
 from streamsql.kafka.broker import EmbeddedBroker
@@ -23,18 +21,6 @@ __all__ = ["pytest_addoption", "rewrite"]
 # a tenth of the time of a run. None happens while they are collected, and none looks at them later.
 gc.disable()
 gc.set_threshold(10_000, 20, 20)
-
-
-class ByFolder(LoadScopeScheduling):
-    """Gives a whole folder's tests to one worker: they share a Spark, and a process has one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return nodeid.partition("::")[0].rpartition("/")[0]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
-    """With `--dist loadscope` tests are shared out by their folders."""
-    return ByFolder(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 def pytest_collection_finish() -> None:

@@ -236,9 +236,7 @@ def test_rejection(name: str, arguments: list[Any], message: str) -> None:
 
 def test_the_document_is_up_to_date() -> None:
     document = Path(__file__).parents[2] / "docs" / "functions.md"
-    assert document.read_text() == markdown(), (
-        "run python -m streamsql.functions.reference > docs/functions.md"
-    )
+    assert document.read_text() == markdown(), "run `make docs`"
 
 
 def test_every_category_is_in_the_document() -> None:
