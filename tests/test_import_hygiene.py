@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -75,3 +77,28 @@ def test_no_module_hides_a_public_name() -> None:
     """Whoever imports `streamsql.x` makes the module the package's `x`, whatever that was."""
     hidden = [name for name in streamsql.__all__ if find_spec(f"streamsql.{name}") is not None]
     assert hidden == []
+
+
+def test_the_package_needs_nothing_beside_it(tmp_path: Path) -> None:
+    """As a wheel installs it: `streamsql` alone, with the command line and the grammar in it."""
+    package = Path(__file__).parent.parent / "streamsql"
+    hidden = shutil.ignore_patterns("__pycache__", "*.java", "*.jar")
+    shutil.copytree(package, tmp_path / "streamsql", ignore=hidden)
+    file = tmp_path / "pipeline.sql"
+    file.write_text("CREATE STREAM s (a INT) WITH (kafka_topic='t', value_format='JSON');")
+    program = (
+        "import os, sys\n"
+        "elsewhere = [p for p in sys.path if not os.path.isdir(os.path.join(p, 'grammar'))]\n"
+        f"sys.path[:] = [{str(tmp_path)!r}, *elsewhere]\n"
+        "from streamsql.cli.main import main\n"
+        f"sys.exit(main(['check', {str(file)!r}]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    assert done.returncode == 0, done.stderr

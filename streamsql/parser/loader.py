@@ -96,7 +96,7 @@ def _write(path: Path, lark: Lark) -> None:
 
 
 def _folder() -> Path:
-    return Path(str(files("grammar")))
+    return Path(str(files("streamsql.grammar")))
 
 
 def _cache_file() -> Path:
