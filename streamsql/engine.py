@@ -1,5 +1,5 @@
 """The engine: runs SQL statements over Kafka and Spark. It wires the layers and has no logic of its
-own; what a statement does is in executor/statements, how queries are kept running in
+own; what a statement does is in statements/, how queries are kept running in
 executor/queries.
 """
 

@@ -75,7 +75,7 @@ class TopicInfo:
 class KafkaClient:
     """One cluster, reached by `bootstrap` and further librdkafka `settings`. Thread-safe.
 
-    `security` says how to log in, in the words of Kafka's Java client (kafka_security.py); who
+    `security` says how to log in, in the words of Kafka's Java client (security.py); who
     connects to the same cluster takes `settings`, or in the JVM `java_settings`, from here.
 
     Every method raises ExternalError where the cluster fails; its `retryable` says whether the

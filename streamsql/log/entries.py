@@ -1,7 +1,7 @@
 """The durable log of statements: what the engine replays at its start.
 
 An engine by itself keeps it in a file: one JSON object a line, appended and synced before a
-statement takes effect, never rewritten; servers keep it in Kafka (command_log.py). What an entry
+statement takes effect, never rewritten; servers keep it in Kafka (topic_log.py). What an entry
 means is the replay's business (restore.py).
 """
 

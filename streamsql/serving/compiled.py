@@ -60,7 +60,7 @@ class CompiledPlans:
 
     def _compile(self, plan: PullPlan, properties: Mapping[str, str], spark: Any) -> Any:
         from streamsql.executor.frames.context import LoweringContext
-        from streamsql.executor.lowering.compiled_plan import NO_LOG, local_program
+        from streamsql.executor.lowering.compiled_plan import NO_LOG, compiled_plan
 
         context = LoweringContext(
             spark=spark,
@@ -69,4 +69,4 @@ class CompiledPlans:
             processing_log_topic=NO_LOG,
             schemas=Schemas(lambda: self._services.registry(properties)),
         )
-        return local_program(plan.query, result_schema(plan), context)
+        return compiled_plan(plan.query, result_schema(plan), context)

@@ -1,4 +1,4 @@
-"""A query over one topic's records as a program of the JVM that runs without a Spark job.
+"""A query over one topic's records as a compiled plan, which the JVM runs without a Spark job.
 
 The plan is lowered as any other; what it reads are records that the caller has, and what it makes
 are rows as push_rows.py reads them. Failures of records and expressions give null as everywhere,
@@ -49,7 +49,7 @@ NO_LOG = ""
 """The processing log of programs: none."""
 
 
-def local_program(plan: QueryPlan, schema: Schema, context: LoweringContext) -> Any:
+def compiled_plan(plan: QueryPlan, schema: Schema, context: LoweringContext) -> Any:
     """The Java CompiledPlan that gives the columns of `schema` of the plan's rows.
 
     InternalError where the plan needs a Spark job.

@@ -1,6 +1,6 @@
 """The one Spark application of an engine: its settings, its start and its end.
 
-What a query is and how it is started is left to lower.py and start.py.
+What a query is and how it is started is left to lowering and start.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What typing one expression needs: the columns in sight, lambda parameters, and small tree tools.
 
-The rules themselves are in infer.py (the table) and the other infer_*.py files.
+The rules themselves are in inference.py (the table) and the other files of this folder.
 """
 
 from __future__ import annotations

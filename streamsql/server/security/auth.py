@@ -1,6 +1,6 @@
 """HTTP basic authentication, and the roles that endpoints need.
 
-What a statement needs is decided where it is run (executor/statements/permissions.py), by the role
+What a statement needs is decided where it is run (runtime/permissions.py), by the role
 that holds while the request is at work.
 """
 
