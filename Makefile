@@ -33,9 +33,11 @@ setup: $(INSTALLED)
 demo: setup
 	@$(BIN)/python -m examples.demo
 
+# Three processes with a Spark and a broker each keep two cores busy: each waits now and then.
 test: lint setup
 	$(BIN)/python -m pytest -q -rs -n logical -m "not spark and not kafka and not slow"
-	$(BIN)/python -m pytest -q -rs -m "(spark or kafka) and not slow"
+	$(BIN)/python -m pytest -q -rs -n 3 --dist loadscope --no-loadscope-reorder \
+	  -m "(spark or kafka) and not slow"
 
 SUITE ?= ../shared/conformance/qtt
 

@@ -54,9 +54,6 @@ class Row:
     engine: str
     mode: str
     events_per_s: float
-    p50_ms: float | None = None
-    p95_ms: float | None = None
-    p99_ms: float | None = None
     ratio: float | None = None
 
 
@@ -173,8 +170,13 @@ def show(rows: Sequence[Row], as_json: bool) -> None:
         for row in rows:
             print(json.dumps(asdict(row)))
         return
-    names = list(Row.__dataclass_fields__)
-    cells = [[_text(getattr(row, name)) for name in names] for row in rows]
+    show_table([asdict(row) for row in rows])
+
+
+def show_table(rows: Sequence[Mapping[str, object]]) -> None:
+    """Rows of the same columns below each other."""
+    names = list(rows[0])
+    cells = [[_text(row[name]) for name in names] for row in rows]
     widths = [max(len(c) for c in column) for column in zip(names, *cells, strict=True)]
     for line in [names, *cells]:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))

@@ -1,119 +1,214 @@
-"""Latency from producer to consumer, Kafka to Kafka: streamsql against hand-written PySpark.
+"""Latency from producer to consumer, Kafka to Kafka, as a user of an engine has it.
 
-Both run side by side over the same records, in Real-Time Mode, so that what else the machine does
-disturbs both alike. Joins and sessions, which Spark lacks there, are compared with its GROUP BY.
-Run it on an idle machine: `python -m benchmarks.latency`.
+Records flow before the query is created and for as long as is measured: from the moment when the
+query is RUNNING to the end, the ends of batches included. By default all queries run one after the
+other in one engine, so the first has a cold JVM. A micro-batch writes one row of a group for
+several events, whose latency is that of the newest. Run it on an idle machine:
+`python -m benchmarks.latency`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
-from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
+import psutil
 
-from benchmarks.common import PARTITIONS, Bench, Row, arguments, bench, producer, show
-from benchmarks.producing import producing
+from benchmarks.common import PARTITIONS, producer, show_table
 from benchmarks.queries import LATENCY
-from streamsql.executor.queries.start import Trigger
+from benchmarks.traffic import KEYS, Receiver, Sender
+from streamsql.data_folder import DataDir
+from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState
+from streamsql.kafka.broker import EmbeddedBroker, broker_status
+from streamsql.kafka.client import KafkaClient
+from streamsql.waiting import await_condition
 
-KEYS = 1000
-MODES = {"realtime": Trigger.REAL_TIME, "microbatch": Trigger.CONTINUOUS_MICRO_BATCH}
-
-
-def by_hand(bench: Bench, name: str, source: str, sink: str, trigger: Trigger) -> StreamingQuery:
-    events = bench.read_by_hand(source, "ID INT, T DOUBLE")
-    if name == "project":
-        rows = events.where("ID >= 0").select("key", "T")
-    else:
-        rows = events.groupBy("key").agg(F.max("T").alias("T"), F.count("*").alias("N"))
-    return bench.by_hand(rows, sink, trigger, {"linger.ms": "0"})
+_START_SECONDS = 240.0
+_LAST_SECOND = 1.0
+"""What is sent after the end, so that what was sent before it is known to have come."""
 
 
-def clocked(number: int) -> tuple[str, str]:
-    """A record with the producer's clock in it."""
-    return str(number % KEYS), json.dumps({"ID": number % KEYS, "T": time.time()})
+@dataclass(frozen=True)
+class Row:
+    """What one query showed. `load` is the machine's of the minute before; `running_s` and
+    `first_row_s` count from CREATE; `cpu_s` is of the engine and its JVM while measured."""
+
+    query: str
+    rate: int
+    minutes: float
+    load: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    p999_ms: float
+    max_ms: float
+    stalled_s: int
+    cpu_s: float
+    running_s: float
+    first_row_s: float
+    seconds: list[float | None] | None = None
 
 
-def measure(
-    bootstrap: str, sinks: dict[str, str], warmup: float, seconds: float
-) -> dict[str, list[float]]:
-    """Sorted latencies in ms by engine, of the records that arrive after the warm-up."""
-    consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": "latency", "fetch.wait.max.ms": 5}
-    )
-    consumer.assign([TopicPartition(t, p, 0) for t in sinks.values() for p in range(PARTITIONS)])
-    engines = {topic: engine for engine, topic in sinks.items()}
-    latencies: dict[str, list[float]] = {engine: [] for engine in sinks}
-    begin = time.time()
-    while (now := time.time()) < begin + warmup + seconds:
-        message = consumer.poll(0.2)
-        if message is None or message.error():
-            continue
-        arrived = time.time()
-        topic, value = message.topic(), message.value()
-        if now > begin + warmup and topic and value:
-            latencies[engines[topic]].append(1000 * (arrived - json.loads(value)["T"]))
-    consumer.close()
-    return {engine: sorted(found) for engine, found in latencies.items()}
+@dataclass(frozen=True)
+class Place:
+    """An engine, ready, and the broker it runs on."""
+
+    engine: Engine
+    kafka: KafkaClient
+    broker_pid: int | None
+
+    def run(self, sql: str) -> None:
+        for _ in self.engine.execute(sql):
+            pass
+
+    def query(self) -> QueryInfo:
+        """The query that is measured: there is one at a time."""
+        (found,) = (q for q in self.engine.queries() if q.kind == "PERSISTENT")
+        if found.state is QueryState.ERROR:
+            raise SystemExit(f"the query has failed: {found.error}")
+        return found
+
+    def cpu(self, others: set[int]) -> float:
+        """CPU seconds of this process and its children, but for the broker and the others."""
+        me = psutil.Process()
+        members = (p for p in me.children(recursive=True) if p.pid not in others)
+        return sum(
+            _cpu_seconds(process) for process in (me, *members) if process.pid != self.broker_pid
+        )
 
 
-def run(bench: Bench, name: str, mode: str, options: argparse.Namespace) -> list[Row]:
-    source, other = bench.topic("events"), bench.topic("other")
-    sinks = {"pyspark": bench.topic("hand"), "streamsql": bench.topic("sql")}
-    query, trigger = LATENCY[name], MODES[mode]
-    with producer(bench.bootstrap) as put:
+def _cpu_seconds(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return times.user + times.system
+
+
+@contextmanager
+def place(options: argparse.Namespace) -> Iterator[Place]:
+    """A broker (unless one is named) and an engine, both gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
+        folder, broker = DataDir.at(Path(name)), None
+        if options.bootstrap_servers is None:
+            broker = EmbeddedBroker(folder)
+            broker.start(_START_SECONDS)
+        servers = broker.bootstrap if broker else options.bootstrap_servers
+        settings = dict(setting.split("=", 1) for setting in options.set)
+        config = EngineConfig(Path(name) / "engine", servers, properties=settings, warm_up=True)
+        kafka = KafkaClient(servers)
+        try:
+            with Engine(config) as engine:
+                engine.wait_until_ready(_START_SECONDS)
+                time.sleep(options.idle)
+                yield Place(engine, kafka, broker_status(folder).pid if broker else None)
+        finally:
+            kafka.close()
+            if broker is not None:
+                broker.stop()
+
+
+def measure(place: Place, name: str, options: argparse.Namespace) -> Row:
+    """One query: created over a topic that is being written, measured, dropped."""
+    load = os.getloadavg()[0]
+    servers = place.kafka.bootstrap
+    events, other, sink = (f"{purpose}-{name}" for purpose in ("events", "other", "sink"))
+    for topic in (events, other, sink):
+        place.kafka.create_topic(topic, PARTITIONS)
+    with producer(servers) as put:
         for key in range(KEYS):
             put(other, str(key), {"NAME": f"the name of {key}"}, 0)
-    queries = [
-        by_hand(bench, query.native, source, sinks["pyspark"], trigger),
-        bench.in_sql(query.over(source, other, sinks["streamsql"]), trigger),
-    ]
-    with producing(bench.bootstrap, source, clocked, rate=options.rate):
-        latencies = measure(bench.bootstrap, sinks, options.warmup, options.seconds)
-    for started in queries:
-        if started.exception() is not None:
-            raise SystemExit(str(started.exception()))
-        started.stop()
-    return [
-        _row(query.native, "pyspark", mode, latencies, options.seconds),
-        _row(name, "streamsql", mode, latencies, options.seconds),
-    ]
+    *sources, query = LATENCY[name].over(events, other, sink).split("\n")
+    place.run("\n".join(sources))
+    receiver, sender = Receiver(servers, sink, PARTITIONS), Sender(servers, events, options.rate)
+    others = {receiver.process.pid or 0, sender.process.pid or 0}
+    created = time.time()
+    place.run(query)
+    _until(lambda: place.query().state is QueryState.RUNNING, "the query is not RUNNING")
+    running = time.time()
+    receiver.begin(running)
+    cpu = place.cpu(others)
+    first_row = receiver.first_row(_START_SECONDS)
+    if first_row is None:
+        raise SystemExit("no records arrived: the machine is too busy, or the query has failed")
+    time.sleep(max(0.0, running + 60 * options.minutes - time.time()))
+    place.query()
+    cpu = place.cpu(others) - cpu
+    end = time.time()
+    time.sleep(_LAST_SECOND)
+    found = receiver.end(end)
+    sender.stop()
+    _drop_all(place)
+    return Row(
+        query=name,
+        rate=options.rate,
+        minutes=options.minutes,
+        load=load,
+        p50_ms=found.percentile(50),
+        p95_ms=found.percentile(95),
+        p99_ms=found.percentile(99),
+        p999_ms=found.percentile(99.9),
+        max_ms=found.max_ms,
+        stalled_s=found.stalled_seconds,
+        cpu_s=cpu,
+        running_s=running - created,
+        first_row_s=first_row - created,
+        seconds=found.seconds if options.seconds else None,
+    )
 
 
-def _row(
-    name: str, engine: str, mode: str, latencies: dict[str, list[float]], seconds: float
-) -> Row:
-    found, hand = latencies[engine], latencies["pyspark"]
-    p50, p95, p99 = (_percentile(found, q) for q in (50, 95, 99))
-    ratio = p50 / _percentile(hand, 50) if engine == "streamsql" else None
-    return Row(name, engine, mode, len(found) / seconds, p50, p95, p99, ratio)
+def _until(condition: Callable[[], bool], problem: str) -> None:
+    if not await_condition(condition, _START_SECONDS, every=0.005):
+        raise SystemExit(problem)
 
 
-def _percentile(values: list[float], q: int) -> float:
-    if not values:
-        raise SystemExit("no records arrived: the machine is too busy, or a query has failed")
-    return values[min(len(values) - 1, len(values) * q // 100)]
+def _drop_all(place: Place) -> None:
+    """What reads before what is read."""
+    place.run(f"TERMINATE {place.query().id};")
+    for source in reversed(place.engine.catalog().sources.values()):
+        place.run(f"DROP {source.kind.value} `{source.name}`;")
+
+
+def show(row: Row, as_json: bool) -> None:
+    cells = {name: value for name, value in asdict(row).items() if name != "seconds"}
+    if as_json:
+        more = {} if row.seconds is None else {"seconds": row.seconds}
+        print(json.dumps(cells | more), flush=True)
+        return
+    show_table([cells])
+    for second, worst in enumerate(row.seconds or ()):
+        print(f"second {second}: {'-' if worst is None else f'{worst:.0f}'} ms")
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--query", choices=[*LATENCY], action="append", help="default: all")
-    parser.add_argument("--mode", choices=[*MODES], default="realtime")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.5, help="measured of each query")
     parser.add_argument("--rate", type=int, default=1000, help="events a second")
-    parser.add_argument("--warmup", type=float, default=30, help="seconds")
-    parser.add_argument("--seconds", type=float, default=25, help="seconds measured")
+    parser.add_argument("--query", choices=[*LATENCY], action="append", help="default: all")
+    parser.add_argument(
+        "--idle", type=float, default=0, help="seconds that the engine waits for its first query"
+    )
+    parser.add_argument("--seconds", action="store_true", help="the worst latency of each second")
+    parser.add_argument("--json", action="store_true", help="one JSON object a query")
+    parser.add_argument("--bootstrap-servers", help="a Kafka cluster instead of an own broker")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a property of the session, such as processing.mode=microbatch",
+    )
     options = parser.parse_args()
-    with bench(options) as place:
-        rows = [
-            row
-            for name in options.query or LATENCY
-            for row in run(place, name, options.mode, options)
-        ]
-    show(rows, options.json)
+    with place(options) as found:
+        for name in options.query or LATENCY:
+            show(measure(found, name, options), options.json)
 
 
 if __name__ == "__main__":

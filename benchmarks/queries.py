@@ -49,9 +49,17 @@ def _query(
 _LATENCY = "ID INT, T DOUBLE"
 
 LATENCY = {
-    "project": _query(_LATENCY, "SELECT K, T FROM E WHERE ID >= 0", "STREAM", native="project"),
-    "aggregate": _query(
-        _LATENCY, "SELECT K, MAX(T) AS T, COUNT(*) AS N FROM E GROUP BY K", "TABLE"
+    "projection": _query(_LATENCY, "SELECT K, T FROM E WHERE ID >= 0", "STREAM"),
+    "group-by": _query(_LATENCY, "SELECT K, MAX(T) AS T, COUNT(*) AS N FROM E GROUP BY K", "TABLE"),
+    "tumbling": _query(
+        _LATENCY,
+        "SELECT K, MAX(T) AS T, COUNT(*) AS N FROM E WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY K",
+        "TABLE",
+    ),
+    "session": _query(
+        _LATENCY,
+        "SELECT K, MAX(T) AS T, COUNT(*) AS N FROM E WINDOW SESSION (1 MINUTE) GROUP BY K",
+        "TABLE",
     ),
     "stream-table": _query(
         _LATENCY,
@@ -68,15 +76,9 @@ LATENCY = {
     ),
     "stream-stream": _query(
         _LATENCY,
-        "SELECT E.K AS K, T, NAME FROM E JOIN S WITHIN 10 MINUTES GRACE PERIOD 1 MINUTE "
-        "ON E.K = S.K",
+        "SELECT E.K AS K, T, NAME FROM E JOIN S WITHIN 1 HOUR GRACE PERIOD 1 MINUTE ON E.K = S.K",
         "STREAM",
         other="STREAM S (K STRING KEY, NAME STRING)",
-    ),
-    "session": _query(
-        _LATENCY,
-        "SELECT K, MAX(T) AS T, COUNT(*) AS N FROM E WINDOW SESSION (1 MINUTE) GROUP BY K",
-        "TABLE",
     ),
 }
 """Each result holds T of the event that caused it; `other` has a record of each of the keys."""

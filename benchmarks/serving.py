@@ -1,4 +1,5 @@
-"""Lookups of keys over HTTP in a table of many rows, and how far behind its topic a table is.
+"""Pull queries over HTTP of a table of many rows: lookups of keys, questions about all rows, and
+how far behind its topic the table is.
 
 A server is started as a user starts it, with its own broker; the load comes from this process, so
 all shares one machine. Run it on an idle one: `python -m benchmarks.serving`.
@@ -11,6 +12,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -34,9 +36,17 @@ from streamsql.kafka.client import KafkaClient
 TOPIC = "accounts"
 PARTITIONS = 2
 SETUP = f"""
-CREATE SOURCE TABLE accounts (id STRING PRIMARY KEY, name STRING, balance DOUBLE, updated BIGINT)
+CREATE SOURCE TABLE accounts
+  (id STRING PRIMARY KEY, name STRING, balance DOUBLE, branch INT, updated BIGINT)
   WITH (KAFKA_TOPIC='{TOPIC}', VALUE_FORMAT='JSON');
 """
+BRANCHES = 1_000
+QUESTIONS = {
+    "COUNT(*), SUM": "SELECT COUNT(*) AS n, SUM(balance) AS total FROM accounts;",
+    "GROUP BY": "SELECT branch, COUNT(*) AS n, SUM(balance) AS s FROM accounts GROUP BY branch;",
+    "Top 10": "SELECT id, balance FROM accounts ORDER BY balance DESC LIMIT 10;",
+    "a filter": "SELECT id, balance FROM accounts WHERE balance BETWEEN 1000 AND 1001;",
+}
 PATIENCE = 600.0
 
 
@@ -94,6 +104,20 @@ class Server:
                     raise
                 time.sleep(0.05)
 
+    def store_lag(self) -> int | None:
+        """How far the table is behind its topic, in records; None: that is not known yet."""
+        with urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
+            text = answer.read().decode()
+        found = re.search(r'^streamsql_store_lag_records\{table="ACCOUNTS"\} (\S+)$', text, re.M)
+        return None if found is None else int(float(found[1]))
+
+    def await_caught_up(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while self.store_lag() != 0:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the table does not catch up")
+            time.sleep(0.05)
+
     def bootstrap(self) -> str:
         """Of its broker, waited for."""
         deadline = time.monotonic() + PATIENCE
@@ -111,7 +135,12 @@ def lookup(key: int | str) -> dict[str, str]:
 
 def record(number: int) -> tuple[str, str]:
     """Key and value of an account."""
-    value = {"NAME": f"account {number}", "BALANCE": number / 7, "UPDATED": 0}
+    value = {
+        "NAME": f"account {number}",
+        "BALANCE": number / 7,
+        "BRANCH": number % BRANCHES,
+        "UPDATED": 0,
+    }
     return f"k{number}", json.dumps(value)
 
 
@@ -136,7 +165,7 @@ async def _ask_for_ever(port: int, rows: int, end: float, taken: list[float]) ->
     """One connection that asks for a random key as soon as it has the answer to the one before."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = (
-        "POST /query-stream HTTP/1.1\r\nhost: x\r\naccept: application/json\r\n"
+        f"POST /query-stream HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\naccept: application/json\r\n"
         "content-type: application/json\r\ncontent-length: {}\r\n\r\n"
     )
     while time.perf_counter() < end:
@@ -167,6 +196,24 @@ def lookups(server: Server, rows: int, connections: int, seconds: float) -> Resu
     times = [t * 1000 for t in taken]
     name = f"lookups/s, {connections} connection{'s' if connections > 1 else ''}"
     return Result(name, len(taken) / seconds, *_percentiles(times))
+
+
+# -- all rows ------------------------------------------------------------------------------------
+
+
+def questions(server: Server, times: int) -> Iterator[Result]:
+    """How long questions about all rows take: the first of all, which brings the rows into memory,
+    and each one when it has been asked before."""
+    for number, (name, sql) in enumerate(QUESTIONS.items()):
+        taken = []
+        for _ in range(times + 1):
+            begin = time.perf_counter()
+            server.ask("/query-stream", {"sql": sql})
+            taken.append((time.perf_counter() - begin) * 1000)
+        if number == 0:
+            yield Result(f"ms, {name}, the first time", taken[0])
+        p50, p95, p99 = _percentiles(taken[1:])
+        yield Result(f"ms, {name}, again", p50, p50, p95, p99)
 
 
 # -- lag -----------------------------------------------------------------------------------------
@@ -215,9 +262,13 @@ def measure(server: Server, options: argparse.Namespace) -> Iterator[Result]:
     server.await_answer("/ksql", {"ksql": SETUP})
     begin = time.perf_counter()
     fill(server.bootstrap(), options.rows)
-    while server.await_answer("/query-stream", lookup(options.rows - 1))[1:] == []:
-        time.sleep(0.05)
+    server.await_caught_up()
     yield Result(f"s to write and take in {options.rows:,} rows", time.perf_counter() - begin)
+    for which in ("first", "second"):
+        begin = time.perf_counter()
+        server.ask("/query-stream", lookup(options.rows - 1))
+        yield Result(f"ms, the {which} lookup", (time.perf_counter() - begin) * 1000)
+    yield from questions(server, options.times)
     kafka.close()
     server.stop()
     begin = time.perf_counter()
@@ -233,9 +284,10 @@ def measure(server: Server, options: argparse.Namespace) -> Iterator[Result]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--rate", type=int, default=10_000, help="updates a second")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--times", type=int, default=10, help="each question about all rows")
     parser.add_argument("--warm-up", type=float, default=20.0, help="seconds")
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 4, 16])
     options = parser.parse_args()

@@ -7,7 +7,7 @@ import sys
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamsql.errors import StreamSQLError, render
-from streamsql.executor.spark.class_archive import ensure_class_archive
+from streamsql.executor.queries.class_archive import ensure_class_archive
 from streamsql.executor.spark.class_path import archive_path, java_and_class_path
 from streamsql.jvm import jars
 from streamsql.jvm.build import ensure_runtime_jar
@@ -27,7 +27,7 @@ def prepare_spark() -> None:
     """Halves every later start of Spark."""
     java, class_path = java_and_class_path()
     if not archive_path(java, class_path).is_file():
-        print("Preparing Spark for quick starts (once, about half a minute) ...", flush=True)
+        print("Preparing Spark for quick starts (once, about a minute) ...", flush=True)
         ensure_class_archive()
 
 

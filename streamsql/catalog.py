@@ -7,13 +7,17 @@ line with what stands here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateFunction, Query
 from streamsql.schema import Kind, Schema, TimestampColumn, Topic
 from streamsql.types import SQLType
+
+Thing = tuple[str, str]
+"""The kind of what a catalog can hold (`Catalog.kinds`), and its name."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,16 @@ class Source:
     created_by_query: str | None = None
     """The id of the CREATE .. AS SELECT query that fills it."""
     statement: str = ""
+    comment: str | None = None
+    """What COMMENT ON says of it."""
+
+    def same_but_for_comment(self, other: Source) -> bool:
+        """Whether nothing that concerns records tells the two apart."""
+        return replace(self, comment=other.comment) == other
 
     @property
     def is_windowed(self) -> bool:
+        """Whether its keys hold a window besides their columns."""
         return self.topic.window is not None
 
 
@@ -56,25 +67,43 @@ class QueryLinks:
     writes: str
 
 
+def _things(kind: str) -> Any:
+    """A field of a catalog: things of one kind, by their names."""
+    return field(default_factory=dict, metadata={"kind": kind})
+
+
 @dataclass
 class Catalog:
-    """Sources, custom types and query links by name. Not thread-safe: the engine serialises."""
+    """Sources, custom types and query links by name. Not thread-safe: the engine serialises.
 
-    sources: dict[str, Source] = field(default_factory=dict)
-    types: dict[str, SQLType] = field(default_factory=dict)
-    queries: dict[str, QueryLinks] = field(default_factory=dict)
-    views: dict[str, View] = field(default_factory=dict)
-    functions: dict[str, CreateFunction] = field(default_factory=dict)
+    A field for things of a new kind is all that this, `copy`, an export and the form in which a
+    catalog is sent need; of its values the latter must know the types (api/catalogs.py).
+    """
+
+    sources: dict[str, Source] = _things("source")
+    types: dict[str, SQLType] = _things("type")
+    queries: dict[str, QueryLinks] = _things("query")
+    views: dict[str, View] = _things("view")
+    functions: dict[str, CreateFunction] = _things("function")
     """Those of users, by the statements that made them."""
     next_query: int = 0
     """Numbers query ids: CSAS_NAME_<n>."""
 
+    @classmethod
+    def kinds(cls) -> dict[str, str]:
+        """The kinds of things, each with the field that holds them."""
+        return {f.metadata["kind"]: f.name for f in fields(cls) if "kind" in f.metadata}
+
+    def things(self, kind: str) -> dict[str, Any]:
+        """All of one kind, by their names."""
+        entries: dict[str, Any] = getattr(self, self.kinds()[kind])
+        return entries
+
     def copy(self) -> Catalog:
         """A catalog that can be changed without touching this one (check, EXPLAIN)."""
         copied = Catalog(next_query=self.next_query)
-        for table in fields(self):
-            if isinstance(entries := getattr(self, table.name), dict):
-                getattr(copied, table.name).update(entries)
+        for kind in self.kinds():
+            copied.things(kind).update(self.things(kind))
         return copied
 
     def get(self, name: str) -> Source:
@@ -94,12 +123,18 @@ class Catalog:
         return source
 
     def of_kind(self, kind: Kind) -> Iterator[Source]:
+        """All streams, or all tables."""
         return (s for s in self.sources.values() if s.kind is kind)
 
     def put(self, source: Source) -> None:
+        """Enter a source; one in the place of another, whose comment it keeps."""
+        known = self.sources.get(source.name)
+        if known is not None and source.comment is None:
+            source = replace(source, comment=known.comment)
         self.sources[source.name] = source
 
     def remove(self, name: str) -> None:
+        """Forget a source; KeyError where there is none of that name."""
         del self.sources[name]
 
     def viewers(self, name: str) -> list[str]:

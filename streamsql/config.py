@@ -33,6 +33,9 @@ class EngineConfig:
     properties: Mapping[str, str] = field(default_factory=dict)
     """Of SET, which the engine's session starts with."""
     debug: bool = False
+    table_memory_mb: int = 512
+    """Bound of the rows of all served tables that are kept in memory, in MB of the JVM's heap, for
+    queries of more than single rows; 0: none are kept."""
     serve_tables: bool = False
     """Whether every table that can be asked by key is kept ready for it; else those that have been
     asked for once."""
@@ -47,3 +50,6 @@ class EngineConfig:
     """False: only what Engine.run_files is given is run, no other statements."""
     checkpoints: Path | None = None
     """A folder that all servers of the service reach; None: in the data folder."""
+    warm_up: bool = False
+    """Whether the JVM is made ready for the first query while there is none: for engines that wait
+    for statements, as it takes some seconds of processor time."""

@@ -76,30 +76,44 @@ class UserError(StreamSQLError):
 
 
 class ParseError(UserError):
+    """The text is no statement of the language."""
+
     kind = "syntax error"
 
 
 class BindError(UserError):
+    """A name that a statement uses is not there, or may mean several things."""
+
     kind = "name error"
 
 
 class TypeMismatchError(UserError):
+    """An expression's types do not fit each other."""
+
     kind = "type error"
 
 
 class PlanError(UserError):
+    """A statement that cannot be run as it is, whatever there is."""
+
     kind = "query error"
 
 
 class CatalogError(UserError):
+    """What there is does not let the statement be done."""
+
     kind = "catalog error"
 
 
 class ConfigError(UserError):
+    """A setting, option or property is wrong."""
+
     kind = "configuration error"
 
 
 class ForbiddenError(UserError):
+    """The user's role does not suffice."""
+
     kind = "not allowed"
 
 

@@ -69,7 +69,8 @@ class Row:
 class Cancellable(Protocol):
     """Something running that can be told to end, from any thread."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """End it, from any thread; it is no error to do so twice."""
 
 
 @dataclass
@@ -86,6 +87,7 @@ class RowStream:
     final_message: str | None = None
 
     def cancel(self) -> None:
+        """End the push query, from any thread."""
         self.source.cancel()
 
 
@@ -98,6 +100,7 @@ class LineStream:
     final_message: str | None = None
 
     def cancel(self) -> None:
+        """End it, from any thread."""
         self.source.cancel()
 
 
@@ -117,6 +120,7 @@ class Answer:
 
     @property
     def fields(self) -> tuple[Field, ...]:
+        """The columns, without what makes some of them keys."""
         return tuple(Field(column.name, column.type) for column in self.schema)
 
 

@@ -60,21 +60,26 @@ class Schema:
 
     @property
     def key(self) -> tuple[Column, ...]:
+        """The columns of the record's key."""
         return tuple(c for c in self.columns if c.namespace is Namespace.KEY)
 
     @property
     def value(self) -> tuple[Column, ...]:
+        """The columns of the record's value."""
         return tuple(c for c in self.columns if c.namespace is Namespace.VALUE)
 
     @property
     def headers(self) -> tuple[Column, ...]:
+        """The columns that give the record's headers."""
         return tuple(c for c in self.columns if c.namespace is Namespace.HEADERS)
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Of all columns, in their order."""
         return tuple(c.name for c in self.columns)
 
     def find(self, name: str) -> Column | None:
+        """The column of that name, or None."""
         return next((c for c in self.columns if c.name == name), None)
 
 
@@ -92,6 +97,8 @@ RESERVED_COLUMNS = frozenset(c.name for c in PSEUDO_COLUMNS + WINDOW_BOUNDS)
 
 
 class WindowType(Enum):
+    """How windows follow each other: end to end, overlapping, or as long as records keep coming."""
+
     TUMBLING = "TUMBLING"
     HOPPING = "HOPPING"
     SESSION = "SESSION"

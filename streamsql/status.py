@@ -17,6 +17,8 @@ from streamsql.errors import StreamSQLError
 
 
 class StepState(Enum):
+    """How far a part of the start is."""
+
     WAITING = "waiting"
     RUNNING = "running"
     DONE = "done"
@@ -42,6 +44,7 @@ class StartupStatus:
 
     @property
     def ready(self) -> bool:
+        """Whether all parts are up."""
         return all(step.state is StepState.DONE for step in self.steps)
 
 
@@ -99,6 +102,7 @@ class Latency:
 
     @property
     def count(self) -> int:
+        """How many were measured."""
         return sum(self.counts)
 
     @property
@@ -119,7 +123,7 @@ class Latency:
 @dataclass(frozen=True)
 class QueryMetrics:
     """One query's numbers; None is not known: on a cluster of several JVMs, what is written, and
-    before the first batch has ended (in real time it is a minute long), the state."""
+    before the first batch has ended (in real time it may be a minute long), the state."""
 
     records_in: int = 0
     bytes_in: int | None = 0

@@ -77,14 +77,17 @@ def decimal(precision: int, scale: int) -> SQLType:
 
 
 def array(element: SQLType) -> SQLType:
+    """ARRAY<element>."""
     return DataType(this=_T.ARRAY, expressions=[element.copy()], nested=True)
 
 
 def map_(key: SQLType, value: SQLType) -> SQLType:
+    """MAP<key, value>."""
     return DataType(this=_T.MAP, expressions=[key.copy(), value.copy()], nested=True)
 
 
 def struct(fields: Sequence[tuple[str, SQLType]]) -> SQLType:
+    """STRUCT of these names and types, in their order."""
     columns = [
         exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=kind.copy())
         for name, kind in fields
@@ -108,30 +111,37 @@ def type_of(expression: exp.Expr) -> SQLType:
 
 
 def is_decimal(t: SQLType) -> bool:
+    """Whether a type is a DECIMAL, of whatever precision."""
     return bool(t.this == _T.DECIMAL)
 
 
 def is_array(t: SQLType) -> bool:
+    """Whether a type is an ARRAY."""
     return bool(t.this == _T.ARRAY)
 
 
 def is_map(t: SQLType) -> bool:
+    """Whether a type is a MAP."""
     return bool(t.this == _T.MAP)
 
 
 def is_struct(t: SQLType) -> bool:
+    """Whether a type is a STRUCT."""
     return bool(t.this == _T.STRUCT)
 
 
 def is_null(t: SQLType) -> bool:
+    """Whether it is the type of NULL alone, which fits every other."""
     return bool(t.this == _T.NULL)
 
 
 def is_custom(t: SQLType) -> bool:
+    """Whether a type is the name of one of CREATE TYPE's, not yet resolved."""
     return bool(t.this == _T.USERDEFINED)
 
 
 def is_numeric(t: SQLType) -> bool:
+    """Whether a type is one of numbers."""
     return t.this in _NUMERIC_ORDER
 
 
@@ -141,6 +151,7 @@ def is_time(t: SQLType) -> bool:
 
 
 def custom_name(t: SQLType) -> str:
+    """The name that stands in place of a type which is not yet resolved."""
     return str(t.args["kind"])
 
 
@@ -172,6 +183,7 @@ def precision_scale(t: SQLType) -> tuple[int, int]:
 
 
 def contains_map(t: SQLType) -> bool:
+    """Whether a type is a MAP, or has one in it."""
     if is_map(t):
         return True
     if is_array(t):

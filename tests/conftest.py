@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import gc
+import os
+import re
 import uuid
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from datadriven import pytest_addoption, rewrite
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from streamsql.data_folder import DataDir
 from streamsql.kafka.broker import EmbeddedBroker
@@ -21,6 +27,69 @@ __all__ = ["pytest_addoption", "rewrite"]
 # a tenth of the time of a run. None happens while they are collected, and none looks at them later.
 gc.disable()
 gc.set_threshold(10_000, 20, 20)
+
+# No JVM of a test lives long enough to win back what the optimising compiler takes. Processes that
+# tests start inherit this.
+_QUICK_JVM = "-XX:TieredStopAtLevel=1"
+if _QUICK_JVM not in (_options := os.environ.get("JAVA_TOOL_OPTIONS", "")):
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{_options} {_QUICK_JVM}".strip()
+
+
+class ByEngine(LoadScopeScheduling):
+    """Gives tests that share a Spark or an engine to one worker, since a process has one Spark:
+    those of a folder where its conftest.py opens one, else those of a file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _scope(nodeid, self.config.rootpath)
+
+
+def _scope(nodeid: str, root: Path) -> str:
+    return _scope_of_file(nodeid.partition("::")[0], root)
+
+
+@cache
+def _scope_of_file(file: str, root: Path) -> str:
+    folder = Path(file).parent
+    return str(folder) if (root / folder / "conftest.py").is_file() else file
+
+
+_SLOWER = {"cli": 5, "cluster": 20, "engine": 2, "examples": 20, "soak": 20}
+"""Of folders, how many times as long as elsewhere a test takes there, roughly."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Before `--dist loadscope --no-loadscope-reorder`: what takes longest goes first, so that no
+    worker is left with it at the end."""
+    weights: Counter[str] = Counter()
+    scopes = {item.nodeid: _scope(item.nodeid, config.rootpath) for item in items}
+    for nodeid, scope in scopes.items():
+        weights[scope] += _SLOWER.get(Path(nodeid).parts[1], 1)
+    items.sort(key=lambda item: (-weights[scopes[item.nodeid]], scopes[item.nodeid]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Of `--dist loadscope`."""
+    return ByEngine(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+_ONLY_WITHOUT = re.compile(r"not \w+( and not \w+)*")
+_MARKS_OF_FILE = re.compile(r"^pytestmark = (\[.*?\]|.*?$)", re.MULTILINE | re.DOTALL)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files whose every test would be deselected by `-m "not a and not b"`.
+
+    Importing them, and what they need, would take half of the time that collecting takes.
+    """
+    chosen = config.getoption("markexpr")
+    if collection_path.suffix != ".py" or not _ONLY_WITHOUT.fullmatch(chosen):
+        return None
+    unwanted = chosen.replace("not ", "").split(" and ")
+    found = _MARKS_OF_FILE.search(collection_path.read_text("utf-8"))
+    marks = re.findall(r"pytest\.mark\.(\w+)", found[1]) if found else []
+    return True if set(unwanted) & set(marks) else None
 
 
 def pytest_collection_finish() -> None:

@@ -300,6 +300,7 @@ statements = st.one_of(
     st.builds(n.CreateFunction, folded, parameters, sql_types, texts, flags, flags, flags),
     st.builds(n.DropFunction, folded, flags),
     st.builds(n.AlterSource, kinds, source_names, plain_columns.map(tuple)),
+    st.builds(n.Comment, kinds, source_names, st.none() | texts),
     st.builds(n.CreateType, names, sql_types, flags),
     st.builds(n.SelectQuery, queries),
     st.builds(n.Explain, st.builds(n.SelectQuery, queries), st.none(), flags),

@@ -17,12 +17,18 @@ class Connection(Protocol):
     """An engine that is running; Engine and RemoteEngine are such."""
 
     @property
-    def session(self) -> Session: ...
+    def session(self) -> Session:
+        """The session whose properties and variables statements see."""
 
-    def execute(self, sql: str) -> Iterator[Result]: ...
+    def execute(self, sql: str) -> Iterator[Result]:
+        """Run statements; their results as they come. Raises the StreamSQLError of the first that
+        fails."""
 
-    def catalog(self) -> Catalog: ...
+    def catalog(self) -> Catalog:
+        """What there is now."""
 
-    def queries(self) -> Sequence[QueryInfo]: ...
+    def queries(self) -> Sequence[QueryInfo]:
+        """The persistent and push queries that there are."""
 
-    def startup(self) -> StartupStatus: ...
+    def startup(self) -> StartupStatus:
+        """How far the engine's start is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig
 
 
-def make_engine(args: argparse.Namespace, *, until_caught_up: bool = False) -> Engine:
+def make_engine(
+    args: argparse.Namespace, *, until_caught_up: bool = False, warm_up: bool = False
+) -> Engine:
     """An engine as the options describe it, not yet started; ConfigError for a wrong option."""
     from streamsql.engine import Engine
 
-    engine = Engine(engine_config(args, until_caught_up=until_caught_up))
+    engine = Engine(replace(engine_config(args, until_caught_up=until_caught_up), warm_up=warm_up))
     defined = assignments(args.define, "--define")
     engine.session.variables.update({name.upper(): value for name, value in defined.items()})
     return engine
@@ -36,6 +39,8 @@ def engine_config(args: argparse.Namespace, *, until_caught_up: bool = False) ->
         master=args.master,
         properties=properties_of(args),
         debug=args.debug,
+        # Whoever asks a table waits for nothing then; who only runs queries once asks none.
+        serve_tables=not until_caught_up,
         until_caught_up=until_caught_up,
         service_id=getattr(args, "service_id", None),
     )

@@ -29,13 +29,16 @@ FITTED = 1_000
 class Executes(Protocol):
     """What is needed of an engine to run statements."""
 
-    def execute(self, sql: str) -> Iterator[Result]: ...
+    def execute(self, sql: str) -> Iterator[Result]:
+        """Run statements; their results as they come. Raises the StreamSQLError of the first that
+        fails."""
 
 
 class Waiting(Protocol):
     """Shows that something is awaited: entered while no result is there yet."""
 
-    def __call__(self) -> AbstractContextManager[object]: ...
+    def __call__(self) -> AbstractContextManager[object]:
+        """A context in which something is waited for, and in which that is shown."""
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,12 @@ TOPICS: tuple[Topic, ...] = (
         "ALTER STREAM pageviews ADD COLUMN browser STRING;",
     ),
     Topic(
+        "COMMENT",
+        "COMMENT ON STREAM|TABLE name IS 'comment' | NULL;",
+        "What DESCRIBE says of a stream or table besides its columns; NULL takes it away.",
+        "COMMENT ON STREAM pageviews IS 'One record a page that someone has seen.';",
+    ),
+    Topic(
         "CREATE TYPE",
         "CREATE TYPE [IF NOT EXISTS] name AS type;",
         "A name for a type; DROP TYPE removes it.",

@@ -156,6 +156,7 @@ class EngineCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
+        """What can stand at the cursor, as prompt_toolkit wants it."""
         from streamsql.api.completion import locate
 
         at = locate(document.text, document.cursor_position)
@@ -187,6 +188,7 @@ class StatusLine:
         self._asked = 0.0
 
     def text(self) -> StyleAndTextTuples:
+        """How far the start is, or how the queries are, in styled pieces of text."""
         status = self._engine.startup()
         parts: StyleAndTextTuples = [("", " ")]
         for step in status.steps:

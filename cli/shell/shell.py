@@ -40,7 +40,7 @@ def _interactive(args: argparse.Namespace) -> int:
 
     load_language()
     data = DataDir.at(args.data).create()
-    engine = make_engine(args)
+    engine = make_engine(args, warm_up=True)
     engine.start()
     try:
         prompt = Prompt(engine, data.root / "history")
@@ -122,6 +122,7 @@ class Shell:
         self._debug = debug
 
     def greet(self, remark: str = "SQL over streams") -> None:
+        """Write the first lines that are seen, with this remark behind the version."""
         style = self.renderer.style
         self.renderer.write(
             [
@@ -162,6 +163,7 @@ class Shell:
         self.renderer.remark(self.renderer.style.dim(said))
 
     def show_error(self, error: StreamSQLError) -> None:
+        """Write an error; with --debug its traceback before it."""
         if self._debug:
             import traceback
 
@@ -172,17 +174,21 @@ class Shell:
 
     @property
     def history(self) -> Sequence[str]:
+        """What was entered, the oldest first."""
         return self.history_of()
 
     def leave(self) -> None:
+        """End the shell once the command is done."""
         self.left = True
 
     def clear(self) -> None:
+        """Clear the terminal, if it is one."""
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
             sys.stdout.flush()
 
     def status(self) -> Sequence[tuple[str, str]]:
+        """What the command `status` lists: names and how each is."""
         steps = [
             (STEP_NAMES.get(step.name, step.name), f"{step.state.value}  {step.detail}".strip())
             for step in self._engine.startup().steps

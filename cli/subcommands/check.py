@@ -45,6 +45,7 @@ def read_script(name: str) -> str:
 
 
 def display_name(name: str) -> str:
+    """How a file is called in messages; `-` is standard input."""
     return "<stdin>" if name == "-" else name
 
 

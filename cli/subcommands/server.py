@@ -105,6 +105,8 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
         properties={**file.properties, **properties_of(args)},
         debug=args.debug,
         serve_tables=True,
+        table_memory_mb=_count(args.table_memory_mb, EngineConfig.table_memory_mb, least=0),
+        warm_up=True,
         service_id=service_id,
         advertised_url=server.url,
         interactive=not args.queries_file,
@@ -130,12 +132,12 @@ def _checkpoints(name: str | None) -> Path | None:
     return Path(name).expanduser() if name else None
 
 
-def _count(given: object, default: int) -> int:
+def _count(given: object, default: int, least: int = 1) -> int:
     if given is None:
         return default
     text = str(given).replace("_", "")
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"{given} is not a number above 0")
+    if not text.isdecimal() or int(text) < least:
+        raise ConfigError(f"{given} is not a number of {least} or more")
     return int(text)
 
 

@@ -53,6 +53,7 @@ class SqlLexer(Lexer):
     """prompt-toolkit's view of the parser's lexer; half-written text is coloured too."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        """The styled pieces of each line, by its number."""
         if not document.text:
             return lambda number: []
         lines: list[StyleAndTextTuples] = [[]]

@@ -25,28 +25,37 @@ class Style:
         return f"\x1b[{code}m{text}{_RESET}" if self.colour and text else text
 
     def header(self, text: str) -> str:
+        """The name of a column."""
         return self._paint("1", text)
 
     def title(self, text: str) -> str:
+        """What stands above a result, in the colour of the product."""
         return self._paint("1;36", text)
 
     def frame(self, text: str) -> str:
+        """Lines around a table."""
         return self._paint("38;5;244", text)
 
     def dim(self, text: str) -> str:
+        """What matters less than its surroundings."""
         return self._paint("38;5;246", text)
 
     def null(self, text: str) -> str:
+        """A NULL."""
         return self._paint("38;5;244", text)
 
     def good(self, text: str) -> str:
+        """What has succeeded, or is well."""
         return self._paint("32", text)
 
     def warning(self, text: str) -> str:
+        """What the user should know of."""
         return self._paint("33", text)
 
     def error(self, text: str) -> str:
+        """What has failed."""
         return self._paint("1;31", text)
 
     def hint(self, text: str) -> str:
+        """What to do about an error."""
         return self._paint("36", text)

@@ -25,8 +25,7 @@ from streamsql.parser.tokens.lexer import lex
 from streamsql.planner.ddl.session import PropertyPlan
 from streamsql.planner.plans.statements import Planned, SchemaLookup
 from streamsql.planner.statements import apply, plan
-from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER
-from streamsql.registry.client import RegistryClient, check_url
+from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
 from streamsql.session import Session
@@ -129,11 +128,8 @@ class _Checker:
 
     def _schemas(self) -> SchemaLookup | None:
         """The registry that the caller or the text names; without one none is asked."""
-        url = self._properties.get(SCHEMA_REGISTRY_URL)
-        if not url:
-            return None
-        client = RegistryClient(check_url(url), self._properties.get(SCHEMA_REGISTRY_USER))
-        return RegistrySchemas(lambda: client)
+        client = RegistryClient.of(self._properties)
+        return None if client is None else RegistrySchemas(lambda: client)
 
     def _run(self, statement: RunScript) -> None:
         if any(text.name == statement.path for text in self._texts):

@@ -31,19 +31,27 @@ class AnyEngine(Protocol):
     """What Engine and RemoteEngine have in common."""
 
     @property
-    def session(self) -> Session: ...
+    def session(self) -> Session:
+        """The session whose properties and variables statements see, where none is given."""
 
-    def start(self) -> None: ...
+    def start(self) -> None:
+        """Begin; returns at once."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of all that it holds; nothing can be executed afterwards."""
 
-    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]: ...
+    def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
+        """Run statements; their results as they come. Raises the StreamSQLError of the first that
+        fails."""
 
-    def catalog(self) -> Catalog: ...
+    def catalog(self) -> Catalog:
+        """What there is now."""
 
-    def queries(self) -> list[QueryInfo]: ...
+    def queries(self) -> list[QueryInfo]:
+        """The persistent and push queries that there are."""
 
-    def inserts(self, target: str) -> RowInserts: ...
+    def inserts(self, target: str) -> RowInserts:
+        """A way of inserting rows into a stream or table that asks for its schema once."""
 
 
 class Connection:
@@ -201,5 +209,6 @@ def _embedded(
         kafka=kafka,
         master=master,
         properties=properties,
+        serve_tables=True,
     )
     return Engine(config)

@@ -14,27 +14,35 @@ _WIDEST = 60
 
 
 class Named(Protocol):
+    """A column, of which the name is needed."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As it is to be shown."""
 
 
 class Shown(Protocol):
     """What is shown of a result; the rows of a push query are not asked for."""
 
     @property
-    def messages(self) -> Sequence[str]: ...
+    def messages(self) -> Sequence[str]:
+        """What the statements have said, one text each."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """What is to be shown as it is, such as EXPLAIN's answer."""
 
     @property
-    def is_push(self) -> bool: ...
+    def is_push(self) -> bool:
+        """Whether rows go on to come."""
 
     @property
-    def columns(self) -> Sequence[Named]: ...
+    def columns(self) -> Sequence[Named]:
+        """Of the rows, in their order."""
 
     @property
-    def rows(self) -> Sequence[Any]: ...
+    def rows(self) -> Sequence[Any]:
+        """Those that are there, a sequence of cells each."""
 
 
 def as_text(result: Shown) -> str:

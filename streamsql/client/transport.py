@@ -149,6 +149,7 @@ class Connection:
         self._socket: socket.socket | None = None
 
     def connect(self) -> None:
+        """Open the connection; OSError where nobody listens."""
         self.http.connect()
         self._socket = self.http.sock
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -170,6 +171,7 @@ class Connection:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        """Close it; what is under way fails."""
         self.http.close()
 
 
@@ -233,6 +235,7 @@ class Transport:
         connection.close()
 
     def close(self) -> None:
+        """Close the connections that are idle, and each of the others once it is done."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -42,10 +42,12 @@ class Watch:
         self._ask_status()
 
     def startup(self) -> StartupStatus:
+        """How far the server's start is, as last heard."""
         self._begin()
         return self._status
 
     def queries(self) -> list[QueryInfo]:
+        """The queries, as last heard."""
         self._begin()
         return self._queries
 
@@ -73,6 +75,7 @@ class Watch:
         self._wake.set()
 
     def close(self) -> None:
+        """Ask no more."""
         self._closed = True
         self._wake.set()
 

@@ -136,6 +136,7 @@ def decode_complete(line: Mapping[str, Any]) -> Result | None:
 
 
 def decode_fields(columns: Iterable[Sequence[str | None]]) -> tuple[Field, ...]:
+    """Fields, of pairs of a name and the text of a type (None: values as SHOW has them)."""
     return tuple(Field(str(name), type_of_text(kind)) for name, kind in columns)
 
 
@@ -150,6 +151,7 @@ def decode_schema(columns: Iterable[Sequence[str]]) -> Schema:
 
 
 def row_decoders(fields: Sequence[Field]) -> list[Codec]:
+    """A function for each field that makes its value of what JSON has."""
     return [decoder(field.type) for field in fields]
 
 

@@ -60,6 +60,7 @@ class Plugin:
         return self.class_name, simple, simple.removesuffix("Connector")
 
     def is_called(self, name: str) -> bool:
+        """Whether a connector's `connector.class` may mean this plugin."""
         return name in self.names
 
 
@@ -104,6 +105,8 @@ class ConnectClient:
         return _connector(info, self._checked(action, status, state))
 
     def exists(self, name: str) -> bool:
+        """Whether there is a connector of that name; ExternalError where Connect does not
+        answer."""
         return name in self._get("list the connectors", "/connectors")
 
     def topics(self, name: str) -> list[str]:

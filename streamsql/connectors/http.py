@@ -1,4 +1,4 @@
-"""Asks REST services (the schema registry, Kafka Connect): JSON by HTTP, with a name and password.
+"""Asks REST services (Kafka Connect): JSON by HTTP, with a name and password.
 
 What an answer means is left to the client of each service.
 """
@@ -21,22 +21,20 @@ TIMEOUT_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class RestService:
-    """One service; `name` is how errors call it: `the schema registry`."""
+    """One service; `name` is how errors call it: `Kafka Connect`."""
 
     name: str
     url: str
     user: str | None = None
     """`name:password` for basic authentication."""
-    media_type: str = "application/json"
 
     def request(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         """Status and content of the answer, whatever it says; ExternalError where none comes."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url.rstrip("/") + path, data, method=method)
-        accepted = dict.fromkeys((self.media_type, "application/json"))
-        request.add_header("Accept", ", ".join(accepted))
+        request.add_header("Accept", "application/json")
         if data is not None:
-            request.add_header("Content-Type", self.media_type)
+            request.add_header("Content-Type", "application/json")
         if self.user is not None:
             token = base64.b64encode(self.user.encode()).decode()
             request.add_header("Authorization", f"Basic {token}")

@@ -15,6 +15,8 @@ from streamsql.types import SQLType, element_type, fields, is_array, is_map, is_
 
 
 class AvroFormat(Format):
+    """Avro, its schema in the schema registry."""
+
     name: ClassVar[str] = "AVRO"
     wrap_options: ClassVar[frozenset[bool]] = frozenset({True, False})
     schema_type: ClassVar[str | None] = "AVRO"

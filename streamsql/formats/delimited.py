@@ -24,6 +24,8 @@ _SUPPORTED = (BOOLEAN, INT, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP
 
 
 class DelimitedFormat(Format):
+    """A line of CSV, without names."""
+
     name: ClassVar[str] = "DELIMITED"
     has_delimiter: ClassVar[bool] = True
     wrap_options: ClassVar[frozenset[bool]] = frozenset({False})

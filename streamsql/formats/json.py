@@ -10,6 +10,8 @@ from streamsql.schema import Column
 
 
 class JsonFormat(Format):
+    """A JSON object, or the value of a lone column."""
+
     name: ClassVar[str] = "JSON"
     remedy: ClassVar[str | None] = "Declare the map's keys as STRING."
     wrap_options: ClassVar[frozenset[bool]] = frozenset({True, False})

@@ -13,6 +13,8 @@ from streamsql.schema import Column
 
 
 class JsonSchemaFormat(JsonFormat):
+    """JSON with its schema in the schema registry."""
+
     name: ClassVar[str] = "JSON_SR"
     schema_type: ClassVar[str | None] = "JSON"
     takes: ClassVar[frozenset[str]] = frozenset({FULL_NAME, SCHEMA_ID})

@@ -13,6 +13,8 @@ _SUPPORTED = (INT, BIGINT, DOUBLE, STRING, BYTES)
 
 
 class KafkaFormat(Format):
+    """The serialized form of Kafka's own serdes: one column, no name."""
+
     name: ClassVar[str] = "KAFKA"
     wrap_options: ClassVar[frozenset[bool]] = frozenset({False})
     regroups: ClassVar[bool] = False

@@ -10,6 +10,8 @@ from streamsql.schema import Column
 
 
 class NoneFormat(Format):
+    """No content: for keys that are not read."""
+
     name: ClassVar[str] = "NONE"
 
     def problem(self, columns: Sequence[Column]) -> str | None:

@@ -1,4 +1,4 @@
-"""Reads .proto text as a FileDescriptorProto: syntax proto2 and proto3, no services.
+"""Reads .proto text as a FileDescriptorProto: proto2, proto3 and edition 2023, no services.
 
 Names of types stay as they are written; whoever links the file resolves them. Options of which
 nothing depends here (services, extensions, most options) are read over.
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from google.protobuf.descriptor_pb2 import (
+    EDITION_2023,
     DescriptorProto,
     EnumDescriptorProto,
     FieldDescriptorProto,
@@ -18,10 +19,8 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from streamsql.errors import ConfigError
-from streamsql.formats.proto_literals import default_text, integer, text_of
-
-FIELD_META = "confluent.field_meta"
-"""The option of a field that says more about its type, such as a DECIMAL's scale."""
+from streamsql.formats.proto_literals import integer, text_of
+from streamsql.formats.proto_options import FEATURES, set_feature, set_option
 
 _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|(?P<token>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'"""
@@ -146,6 +145,8 @@ class _Parser:
     def file(self) -> FileDescriptorProto:
         statements: dict[str, Callable[[], None]] = {
             "syntax": self._syntax,
+            "edition": self._edition,
+            "option": self._file_option,
             "package": self._package,
             "import": self._import,
             "message": lambda: self._message(self._file.message_type.add()),
@@ -158,7 +159,7 @@ class _Parser:
             if word in statements:
                 self._next()
                 statements[word]()
-            elif word in ("option", "service", "extend", "edition"):
+            elif word in ("service", "extend"):
                 self._skip_statement()
             else:
                 self._fail("expected a message")
@@ -172,6 +173,25 @@ class _Parser:
         if syntax == "proto3":
             self._file.syntax = syntax
         self._expect(";")
+
+    def _edition(self) -> None:
+        self._expect("=")
+        edition = self._text()
+        if edition != "2023":
+            raise ConfigError(f"invalid Protobuf schema: unknown edition {edition}")
+        self._file.syntax, self._file.edition = "editions", EDITION_2023
+        self._expect(";")
+
+    def _file_option(self) -> None:
+        name = self._option_name()
+        if name.startswith(FEATURES):
+            self._expect("=")
+            value = self._next()
+            try:
+                set_feature(self._file.options.features, name, value)
+            except ValueError:
+                self._fail(f"{value} is no {name}")
+        self._skip_statement()
 
     def _package(self) -> None:
         self._file.package = self._dotted()
@@ -338,7 +358,7 @@ class _Parser:
 
     def _set_option(self, field: FieldDescriptorProto, name: str, value: list[str]) -> None:
         try:
-            _set_option(field, name, value)
+            set_option(field, name, value)
         except ValueError:
             self._fail(f"{' '.join(value)} is no {name} of {field.name}")
 
@@ -354,20 +374,3 @@ def _tokens(text: str) -> list[str]:
             tokens.append(match["token"])
         at = match.end()
     return tokens
-
-
-def _set_option(field: FieldDescriptorProto, name: str, value: list[str]) -> None:
-    match name:
-        case "packed":
-            field.options.packed = value == ["true"]
-        case "deprecated":
-            field.options.deprecated = value == ["true"]
-        case "json_name":
-            field.json_name = text_of(value).decode()
-        case "default":
-            field.default_value = default_text(field, value)
-        case _ if name.startswith(FIELD_META):
-            # Kept as text, where the linker does not look for its definition.
-            text = " ".join(value).encode()
-            part = field.options.uninterpreted_option.add(string_value=text)
-            part.name.add(name_part=name, is_extension=True)

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
     EnumDescriptorProto,
+    FeatureSet,
     FieldDescriptorProto,
     FileDescriptorProto,
 )
 
 from streamsql.formats.proto_literals import quoted
+from streamsql.formats.proto_options import FEATURES
 from streamsql.formats.proto_parser import SCALARS
 
 _F = FieldDescriptorProto
@@ -26,7 +28,8 @@ _NAMES = {number: name for name, number in SCALARS.items()}
 def print_proto(file: FileDescriptorProto) -> str:
     """The text; what `parse_proto` reads over is not in it."""
     file = _with_short_names(file)
-    lines = [f'syntax = "{file.syntax or "proto2"}";']
+    editions = file.syntax == "editions"
+    lines = ['edition = "2023";' if editions else f'syntax = "{file.syntax or "proto2"}";']
     if file.package:
         lines.append(f"package {file.package};")
     if file.dependency:
@@ -35,6 +38,9 @@ def print_proto(file: FileDescriptorProto) -> str:
         public = "public " if number in file.public_dependency else ""
         weak = "weak " if number in file.weak_dependency else ""
         lines.append(f"import {public}{weak}{quoted(name)};")
+    features = _features(file.options.features)
+    if features:
+        lines += ["", *(f"option {feature};" for feature in features)]
     for message in file.message_type:
         lines += ["", *_message(message, file.syntax)]
     for enum in file.enum_type:
@@ -125,7 +131,7 @@ def _label(field: FieldDescriptorProto, syntax: str) -> str:
         return "repeated "
     if field.label == _F.LABEL_REQUIRED:
         return "required "
-    return "optional " if field.proto3_optional or syntax != "proto3" else ""
+    return "optional " if field.proto3_optional or syntax not in ("proto3", "editions") else ""
 
 
 def _type(field: FieldDescriptorProto) -> str:
@@ -142,9 +148,20 @@ def _options(field: FieldDescriptorProto) -> str:
         options.append(f"json_name = {quoted(field.json_name)}")
     if field.options.deprecated:
         options.append("deprecated = true")
+    options += _features(field.options.features)
     for option in field.options.uninterpreted_option:
         options.append(f"({option.name[0].name_part}) = {option.string_value.decode()}")
     return f" [{', '.join(options)}]" if options else ""
+
+
+def _features(features: FeatureSet) -> list[str]:
+    """What an edition's options say: `features.field_presence = IMPLICIT`."""
+    found = []
+    for feature, number in features.ListFields():
+        if feature.enum_type is not None:
+            value = feature.enum_type.values_by_number[number].name
+            found.append(f"{FEATURES}{feature.name} = {value}")
+    return found
 
 
 def _default(field: FieldDescriptorProto) -> str:

@@ -14,6 +14,8 @@ from streamsql.schema import Column
 
 
 class ProtobufNoSrFormat(Format):
+    """Protobuf whose schema follows from the columns."""
+
     name: ClassVar[str] = "PROTOBUF_NOSR"
     wrap_options: ClassVar[frozenset[bool]] = frozenset({True})
     takes: ClassVar[frozenset[str]] = frozenset({NULLABLE})
@@ -40,6 +42,8 @@ class ProtobufNoSrFormat(Format):
 
 
 class ProtobufFormat(ProtobufNoSrFormat):
+    """Protobuf, its schema in the schema registry."""
+
     name: ClassVar[str] = "PROTOBUF"
     schema_type: ClassVar[str | None] = "PROTOBUF"
     takes: ClassVar[frozenset[str]] = frozenset({FULL_NAME, SCHEMA_ID, NULLABLE})

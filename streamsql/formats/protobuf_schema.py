@@ -13,7 +13,8 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from streamsql.errors import ConfigError, PlanError, UnsupportedError
-from streamsql.formats.proto_parser import FIELD_META, parse_proto
+from streamsql.formats.proto_options import FIELD_META
+from streamsql.formats.proto_parser import parse_proto
 from streamsql.formats.registered import InferredColumns, SchemaText, upper_name
 from streamsql.schema import Column
 from streamsql.types import (

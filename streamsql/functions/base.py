@@ -133,6 +133,7 @@ class Function:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
+        """Of all overloads, in their order."""
         return tuple(o.signature for o in self.overloads)
 
     @property
@@ -165,6 +166,7 @@ class AggregateFunction(Function):
 
     @property
     def display_name(self) -> str:
+        """As SHOW FUNCTIONS lists it."""
         return self.name
 
 

@@ -23,9 +23,11 @@ class Registry:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Of all built-in functions, in upper case."""
         return tuple(self._functions)
 
     def find(self, name: str) -> Function | None:
+        """The function of that name, in any case, also a user's; None where there is none."""
         return self._functions.get(name.upper()) or find_user_function(name.upper())
 
     def get(self, name: str, span: Span | None = None) -> Function:
@@ -40,7 +42,9 @@ class Registry:
         return found
 
     def is_aggregate(self, name: str) -> bool:
+        """Whether the name is that of an aggregate function."""
         return isinstance(self.find(name), AggregateFunction)
 
     def is_table_function(self, name: str) -> bool:
+        """Whether the name is that of a table function."""
         return isinstance(self.find(name), TableFunction)

@@ -50,6 +50,7 @@ class Pattern:
 
     @property
     def is_variable(self) -> bool:
+        """Whether it stands for any type, the same wherever its name stands."""
         return len(self.name) == 1
 
     def __str__(self) -> str:
@@ -62,6 +63,7 @@ class Pattern:
         return f"{name}<{', '.join(map(str, self.inner))}>" if self.inner else name
 
     def variables(self) -> Iterator[str]:
+        """The names of all type variables in it."""
         if self.is_variable:
             yield self.name
         for pattern in self.inner:
@@ -79,6 +81,7 @@ class Parameter:
 
     @property
     def type(self) -> str:
+        """As it is written in signatures; `...` behind a parameter that may be repeated."""
         return f"{self.pattern}..." if self.variadic else str(self.pattern)
 
     def __str__(self) -> str:
@@ -94,10 +97,12 @@ class Signature:
 
     @property
     def is_variadic(self) -> bool:
+        """Whether the last parameter may be repeated."""
         return bool(self.parameters) and self.parameters[-1].variadic
 
     @property
     def returns(self) -> str:
+        """The type of the result, as it is written."""
         return str(self.result)
 
     @property

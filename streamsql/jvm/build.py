@@ -7,6 +7,7 @@ the connector's are the class path, so nothing but a JDK is needed.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -23,6 +24,9 @@ from streamsql.jvm.sources import HASH_ENTRY, hash_in_jar, hash_of_sources, java
 
 SOURCES = Path(__file__).parent
 PACKAGED_JAR = SOURCES / "streamsql-jvm.jar"
+
+_ENVIRONMENT_NOTE = re.compile(r"^Picked up \w+: .*\n", re.MULTILINE)
+"""What every JVM says first where the environment gives it options."""
 
 
 def ensure_runtime_jar(progress: Progress | None = None) -> Path:
@@ -78,7 +82,7 @@ def build_jar(
         command = compiler(class_path, classes) + [str(source) for source in java_sources(copy)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            output = done.stderr.replace(f"{copy}{os.sep}", "")
+            output = _ENVIRONMENT_NOTE.sub("", done.stderr).replace(f"{copy}{os.sep}", "")
             raise InternalError("the JVM part does not compile", detail=output.strip())
         complete = Path(temporary) / jar.name
         _pack(classes, complete, hash_of_sources(copy))

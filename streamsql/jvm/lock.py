@@ -29,6 +29,7 @@ class Jar:
 
     @property
     def coordinates(self) -> str:
+        """As Maven writes them: `organisation:artifact:version`."""
         return f"{self.organisation}:{self.artifact}:{self.version}"
 
     @property

@@ -91,6 +91,7 @@ class Ports:
 
     @property
     def bootstrap(self) -> str:
+        """Where clients find the broker: `host:port`."""
         return f"{HOST}:{self.client}"
 
 

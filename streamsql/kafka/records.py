@@ -76,6 +76,7 @@ def failure(bootstrap: str, action: str, error: KafkaException) -> ExternalError
 
 
 def error_text(error: KafkaException) -> str:
+    """What went wrong, in the client library's words."""
     cause = error.args[0]
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause)
 

@@ -61,6 +61,7 @@ class Input:
             raise unreadable(self.name, error) from error
 
     def close(self) -> None:
+        """Close the file, but for standard input."""
         if self._raw is not sys.stdin.buffer:
             self.stream.close()
             self._raw.close()

@@ -60,7 +60,8 @@ class StatementLog(Protocol):
     def append(self, entry: Entry) -> None:
         """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of it; nothing can be appended afterwards."""
 
 
 class FileLog:
@@ -124,6 +125,7 @@ class FileLog:
         return _failed("write", self.path, error)
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 

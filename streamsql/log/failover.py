@@ -65,6 +65,7 @@ class Failover:
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        """Join the service, and begin to follow its log."""
         self._leadership.start()
         self._thread.start()
 

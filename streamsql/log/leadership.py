@@ -41,6 +41,7 @@ class Leadership:
         """Set once Kafka has told who is, for the first time."""
 
     def start(self) -> None:
+        """Join the group; who leads is told from then on."""
         self._thread.start()
 
     def close(self) -> None:

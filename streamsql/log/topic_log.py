@@ -209,6 +209,7 @@ class CommandLog:
         return found
 
     def close(self) -> None:
+        """Write no more, and let go of Kafka."""
         self.give_up()
         self._consumer.close()
 

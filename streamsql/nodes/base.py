@@ -29,5 +29,10 @@ class Statement:
     """The base of all; `text` is the source text without `;`, `span` its place in the script."""
 
     effect: ClassVar[Effect]
+    creates: ClassVar[str | None] = None
+    """The kind of what the statement makes, of what it changes, and of what it ends, as
+    `Catalog.kinds` has them: that which is called by its `name`."""
+    changes: ClassVar[str | None] = None
+    ends: ClassVar[str | None] = None
     text: str = field(default="", compare=False, kw_only=True)
     span: Span | None = field(default=None, compare=False, kw_only=True)

@@ -42,6 +42,7 @@ class CreateSource(Statement):
     """CREATE [OR REPLACE] [SOURCE] STREAM | TABLE [IF NOT EXISTS] name (..) WITH (..)."""
 
     effect = Effect.DEFINES
+    creates = "source"
 
     kind: Kind
     name: str
@@ -57,6 +58,7 @@ class CreateAsSelect(Statement):
     """CREATE [OR REPLACE] STREAM | TABLE [IF NOT EXISTS] name [WITH (..)] AS query."""
 
     effect = Effect.DEFINES
+    creates = "source"
 
     kind: Kind
     name: str
@@ -71,6 +73,7 @@ class InsertInto(Statement):
     """INSERT INTO name [WITH (QUERY_ID='x')] query."""
 
     effect = Effect.DEFINES
+    creates = "query"
 
     target: str
     query: Query
@@ -90,7 +93,10 @@ class InsertValues(Statement):
 
 @dataclass(frozen=True)
 class DropSource(Statement):
+    """DROP STREAM | TABLE [IF EXISTS] name [DELETE TOPIC] [CASCADE]."""
+
     effect = Effect.DEFINES
+    ends = "source"
 
     kind: Kind
     name: str
@@ -105,6 +111,7 @@ class AlterSource(Statement):
     """ALTER STREAM | TABLE name ADD COLUMN name type, .."""
 
     effect = Effect.DEFINES
+    changes = "source"
 
     kind: Kind
     name: str
@@ -112,8 +119,23 @@ class AlterSource(Statement):
 
 
 @dataclass(frozen=True)
-class CreateType(Statement):
+class Comment(Statement):
+    """COMMENT ON STREAM | TABLE name IS 'comment' | NULL, which takes the comment away."""
+
     effect = Effect.DEFINES
+    changes = "source"
+
+    kind: Kind
+    name: str
+    comment: str | None
+
+
+@dataclass(frozen=True)
+class CreateType(Statement):
+    """CREATE TYPE [IF NOT EXISTS] name AS type."""
+
+    effect = Effect.DEFINES
+    creates = "type"
 
     name: str
     type: SQLType
@@ -122,7 +144,10 @@ class CreateType(Statement):
 
 @dataclass(frozen=True)
 class DropType(Statement):
+    """DROP TYPE [IF EXISTS] name."""
+
     effect = Effect.DEFINES
+    ends = "type"
 
     name: str
     if_exists: bool = False
@@ -133,6 +158,7 @@ class CreateView(Statement):
     """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS query: expanded where it is used."""
 
     effect = Effect.DEFINES
+    creates = "view"
 
     name: str
     query: Query
@@ -142,7 +168,10 @@ class CreateView(Statement):
 
 @dataclass(frozen=True)
 class DropView(Statement):
+    """DROP VIEW [IF EXISTS] name [CASCADE]."""
+
     effect = Effect.DEFINES
+    ends = "view"
 
     name: str
     if_exists: bool = False
@@ -164,6 +193,7 @@ class CreateFunction(Statement):
     PYTHON AS 'text'; `code` is Python text or `module:function`."""
 
     effect = Effect.DEFINES_CODE
+    creates = "function"
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -176,7 +206,10 @@ class CreateFunction(Statement):
 
 @dataclass(frozen=True)
 class DropFunction(Statement):
+    """DROP FUNCTION [IF EXISTS] name."""
+
     effect = Effect.DEFINES_CODE
+    ends = "function"
 
     name: str
     if_exists: bool = False

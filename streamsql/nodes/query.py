@@ -32,6 +32,7 @@ class Duration:
 
     @property
     def ms(self) -> int:
+        """Its length in milliseconds."""
         return self.amount * self.UNITS_MS[self.unit]
 
 
@@ -116,6 +117,8 @@ class Subquery:
 
 
 class JoinType(Enum):
+    """Of which side rows without a partner are kept."""
+
     INNER = "INNER"
     LEFT = "LEFT OUTER"
     RIGHT = "RIGHT OUTER"
@@ -159,6 +162,8 @@ class Window:
 
 
 class Emit(Enum):
+    """Whether a query gives every change, or of each window its last result."""
+
     CHANGES = "CHANGES"
     FINAL = "FINAL"
 

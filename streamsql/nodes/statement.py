@@ -26,12 +26,16 @@ class SelectQuery(Statement):
 
 
 class ConnectorType(Enum):
+    """Whether a connector writes to Kafka or reads from it."""
+
     SOURCE = "SOURCE"
     SINK = "SINK"
 
 
 @dataclass(frozen=True)
 class CreateConnector(Statement):
+    """CREATE SOURCE | SINK CONNECTOR [IF NOT EXISTS] name WITH (..)."""
+
     effect = Effect.ACTS_OUTSIDE
 
     type: ConnectorType
@@ -42,6 +46,8 @@ class CreateConnector(Statement):
 
 @dataclass(frozen=True)
 class DropConnector(Statement):
+    """DROP CONNECTOR [IF EXISTS] name."""
+
     effect = Effect.ACTS_OUTSIDE
 
     name: str
@@ -99,6 +105,8 @@ class DescribeAll(Statement):
 
 @dataclass(frozen=True)
 class DescribeFunction(Statement):
+    """DESCRIBE FUNCTION name."""
+
     effect = Effect.READS
 
     name: str
@@ -106,6 +114,8 @@ class DescribeFunction(Statement):
 
 @dataclass(frozen=True)
 class DescribeConnector(Statement):
+    """DESCRIBE CONNECTOR name."""
+
     effect = Effect.READS
 
     name: str
@@ -135,6 +145,8 @@ class Print(Statement):
 
 
 class QueryAction(Enum):
+    """What can be done to a persistent query."""
+
     TERMINATE = "TERMINATE"
     PAUSE = "PAUSE"
     RESUME = "RESUME"
@@ -145,6 +157,7 @@ class ControlQuery(Statement):
     """TERMINATE | PAUSE | RESUME id | ALL; `query_id` None means ALL."""
 
     effect = Effect.DEFINES
+    changes = "query"
 
     action: QueryAction
     query_id: str | None = None
@@ -162,6 +175,8 @@ class SetProperty(Statement):
 
 @dataclass(frozen=True)
 class UnsetProperty(Statement):
+    """UNSET 'name'."""
+
     effect = Effect.READS
 
     name: str
@@ -189,6 +204,8 @@ class DefineVariable(Statement):
 
 @dataclass(frozen=True)
 class UndefineVariable(Statement):
+    """UNDEFINE name."""
+
     effect = Effect.READS
 
     name: str
@@ -196,6 +213,8 @@ class UndefineVariable(Statement):
 
 @dataclass(frozen=True)
 class RunScript(Statement):
+    """RUN SCRIPT 'path'."""
+
     effect = Effect.READS
 
     path: str

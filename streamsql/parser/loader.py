@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,10 @@ from lark import Lark
 from lark import __version__ as lark_version
 from lark.lexer import Lexer
 
+from streamsql.parser.tokens import grammar
+from streamsql.parser.tokens.keywords import NAMES
+
 STARTS = ("statement", "expression", "type")
-_FILES = ("streamsql.lark", "expressions.lark")
 
 
 class FedLexer(Lexer):
@@ -32,6 +33,7 @@ class FedLexer(Lexer):
         pass
 
     def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
+        """No tokens."""
         return iter(())
 
 
@@ -47,8 +49,9 @@ def load(transformer: object) -> Lark:
 
 
 def _compile(transformer: object) -> Lark:
-    return Lark.open(
-        str(_folder() / _FILES[0]),
+    return Lark(
+        _rules(),
+        source_path=str(grammar.MAIN),
         parser="lalr",
         lexer=FedLexer,
         start=list(STARTS),
@@ -95,14 +98,15 @@ def _write(path: Path, lark: Lark) -> None:
             os.unlink(name)
 
 
-def _folder() -> Path:
-    return Path(str(files("streamsql.grammar")))
+def _rules() -> str:
+    """The grammar, with the words that may be names."""
+    names = " | ".join(f'"{word}"' for word in sorted(NAMES))
+    return f"{grammar.text()}\n%extend word: {names}\n"
 
 
 def _cache_file() -> Path:
     digest = hashlib.sha256(f"{lark_version} {sys.version_info[:2]}".encode())
-    for name in _FILES:
-        digest.update((_folder() / name).read_bytes())
+    digest.update((_rules() + grammar.imported_text()).encode())
     folder = os.environ.get("STREAMSQL_CACHE")
     root = Path(folder).expanduser() if folder else platformdirs.user_cache_path("streamsql")
     return root / f"grammar-{digest.hexdigest()[:16]}.lalr"

@@ -7,26 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
 
 from streamsql import nodes
 from streamsql.catalog import Catalog, QueryLinks
 from streamsql.errors import PlanError, Span, StreamSQLError
 from streamsql.functions.user import using
 from streamsql.ksqldb import says
-from streamsql.planner.ddl import (
-    alter,
-    control,
-    drops,
-    inserts,
-    session,
-    types,
-    user_functions,
-    views,
-)
+from streamsql.planner import ddl
 from streamsql.planner.ddl.sources import plan_create_source
-from streamsql.planner.ddl.user_functions import (
-    functions_of,
-)
+from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import check_not_a_view
 from streamsql.planner.explain.plan import explain
 from streamsql.planner.explain.pull import explain_pull
@@ -45,17 +36,13 @@ from streamsql.planner.plans.statements import (
     SourcePlan,
     TopicLookup,
 )
-from streamsql.planner.queries import (
-    plan_create_as,
-    plan_insert_into,
-    plan_select,
-)
+from streamsql.planner.queries import plan_create_as, plan_insert_into, plan_select
 from streamsql.planner.with_clause.query_ids import number_of
 
 __all__ = ["FAMILIES", "apply", "plan"]
 
-FAMILIES = (alter, control, drops, inserts, session, types, user_functions, views)
-"""The modules, beside this one, whose statements `plan` knows."""
+FAMILIES = tuple(import_module(f"{ddl.__name__}.{m.name}") for m in iter_modules(ddl.__path__))
+"""The modules, beside this one, whose statements `plan` knows: all that stand in planner/ddl."""
 
 
 def plan(

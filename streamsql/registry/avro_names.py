@@ -26,6 +26,8 @@ class AvroType:
 
 @dataclass(eq=False)
 class AvroField:
+    """A field of a record: its type, and by which names a reader finds it."""
+
     name: str
     type: AvroType
     has_default: bool

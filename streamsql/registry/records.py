@@ -32,6 +32,7 @@ class RegistryError(Exception):
 
     @property
     def status(self) -> int:
+        """The HTTP status."""
         return int(str(self.code)[:3])
 
 
@@ -45,12 +46,14 @@ class Reference:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Reference:
+        """Of a request's object; RegistryError 422 where something is missing."""
         try:
             return cls(str(given["name"]), str(given["subject"]), int(given["version"]))
         except (KeyError, TypeError, ValueError) as error:
             raise RegistryError(42201, f"invalid reference {given}") from error
 
     def to_json(self) -> dict[str, Any]:
+        """As answers have it."""
         return {"name": self.name, "subject": self.subject, "version": self.version}
 
 
@@ -83,9 +86,11 @@ class Version:
     deleted: bool = False
 
     def marked(self, *, deleted: bool) -> Version:
+        """The version, softly deleted or not."""
         return replace(self, deleted=deleted)
 
     def to_json(self) -> dict[str, Any]:
+        """As answers have it."""
         return {
             "subject": self.subject,
             "version": self.version,
@@ -95,4 +100,5 @@ class Version:
 
 
 def references_from_json(given: Sequence[Mapping[str, Any]] | None) -> tuple[Reference, ...]:
+    """Those of a request; none for null."""
     return tuple(Reference.from_json(r) for r in given or ())

@@ -45,10 +45,12 @@ class Schemas:
 
     @property
     def reading(self) -> SideSchemas:
+        """The schemas that records are read by: the latest registered."""
         return _Reading(self.registry)
 
     @property
     def writing(self) -> SideSchemas:
+        """The schemas that records are written by."""
         return _Writing(self.registry)
 
 
@@ -59,9 +61,7 @@ class _Reading:
     def of(self, topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
         if not _is_registered(topic, schema, side):
             return _unregistered(topic, schema, side)
-        client = self.registry()
-        user = {"registry.user": client.user} if client.user is not None else {}
-        return {"registry.url": client.url, **user}
+        return self.registry().connection.for_codecs()
 
 
 @dataclass(frozen=True)

@@ -9,27 +9,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamsql import nodes
-from streamsql.catalog import Catalog
+from streamsql.catalog import Catalog, Source, Thing
 from streamsql.errors import InternalError
 from streamsql.log.entries import Entry
 from streamsql.nodes import QueryAction, Statement
 from streamsql.parser import to_sql
 from streamsql.parser.tokens.lexer import lex
-from streamsql.planner.ddl.alter import AlterPlan
-from streamsql.planner.ddl.control import ControlPlan
-from streamsql.planner.ddl.session import PropertyPlan
-from streamsql.planner.ddl.types import TypePlan
-from streamsql.planner.ddl.user_functions import FunctionPlan
-from streamsql.planner.ddl.views import ViewPlan
-from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
+from streamsql.planner.plans.statements import Planned, QueryStatementPlan
 from streamsql.planner.statements import apply
 from streamsql.properties import HIDDEN, shown
-from streamsql.runtime.history import ended
 from streamsql.runtime.processing_log import declare
-from streamsql.runtime.replay import plan_again
+from streamsql.runtime.replay import Replay, plan_again
 from streamsql.version import VERSION
 
 _HEADER = f"""\
@@ -50,15 +43,17 @@ def catalog_script(entries: Iterable[Entry]) -> str:
     return "\n".join([_HEADER, *script.lines])
 
 
+ENDED_BY = {kind.ends: kind for kind in Statement.__subclasses__() if kind.ends is not None}
+"""By the kind of a thing the statement that ends one."""
+
+
 @dataclass(frozen=True)
 class _Step:
-    """An entry, and what it did: objects by kind and name."""
+    """An entry, and what it did."""
 
     entry: Entry
     statement: Statement
     planned: Planned
-    made: tuple[tuple[str, str], ...]
-    ended: tuple[tuple[str, str], ...]
 
 
 @dataclass(eq=False)
@@ -77,53 +72,30 @@ class _History:
     """All that has happened to a catalog."""
 
     steps: list[_Step] = field(default_factory=list)
-    catalog: Catalog = field(default_factory=Catalog)
-    paused: set[str] = field(default_factory=set)
-    properties: dict[str, str] = field(default_factory=dict)
-    """Of the engine's own session at the end, as `variables`."""
-    variables: dict[str, str] = field(default_factory=dict)
-    _living: dict[tuple[str, str], _Lifetime] = field(default_factory=dict)
+    replay: Replay = field(default_factory=lambda: Replay(Catalog()))
+    _living: dict[Thing, _Lifetime] = field(default_factory=dict)
     _by_name: dict[str, list[_Lifetime]] = field(default_factory=lambda: defaultdict(list))
     _by_step: dict[int, list[_Lifetime]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
-        declare(self.catalog)
+        declare(self.replay.catalog)
 
     def add(self, entry: Entry) -> None:
-        if entry.is_row:
+        done = self.replay.add(entry)
+        if done is None:
             return
-        statement, planned = plan_again(entry, self.catalog)
-        apply(planned, self.catalog)
-        number = len(self.steps)
-        step = _Step(entry, statement, planned, _made(planned), ended(planned))
+        number, step = len(self.steps), _Step(entry, *done)
         self.steps.append(step)
-        for thing in step.ended:
+        for thing in step.planned.ends:
             lifetime = self._living.pop(thing, None)
             if lifetime is not None:
                 lifetime.end = number
-                self.paused.discard(thing[1])
-        for thing in step.made:
+        for thing in step.planned.makes:
             lifetime = self._living.setdefault(thing, _Lifetime([]))
             if not lifetime.steps:
                 self._by_name[thing[1]].append(lifetime)
             lifetime.steps.append(number)
             self._by_step[number].append(lifetime)
-        self._session(statement, planned)
-
-    def _session(self, statement: Statement, planned: Planned) -> None:
-        match planned, statement:
-            case PropertyPlan(name=name, value=None), _:
-                self.properties.pop(name, None)
-            case PropertyPlan(name=name, value=str(value)), _:
-                self.properties[name] = value
-            case _, nodes.DefineVariable(name=name, value=value):
-                self.variables[name.upper()] = value
-            case _, nodes.UndefineVariable(name=name):
-                self.variables.pop(name.upper(), None)
-            case ControlPlan(action=QueryAction.PAUSE, query_ids=ids), _:
-                self.paused.update(ids)
-            case ControlPlan(action=QueryAction.RESUME, query_ids=ids), _:
-                self.paused.difference_update(ids)
 
     def needed(self) -> list[int]:
         """The steps without which what is there now would not be, or not be the same."""
@@ -150,22 +122,6 @@ class _History:
         return [x for name in names for x in self._by_name.get(name, ()) if x.was_there(number)]
 
 
-def _made(planned: Planned) -> tuple[tuple[str, str], ...]:
-    match planned:
-        case SourcePlan(source=source) | AlterPlan(source=source):
-            return (("source", source.name),)
-        case QueryStatementPlan(query=query, sink=sink) if query.query_id and sink:
-            made = (("query", query.query_id),)
-            return (*made, ("source", sink.name)) if planned.creates_sink else made
-        case ViewPlan(name=name, view=view) if view is not None:
-            return (("view", name),)
-        case TypePlan(name=name, type=kind) if kind is not None:
-            return (("type", name),)
-        case FunctionPlan(name=name, statement=statement) if statement is not None:
-            return (("function", name),)
-    return ()
-
-
 @dataclass
 class _Script:
     """The statements so far, and the catalog as they make it."""
@@ -181,11 +137,11 @@ class _Script:
         declare(self._catalog)
 
     def add(self, step: _Step) -> None:
-        for kind, name in step.ended:
+        for kind, name in step.planned.ends:
             statement = self._end(kind, name)
             if statement is not None:
                 self._run(statement, step.entry)
-        if step.made:
+        if step.planned.makes:
             self._set(step.entry.properties)
             planned = self._run(step.statement, step.entry)
             if isinstance(planned, QueryStatementPlan):
@@ -194,19 +150,18 @@ class _Script:
                 self._ids[old] = new
 
     def _end(self, kind: str, name: str) -> Statement | None:
-        """How to end an object; None where there is none."""
-        catalog = self._catalog
-        if kind == "query" and self._ids.get(name) in catalog.queries:
-            return nodes.ControlQuery(action=QueryAction.TERMINATE, query_id=self._ids[name])
-        if kind == "source" and name in catalog.sources:
-            return nodes.DropSource(kind=catalog.sources[name].kind, name=name)
-        if kind == "view" and name in catalog.views:
-            return nodes.DropView(name=name)
-        if kind == "type" and name in catalog.types:
-            return nodes.DropType(name=name)
-        if kind == "function" and name in catalog.functions:
-            return nodes.DropFunction(name=name)
-        return None
+        """How to end a thing; None where there is none."""
+        if kind == "query":
+            query_id = self._ids.get(name)
+            there = query_id in self._catalog.queries
+            control = nodes.ControlQuery(action=QueryAction.TERMINATE, query_id=query_id)
+            return control if there else None
+        found = self._catalog.things(kind).get(name)
+        if found is None:
+            return None
+        if isinstance(found, Source):
+            return nodes.DropSource(kind=found.kind, name=name)
+        return ENDED_BY[kind](name=name)  # type: ignore[call-arg]
 
     def _run(self, statement: Statement, entry: Entry) -> Planned:
         text = to_sql(statement) + ";"
@@ -233,18 +188,21 @@ class _Script:
 
     def finish(self, history: _History) -> None:
         """What concerns no object; InternalError where the script is not what it should be."""
-        for query_id in sorted(history.paused):
+        replay = history.replay
+        for query_id in sorted(query_id for query_id, q in replay.queries.items() if q.paused):
             statement = nodes.ControlQuery(action=QueryAction.PAUSE, query_id=self._ids[query_id])
             self.lines.append(to_sql(statement) + ";")
-        self._set(history.properties)
-        for name, value in history.variables.items():
+        self._set(replay.properties)
+        for name, value in replay.variables.items():
             self.lines.append(to_sql(nodes.DefineVariable(name=name, value=value)) + ";")
-        if _outline(self._catalog) != _outline(history.catalog):
+        if _outline(self._catalog) != _outline(replay.catalog):
             raise InternalError("the script would not give the same catalog")
 
 
 def _outline(catalog: Catalog) -> object:
     """What two catalogs have in common that differ in the ids of queries only."""
+    sources = [replace(s, created_by_query=None, statement="") for s in catalog.sources.values()]
     queries = sorted((query.writes, query.reads) for query in catalog.queries.values())
-    sources = {s.name: (s.kind, s.schema, s.topic) for s in catalog.sources.values()}
-    return sources, queries, catalog.types, catalog.views.keys(), catalog.functions.keys()
+    others = Catalog.kinds().keys() - {"source", "query"}
+    names = {kind: catalog.things(kind).keys() for kind in others}
+    return {source.name: source for source in sources}, queries, names, catalog.types

@@ -11,31 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from streamsql import nodes
-from streamsql.catalog import Catalog
+from streamsql.catalog import Catalog, Thing
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.log.entries import Entry
 from streamsql.nodes import QueryAction, Statement
 from streamsql.parser import parse_one, to_sql
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
-from streamsql.planner.ddl.types import TypePlan
-from streamsql.planner.ddl.user_functions import FunctionPlan
-from streamsql.planner.ddl.views import ViewPlan
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
 from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
 
-Thing = tuple[str, str]
-"""Its kind, and its name; of an INSERT without a QUERY_ID and of a row the statement's text."""
-
-_CREATES = (
-    nodes.CreateSource,
-    nodes.CreateAsSelect,
-    nodes.CreateView,
-    nodes.CreateType,
-    nodes.CreateFunction,
-    nodes.InsertInto,
-)
 _CONDITIONS = ("or_replace", "if_not_exists", "if_exists")
 
 
@@ -47,32 +33,6 @@ def canonical(statement: Statement) -> str:
     if properties:
         changes["properties"] = tuple(sorted(properties, key=lambda p: p.name))
     return to_sql(replace(statement, **changes))  # type: ignore[arg-type]
-
-
-def creates(statement: Statement) -> bool:
-    """Whether a statement makes a thing."""
-    return isinstance(statement, _CREATES)
-
-
-def ended(planned: Planned) -> tuple[Thing, ...]:
-    """What is no more after a statement; queries by their ids."""
-    match planned:
-        case DropPlan(terminate=queries, views=views):
-            sources = (planned.source, *planned.others)
-            return (
-                *(("query", query) for query in queries),
-                *(("view", view) for view in views),
-                *(("source", source.name) for source in sources),
-            )
-        case ControlPlan(action=QueryAction.TERMINATE, query_ids=ids):
-            return tuple(("query", query) for query in ids)
-        case ViewPlan(name=name, view=None, others=others):
-            return tuple(("view", view) for view in (name, *others))
-        case TypePlan(name=name, type=None):
-            return (("type", name),)
-        case FunctionPlan(name=name, statement=None):
-            return (("function", name),)
-    return ()
 
 
 @dataclass(frozen=True)
@@ -126,20 +86,9 @@ class History:
         return {named} | self._concerned.get(canonical(statement), set())
 
     def _named(self, statement: Statement) -> Thing | None:
+        """What a statement is about. Of an INSERT without a QUERY_ID, and of a row, the name is the
+        statement's text; whether a query runs is a thing of its own."""
         match statement:
-            case (
-                nodes.CreateSource()
-                | nodes.CreateAsSelect()
-                | nodes.DropSource()
-                | nodes.AlterSource()
-            ):
-                return "source", statement.name
-            case nodes.CreateView() | nodes.DropView():
-                return "view", statement.name
-            case nodes.CreateType() | nodes.DropType():
-                return "type", statement.name
-            case nodes.CreateFunction() | nodes.DropFunction():
-                return "function", statement.name
             case nodes.InsertInto():
                 given = [p.value for p in statement.properties if p.name == "QUERY_ID"]
                 return (
@@ -152,7 +101,8 @@ class History:
                 return self._owners.get(name, ("query", name))
             case nodes.ControlQuery(query_id=query_id):
                 return "run", query_id or "ALL"
-        return None
+        kind = statement.creates or statement.changes or statement.ends
+        return None if kind is None else (kind, vars(statement)["name"])
 
     def _row(self, entry: Entry) -> None:
         statement = parse_one(entry.sql)
@@ -179,12 +129,12 @@ class History:
         for thing in gone:
             self.born.pop(thing, None)
             self.queries.pop(thing, None)
-        if creates(statement):
+        if statement.creates is not None:
             self.born.setdefault(named, len(self.events[named]) - 1)
 
     def _gone(self, planned: Planned) -> set[Thing]:
         """What is no more. A stream or table whose query alone has ended is still there."""
-        things = ended(planned)
+        things = planned.ends
         queries = {self._owners[name] for kind, name in things if kind == "query"}
         return {
             *(thing for thing in things if thing[0] != "query"),

@@ -23,10 +23,9 @@ ANSWER_SECONDS = 2.0
 class KafkaWatch:
     """One thread that asks every second; what it knows may be read from any thread."""
 
-    def __init__(self, services: Services, topics: Callable[[], Iterable[str]]) -> None:
-        """`topics` gives the names of the topics of interest, each time anew."""
+    def __init__(self, services: Services) -> None:
         self._services = services
-        self._topics = topics
+        self._topics: Callable[[], Iterable[str]] = tuple
         self._stopped = threading.Event()
         self._ends: dict[str, dict[int, int]] = {}
         self._lost_since: float | None = None
@@ -34,10 +33,13 @@ class KafkaWatch:
         """What went wrong at the last look, as logged."""
         self._thread = threading.Thread(target=self._run, name="kafka watch", daemon=True)
 
-    def start(self) -> None:
+    def start(self, topics: Callable[[], Iterable[str]]) -> None:
+        """Begin to ask; `topics` gives the names of those whose ends count, each time anew."""
+        self._topics = topics
         self._thread.start()
 
     def close(self) -> None:
+        """Look no more; waits for the look that is under way."""
         self._stopped.set()
         if self._thread.ident is not None:
             self._thread.join(ANSWER_SECONDS + WATCH_SECONDS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from streamsql import nodes
 from streamsql.errors import ConfigError, ForbiddenError
-from streamsql.properties import CONNECTIONS, resolve
+from streamsql.properties import ADMINS, resolve
 from streamsql.roles import Role
 from streamsql.session import Session
 
@@ -25,7 +25,7 @@ INTERNAL_PREFIX = "_streamsql_"
 
 def needed(statement: nodes.Statement) -> Role:
     """The least role that may run the statement."""
-    if isinstance(statement, nodes.SetProperty) and _is_connection(statement.name):
+    if isinstance(statement, nodes.SetProperty) and _is_for_admins(statement.name):
         return Role.ADMIN
     if any(topic.startswith(INTERNAL_PREFIX) for topic in _topics(statement)):
         return Role.ADMIN
@@ -51,8 +51,8 @@ def _topics(statement: nodes.Statement) -> list[str]:
     return [str(p.value) for p in properties if p.name.upper() == "KAFKA_TOPIC"]
 
 
-def _is_connection(name: str) -> bool:
+def _is_for_admins(name: str) -> bool:
     try:
-        return resolve(name).name in CONNECTIONS
+        return resolve(name).name in ADMINS
     except ConfigError:
         return False

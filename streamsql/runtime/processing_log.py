@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from streamsql.catalog import Catalog
 from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.nodes import Statement
 from streamsql.parser import parse
 from streamsql.planner.statements import apply, plan
 from streamsql.runtime.topics import RememberedTopics
@@ -31,8 +34,13 @@ CREATE STREAM {STREAM} (
 """
 
 
+@cache
+def _statement() -> Statement:
+    (statement,) = parse(_STATEMENT)
+    return statement
+
+
 def declare(catalog: Catalog) -> None:
     """Put the stream into a catalog that lacks it."""
-    (statement,) = parse(_STATEMENT)
-    planned = plan(statement, catalog, {}, RememberedTopics({PROCESSING_LOG_TOPIC: (1, 1)}))
+    planned = plan(_statement(), catalog, {}, RememberedTopics({PROCESSING_LOG_TOPIC: (1, 1)}))
     apply(planned, catalog)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamsql.config import PROCESSING_LOG_TOPIC
 from streamsql.runtime.state import EngineState
+from streamsql.runtime.warm_up import start_warm_up
 
 _PROCESSING_LOG_SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(7 * 24 * 3_600_000)}
 
@@ -14,6 +15,8 @@ def start_queries(state: EngineState) -> None:
     client.create_topic(PROCESSING_LOG_TOPIC, 1, -1, _PROCESSING_LOG_SETTINGS, exists_ok=True)
     state.pushes.remove_leftovers()
     state.services.spark.get()
-    state.watch.start()
+    state.watch.start(state.queries.topics)
     state.queries.start()
     state.serving.start(eager=state.config.serve_tables)
+    if state.config.warm_up:
+        start_warm_up(state)

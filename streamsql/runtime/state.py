@@ -46,7 +46,7 @@ class EngineState:
         self._catalog = Catalog()
         self.lock = threading.RLock()
         self.services = Services(config, self.data)
-        self.watch = KafkaWatch(self.services, lambda: self.queries.topics())
+        self.watch = KafkaWatch(self.services)
         self.launcher = SparkLauncher(self.services, self.data, config.master)
         self.queries = QueryManager(
             self.launcher,
@@ -55,7 +55,12 @@ class EngineState:
             by_itself=not config.until_caught_up,
         )
         self.serving = Serving(
-            self.services, self.data, lambda: self.catalog, self.launcher, self.queries
+            self.services,
+            self.data,
+            lambda: self.catalog,
+            self.launcher,
+            self.queries,
+            config.table_memory_mb << 20,
         )
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None
@@ -64,6 +69,7 @@ class EngineState:
 
     @property
     def catalog(self) -> Catalog:
+        """What there is; a change puts another one in its place."""
         return self._catalog
 
     @catalog.setter

@@ -41,13 +41,13 @@ _log = logging.getLogger("streamsql.server")
 
 
 def routes() -> list[BaseRoute]:
-    """All endpoints."""
+    """All endpoints; they are tried in this order, so those asked the most come first."""
     return [
+        *queries.ROUTES,
         *health.ROUTES,
         *cluster.ROUTES,
         *ksql.ROUTES,
         *terminate.ROUTES,
-        *queries.ROUTES,
         *inserts.ROUTES,
         *websocket.ROUTES,
         *native.ROUTES,

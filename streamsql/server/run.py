@@ -7,12 +7,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
 
-from granian.constants import HTTPModes, Interfaces, SSLProtocols
+from granian.constants import HTTPModes, SSLProtocols
 from granian.log import LogLevels
 from granian.server.embed import Server
 
@@ -20,6 +19,7 @@ from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.server.app import build_app
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
+from streamsql.web.serving import claim, http_server
 
 _log = logging.getLogger("streamsql.server")
 LOOK_SECONDS = 0.05
@@ -39,7 +39,7 @@ async def serve(
     """
     config = state.config
     _check_address(config)
-    server = _granian(build_app(state), config)
+    server = _http_server(build_app(state), config)
     serving = asyncio.create_task(server.serve())
     stop = stop or asyncio.Event()
     stopped = asyncio.create_task(stop.wait())
@@ -98,14 +98,12 @@ def run(state: ServerState, on_listening: Callable[[str], None] | None = None) -
     asyncio.run(main())
 
 
-def _granian(application: Any, config: ServerConfig) -> Server:
-    return Server(
+def _http_server(application: Any, config: ServerConfig) -> Server:
+    return http_server(
         application,
         config.host,
         config.port,
-        interface=Interfaces.ASGINL,
         http=HTTPModes.auto,
-        log_enabled=False,
         log_level=LogLevels.critical,
         backlog=1024,
         ssl_cert=config.tls_cert,
@@ -117,13 +115,10 @@ def _granian(application: Any, config: ServerConfig) -> Server:
 
 
 def _check_address(config: ServerConfig) -> None:
-    """Granian shares a port with whoever has it already; two servers on one port are a mistake."""
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((config.host, config.port))
-        except OSError as error:
-            where = f"{config.host}:{config.port}"
-            reason = error.strerror or str(error)
-            raise ExternalError(f"cannot listen on {where}: {reason}") from None
+    """Two servers on one port are a mistake."""
+    try:
+        claim(config.host, config.port).close()
+    except OSError as error:
+        where = f"{config.host}:{config.port}"
+        reason = error.strerror or str(error)
+        raise ExternalError(f"cannot listen on {where}: {reason}") from None

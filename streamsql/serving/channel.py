@@ -33,6 +33,7 @@ class Channel(asyncio.Protocol):
 
     @property
     def open(self) -> bool:
+        """Whether the connection to the JVM stands."""
         return self._transport is not None and not self._transport.is_closing()
 
     @property
@@ -49,13 +50,16 @@ class Channel(asyncio.Protocol):
         return future
 
     def close(self) -> None:
+        """Give the connection up; requests under way fail."""
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """asyncio's: the connection stands."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        """asyncio's: a piece of the answers, each of which has its length before it."""
         received = self._received
         received += data
         while len(received) >= 5:
@@ -73,6 +77,7 @@ class Channel(asyncio.Protocol):
                 future.set_exception(_failed(content.decode()))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """asyncio's: requests under way fail."""
         self._transport = None
         if not self.lost.done():
             self.lost.set_result(None)

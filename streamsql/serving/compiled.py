@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamsql.catalog import Catalog
 from streamsql.executor.services.services import Services
@@ -14,6 +14,9 @@ from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.registry.serdes import Schemas
 from streamsql.serving.rows import result_schema
+
+if TYPE_CHECKING:
+    from streamsql.executor.frames.context import LoweringContext
 
 KEPT = 256
 """How many compiled plans are kept."""
@@ -59,14 +62,23 @@ class CompiledPlans:
         return compiled
 
     def _compile(self, plan: PullPlan, properties: Mapping[str, str], spark: Any) -> Any:
-        from streamsql.executor.frames.context import LoweringContext
-        from streamsql.executor.lowering.compiled_plan import NO_LOG, compiled_plan
+        from streamsql.executor.lowering.compiled_plan import compiled_plan
 
-        context = LoweringContext(
-            spark=spark,
-            bootstrap_servers=self._services.kafka.get().bootstrap,
-            data_dir=self._folder,
-            processing_log_topic=NO_LOG,
-            schemas=Schemas(lambda: self._services.registry(properties)),
-        )
+        context = compiling_context(self._services, self._folder, properties, spark)
         return compiled_plan(plan.query, result_schema(plan), context)
+
+
+def compiling_context(
+    services: Services, folder: Path, properties: Mapping[str, str], spark: Any
+) -> LoweringContext:
+    """Where plans are lowered that are no Spark queries: they report nothing to a log."""
+    from streamsql.executor.frames.context import LoweringContext
+    from streamsql.executor.lowering.compiled_plan import NO_LOG
+
+    return LoweringContext(
+        spark=spark,
+        bootstrap_servers=services.kafka.get().bootstrap,
+        data_dir=folder,
+        processing_log_topic=NO_LOG,
+        schemas=Schemas(lambda: services.registry(properties)),
+    )

@@ -26,6 +26,7 @@ class Literal:
 
     @property
     def is_text(self) -> bool:
+        """Whether it was written between quotes."""
         return self.written[0] == "'"
 
     @property

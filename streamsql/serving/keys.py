@@ -7,7 +7,7 @@ DELIMITED where our own query has written the topic. Else all rows are looked at
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from streamsql.catalog import Source
 from streamsql.planner.plans.routes import KeyRange, WindowRange
@@ -37,10 +37,16 @@ def window_bytes(source: Source) -> int:
     return 16 if window.type is WindowType.SESSION else 8
 
 
+def key_writer(source: Source) -> Callable[[Sequence[Value]], bytes]:
+    """Gives the bytes of a key without its window; of a key of nulls none."""
+    names = [column.name for column in source.schema.key]
+    encode = key_encoder(source.topic, source.schema)
+    return lambda values: encode(dict(zip(names, values, strict=True))) or b""
+
+
 def key_bytes(source: Source, values: Sequence[Value]) -> bytes:
-    """The bytes of a key without its window; of a key of nulls none."""
-    cells = {c.name: v for c, v in zip(source.schema.key, values, strict=True)}
-    return key_encoder(source.topic, source.schema)(cells) or b""
+    """The bytes of one key, as `key_writer` gives them."""
+    return key_writer(source)(values)
 
 
 def packed(keys: Sequence[bytes], source: Source, window: WindowRange | None) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,20 +18,21 @@ from sqlglot import exp
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.nodes import Expression, SelectQuery, Statement
 from streamsql.planner.plans.routes import KeyLookup
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
 from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, PULL_TABLE_SCAN
-from streamsql.results import Answer
+from streamsql.results import Answer, Value
 from streamsql.schema import Schema
 from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
 from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.fingerprints import Fingerprint, Literal, fingerprint_of
 from streamsql.serving.key_conditions import conjuncts, simple_scan
-from streamsql.serving.keys import can_look_up, key_bytes, packed, window_bytes
-from streamsql.serving.rows import answer_rows, result_schema
+from streamsql.serving.keys import can_look_up, key_writer, packed, window_bytes
+from streamsql.serving.rows import Decoder, answer_rows, result_schema
 from streamsql.serving.stores import TableStores
 from streamsql.session import Session
 from streamsql.types import BIGINT, INT, STRING
@@ -81,6 +82,8 @@ class _Prepared:
     schema: Schema
     table: StoredTable
     lookups: KeyLookups
+    key: Callable[[Sequence[Value]], bytes]
+    decode: Decoder
 
 
 class Lookups:
@@ -113,7 +116,7 @@ class Lookups:
         source = prepared.source
         if CONSISTENCY_TOKEN in session.properties:
             self._consistency.wait_stored(source, catalog, session.properties)
-        wanted = packed([key_bytes(source, values)], source, None)
+        wanted = packed([prepared.key(values)], source, None)
         return _answer(prepared, prepared.lookups.get(wanted))
 
     def find_soon(
@@ -266,21 +269,23 @@ class Lookups:
             _constants(shape, parameters),
             plan,
             source,
-            result_schema(plan),
+            schema := result_schema(plan),
             table,
             lookups,
+            key_writer(source),
+            push_decoder(schema),
         )
 
 
 async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer:
     from streamsql.serving.table import split
 
-    wanted = packed([key_bytes(prepared.source, values)], prepared.source, None)
+    wanted = packed([prepared.key(values)], prepared.source, None)
     return _answer(prepared, split(await channel.ask(prepared.lookups.number, wanted)))
 
 
 def _answer(prepared: _Prepared, found: list[bytes]) -> Answer:
-    rows = list(answer_rows(found, prepared.plan, prepared.schema))
+    rows = list(answer_rows(found, prepared.plan, prepared.schema, prepared.decode))
     return Answer(f"query_{time.time_ns() // 1_000_000}", prepared.plan.schema, rows)
 
 

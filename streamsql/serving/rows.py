@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from streamsql.executor.frames.push_rows import push_decoder
@@ -11,10 +11,14 @@ from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.results import Row
 from streamsql.schema import Schema
 
+Decoder = Callable[[bytes], Row]
 
-def answer_rows(results: Iterable[bytes], plan: PullPlan, schema: Schema) -> Iterator[Row]:
-    """Sorted and limited as the plan says; `schema` is that of the results."""
-    rows: Iterable[Row] = map(push_decoder(schema), results)
+
+def answer_rows(
+    results: Iterable[bytes], plan: PullPlan, schema: Schema, decode: Decoder | None = None
+) -> Iterator[Row]:
+    """Sorted and limited as the plan says; `schema` is that of the results, `decode` reads them."""
+    rows: Iterable[Row] = map(decode or push_decoder(schema), results)
     if plan.order:
         rows = sorted_rows(list(rows), plan.order, schema)
     width = len(plan.schema)

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 from streamsql.catalog import Catalog, Source
 from streamsql.data_folder import DataDir
 from streamsql.errors import InternalError, StreamSQLError
+from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.services import Services
 from streamsql.nodes import Statement
+from streamsql.parser import parse
 from streamsql.planner.plans.logical import LogicalPlan, Scan
-from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
 from streamsql.planner.plans.statements import PullPlan
+from streamsql.planner.statements import plan
 from streamsql.results import Answer, Row
 from streamsql.schema import Kind
 from streamsql.serving.compiled import CompiledPlans
@@ -35,8 +39,10 @@ from streamsql.serving.keys import (
 from streamsql.serving.lookups import Lookups
 from streamsql.serving.rows import answer_rows, result_schema
 from streamsql.serving.stores import TableStores
+from streamsql.serving.table_queries import TableQueries
 from streamsql.session import Session
 from streamsql.status import StoreInfo
+from streamsql.types import quote
 
 if TYPE_CHECKING:
     from streamsql.serving.table import StoredTable
@@ -52,11 +58,17 @@ class Serving:
         catalog: Callable[[], Catalog],
         launcher: SparkLauncher,
         queries: QueryManager,
+        table_memory: int,
     ) -> None:
+        """`table_memory` bounds the rows of tables that are kept in memory, in bytes."""
         self._catalog = catalog
-        self.stores = TableStores(services, data.serving, catalog)
+        self.stores = TableStores(services, data.serving, catalog, self._warm_up)
+        self._services = services
+        self._warm: object = None
+        """The Spark session that has compiled a query for a store."""
         self.consistency = Consistency(services.kafka.get, launcher, queries, self.stores)
         self._plans = CompiledPlans(services, data.serving, catalog)
+        self._queries = TableQueries(services, data.serving, catalog, table_memory)
         self._channel = CurrentChannel(services)
         self._lookups = Lookups(self.stores, self._plans, self.consistency, self._channel)
 
@@ -68,7 +80,19 @@ class Serving:
         """The catalog has changed."""
         self.stores.changed()
 
+    def _warm_up(self, source: Source) -> None:
+        """Compile a query before anybody waits for it: a JVM's first one takes a second."""
+        spark = self._services.current_spark()
+        if spark is None or self._warm is spark:
+            return
+        self._warm = spark
+        (statement,) = parse(f"SELECT * FROM {quote(source.name)};")
+        everything = plan(statement, self._catalog(), {})
+        assert isinstance(everything, PullPlan)
+        self._plans.get(everything, {})
+
     def close(self) -> None:
+        """Stop following tables and answering pull queries."""
         self.stores.close()
         self._channel.close()
 
@@ -98,12 +122,24 @@ class Serving:
         ExternalError where the store cannot be read, or is not complete in time, or does not see
         in time what the properties' consistency token stands for.
         """
+        if isinstance(plan.route, StoredTables | TableScan):
+            return self._answer_of_tables(plan, properties)
         source = scanned(plan.query.root).source
         table = self.stores.complete(source)
         self.consistency.wait_stored(source, self._catalog(), properties)
         program = self._plans.get(without_keys(plan), properties)
         results = _results(plan, source, table, program)
         return answer_rows(results, plan, result_schema(plan))
+
+    def _answer_of_tables(self, plan: PullPlan, properties: Mapping[str, str]) -> Iterator[Row]:
+        catalog = self._catalog()
+        tables = {}
+        for operator in operators(plan.query.root):
+            if isinstance(operator, Scan):
+                source = operator.source
+                tables[source.name] = self.stores.complete(source)
+                self.consistency.wait_stored(source, catalog, properties)
+        return map(push_decoder(plan.schema), self._queries.run(plan, tables, properties))
 
     def lookup(self, sql: str, statement: Statement | None, session: Session) -> Answer | None:
         """The answer of a lookup of one key, if it is as simple as lookups.py wants it.

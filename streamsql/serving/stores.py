@@ -39,7 +39,16 @@ class _Opened:
 class TableStores:
     """Stores by topic; may be used from any thread."""
 
-    def __init__(self, services: Services, folder: Path, catalog: Callable[[], Catalog]) -> None:
+    def __init__(
+        self,
+        services: Services,
+        folder: Path,
+        catalog: Callable[[], Catalog],
+        following: Callable[[Source], None] = lambda source: None,
+    ) -> None:
+        """`following` is told of the stores that follow their tables without having been asked for,
+        again and again, by the thread that sees to them."""
+        self._following = following
         self._services = services
         self._folder = folder
         self._catalog = catalog
@@ -127,7 +136,8 @@ class TableStores:
             return True
         alike = None in (retentions := {_retention(opened.source), _retention(source)})
         known = self._catalog().sources.get(opened.source.name)
-        return known == opened.source and (alike or len(retentions) == 1)
+        is_there = known is not None and known.same_but_for_comment(opened.source)
+        return is_there and (alike or len(retentions) == 1)
 
     def _path(self, topic: str) -> Path:
         return self._folder / quote(topic, safe="")
@@ -169,6 +179,7 @@ class TableStores:
             if self._eager or self._path(topic).is_dir():
                 try:
                     self.get(source)
+                    self._following(source)
                 except StreamSQLError as error:
                     # Whoever asks for it tries again, and is told, too.
                     failures[f"the table {source.name}"] = error

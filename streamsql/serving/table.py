@@ -100,11 +100,14 @@ class StoredTable:
         """A program's results for all rows with keys between the two, inclusive."""
         try:
             rows = self._java.scan(program, low, high)
-            try:
-                while (piece := rows.next()) is not None:
-                    yield from split(bytes(piece))
-            finally:
-                rows.close()
+        except JVM_FAILURES as error:
+            raise broken(self.topic, error) from error
+        yield from scanned(rows, self.topic)
+
+    def ask(self, query: Any, reader: Any) -> None:
+        """Let the table be the next one of a Java TablesQuery, read by a Java CompiledPlan."""
+        try:
+            query.add(self._java, reader)
         except JVM_FAILURES as error:
             raise broken(self.topic, error) from error
 
@@ -146,6 +149,18 @@ class KeyLookups:
             return split(self._java.get(keys))
         except JVM_FAILURES as error:
             raise broken(self._topic, error) from error
+
+
+def scanned(rows: Any, topic: str) -> Iterator[bytes]:
+    """The results of a Java ScannedRows, which is closed at the end; `topic`: of whose table."""
+    try:
+        try:
+            while (piece := rows.next()) is not None:
+                yield from split(bytes(piece))
+        finally:
+            rows.close()
+    except JVM_FAILURES as error:
+        raise broken(topic, error) from error
 
 
 def split(packed: bytes) -> list[bytes]:

@@ -1,4 +1,5 @@
-"""Executes statements: one handler each, in the modules of FAMILIES.
+"""Executes statements: a handler each, in the modules of FAMILIES, but for those that change the
+catalog alone (dispatch.py).
 
 A handler plans its statement, has it take effect and returns its results. Statements that are part
 of the dialect but not run stand in planner/not_run with what to do instead.
@@ -25,8 +26,6 @@ from streamsql.statements import (
     select,
     session,
     show,
-    types,
-    views,
 )
 from streamsql.statements.dispatch import handle
 from streamsql.statements.inserting import values as insert
@@ -49,8 +48,6 @@ FAMILIES = (
     select,
     session,
     show,
-    types,
-    views,
 )
 """The modules whose handlers `handle` knows."""
 

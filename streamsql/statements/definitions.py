@@ -1,12 +1,11 @@
-"""CREATE, DROP and ALTER of streams and tables."""
+"""CREATE and DROP of streams and tables, with their topics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from streamsql.errors import StreamSQLError
-from streamsql.nodes import AlterSource, CreateSource, DropSource
-from streamsql.planner.ddl.alter import AlterPlan
+from streamsql.nodes import CreateSource, DropSource
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.statements import NothingToDo, SourcePlan
 from streamsql.registry.serdes import delete_subjects, register_declared
@@ -73,13 +72,3 @@ def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
         ),
         *(Message(f"View `{view}` was dropped.") for view in planned.views),
     ]
-
-
-@handle.register
-def alter(statement: AlterSource, context: Context) -> Iterable[Result]:
-    """ALTER .. ADD COLUMN; running queries keep the columns they were made with."""
-    with context.state.lock:
-        planned = context.plan(statement)
-        assert isinstance(planned, AlterPlan)
-        context.commit(statement, planned)
-    return [Message(f"{statement.kind.value.capitalize()} {planned.source.name} altered.")]

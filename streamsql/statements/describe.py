@@ -62,7 +62,10 @@ def describe_all(statement: DescribeAll, context: Context) -> Iterable[Result]:
 def description(source: Source, context: Context, *, extended: bool) -> list[Result]:
     """A source's columns and, extended, where its records are and who reads and writes them."""
     rows = [(c.name, _column_type(c, source)) for c in source.schema]
-    table = Rows((Field("Field"), Field("Type")), rows, f"Name : {source.name}")
+    title = f"Name : {source.name}"
+    if source.comment is not None:
+        title += f"\n{source.comment}"
+    table = Rows((Field("Field"), Field("Type")), rows, title)
     if not extended:
         return [table]
     catalog = context.state.catalog

@@ -7,11 +7,23 @@ from functools import singledispatch
 
 from streamsql.errors import InternalError
 from streamsql.nodes import Statement
-from streamsql.results import Result
+from streamsql.planner.plans.statements import CatalogChange, NothingToDo
+from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
 
 
 @singledispatch
 def handle(statement: Statement, context: Context) -> Iterable[Result]:
-    """Plan a statement, have it take effect and return its results."""
-    raise InternalError(f"no handler for {type(statement).__name__}", span=statement.span)
+    """Plan a statement, have it take effect and return its results.
+
+    A statement that changes the catalog and nothing else needs no handler of its own: what is
+    answered stands in its plan.
+    """
+    with context.state.lock:
+        planned = context.plan(statement)
+        if isinstance(planned, NothingToDo):
+            return [Warning(planned.warning)]
+        if not isinstance(planned, CatalogChange):
+            raise InternalError(f"no handler for {type(statement).__name__}", span=statement.span)
+        context.commit(statement, planned)
+    return [Message(text) for text in planned.done]

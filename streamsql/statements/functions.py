@@ -1,4 +1,4 @@
-"""CREATE FUNCTION and DROP FUNCTION."""
+"""CREATE FUNCTION: whether the module is there that it names, only an engine can tell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Iterable
 
 from streamsql.errors import ConfigError
-from streamsql.nodes import CreateFunction, DropFunction
+from streamsql.nodes import CreateFunction
 from streamsql.planner.ddl.user_functions import FunctionPlan
 from streamsql.planner.plans.statements import NothingToDo
 from streamsql.results import Message, Result, Warning
@@ -24,7 +24,7 @@ def create(statement: CreateFunction, context: Context) -> Iterable[Result]:
         assert isinstance(planned, FunctionPlan) and planned.statement is not None
         _check_module(statement)
         context.commit(planned.statement, planned)
-    return [Message(f"Function {planned.name} created")]
+    return [Message(text) for text in planned.done]
 
 
 def _check_module(statement: CreateFunction) -> None:
@@ -40,14 +40,3 @@ def _check_module(statement: CreateFunction) -> None:
             "was started in.",
             span=statement.span,
         )
-
-
-@handle.register
-def drop(statement: DropFunction, context: Context) -> Iterable[Result]:
-    """DROP FUNCTION: queries that call it go on."""
-    with context.state.lock:
-        planned = context.plan(statement)
-        if isinstance(planned, NothingToDo):
-            return [Warning(planned.warning)]
-        context.commit(statement, planned)
-    return [Message(f"Function {statement.name} was dropped.")]

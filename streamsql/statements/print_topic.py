@@ -31,10 +31,12 @@ class Cancellation:
         self._event = threading.Event()
 
     def cancel(self) -> None:
+        """End the reading, from any thread."""
         self._event.set()
 
     @property
     def cancelled(self) -> bool:
+        """Whether it is to end."""
         return self._event.is_set()
 
 
@@ -105,6 +107,7 @@ class Formats:
 
     @classmethod
     def guess(cls, record: Record, schema_of: SchemaOf = lambda id: None) -> Formats:
+        """The formats that a record's key and value seem to have."""
         guesses = (*_framed(schema_of), *_GUESSES)
         return cls(_guess(record.key, guesses), _guess(record.value, guesses), guesses)
 

@@ -31,6 +31,7 @@ def scalar(t: SQLType) -> Scalar:
 
 
 def is_scalar(t: SQLType) -> bool:
+    """Whether a type has no others in it."""
     return not (is_array(t) or is_map(t) or is_struct(t))
 
 

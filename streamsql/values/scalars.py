@@ -165,6 +165,7 @@ def day_millis(value: time) -> int:
 
 
 def of_day_millis(number: int) -> time:
+    """The time of day, of milliseconds since midnight."""
     return of_millis(number).time()
 
 
@@ -174,6 +175,7 @@ def days(value: date) -> int:
 
 
 def of_days(number: int) -> date:
+    """The date, of days since 1970-01-01."""
     return date.fromordinal(number + _EPOCH_DAY)
 
 

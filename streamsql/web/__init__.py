@@ -1,1 +1,1 @@
-"""What any HTTP server of ours does about web browsers."""
+"""What the HTTP servers of ours have in common: how they listen, and what they take of browsers."""

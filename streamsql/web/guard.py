@@ -34,6 +34,7 @@ class BrowserGuard:
         self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: refuse the request, or pass it on and add the headers to its answer."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from schema_registry.front import basic, front
 
 from streamsql.api.checking import NamedText, check
 from streamsql.cli.subcommands.check import read_script
-from streamsql.properties import SCHEMA_REGISTRY_URL
+from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.app import app
 from streamsql.registry.embedded.server import HttpServer
@@ -35,8 +36,17 @@ def messages(properties: dict[str, str]) -> list[str]:
 
 
 def test_columns_come_from_the_registry_that_is_named(url: str) -> None:
-    RegistryClient(url).register("orders-value", "AVRO", RECORD)
+    RegistryClient.at(url).register("orders-value", "AVRO", RECORD)
     assert messages({SCHEMA_REGISTRY_URL: url}) == []
+
+
+def test_the_login_is_that_of_the_properties(url: str) -> None:
+    with front(url, basic("ann:secret")) as before:
+        RegistryClient.at(url).register("orders-value", "AVRO", RECORD)
+        properties = {SCHEMA_REGISTRY_URL: before.url}
+        assert messages({**properties, SCHEMA_REGISTRY_USER: "ann:secret"}) == []
+        (message,) = messages(properties)
+        assert message == "cannot read orders-value: the schema registry answered 401"
 
 
 def test_a_schema_that_is_missing(url: str) -> None:

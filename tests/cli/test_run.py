@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
+from awaiting import await_until
 
 from streamsql.kafka.client import KafkaClient, NewRecord
 
@@ -65,40 +67,7 @@ def test_run_until_caught_up(
     assert doubled(kafka, f"{topic_name}-doubled") == [2 * n for n in range(100)]
 
 
-def test_run_goes_on_until_sigterm(
-    kafka: KafkaClient, topic_name: str, script: Path, tmp_path: Path
-) -> None:
-    process = subprocess.Popen(
-        command(tmp_path / "data", kafka, "run", str(script), "-d", "factor=2"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        start_new_session=True,
-    )
-    stopper = threading.Timer(SECONDS, lambda: os.killpg(process.pid, signal.SIGKILL))
-    stopper.start()
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("1 query running"):
-                break
-        end = {0: 100}
-        while kafka.partitions(f"{topic_name}-doubled") is None:
-            assert process.poll() is None
-        results = kafka.consume(f"{topic_name}-doubled", until=end)
-        assert len(list(results)) == 100
-        process.send_signal(signal.SIGTERM)
-        rest, errors = process.communicate(timeout=SECONDS)
-    finally:
-        stopper.cancel()
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-    assert (process.returncode, errors) == (0, "")
-    assert rest.strip() == "Stopping."
-
-
-def test_a_file_is_run_again_after_a_crash(
+def test_a_file_is_run_until_a_crash_and_again_until_sigterm(
     kafka: KafkaClient, topic_name: str, script: Path, tmp_path: Path
 ) -> None:
     with script.open("a") as file:
@@ -124,6 +93,10 @@ def test_a_file_is_run_again_after_a_crash(
                 break
         return lines
 
+    def has_doubled(process: subprocess.Popen[str], number: int) -> bool:
+        assert process.poll() is None
+        return 2 * number in doubled(kafka, f"{topic_name}-doubled")
+
     outputs = (
         ["Stream created", "Created query with ID CSAS_DOUBLED_0"],
         ["3 statements have been run before, " + ROWS],
@@ -135,14 +108,18 @@ def test_a_file_is_run_again_after_a_crash(
         try:
             lines = lines_until(process, "1 query running")
             assert [line for line in lines if line] == [*expected, "1 query running. Ctrl-C ends."]
-            kafka.produce(topic_name, [NewRecord(None, b'{"n": %d}' % (5000 + number))])
-            until = 2 * (5000 + number)
-            while until not in doubled(kafka, f"{topic_name}-doubled"):
-                assert process.poll() is None
+            sent = 5000 + number
+            kafka.produce(topic_name, [NewRecord(None, b'{"n": %d}' % sent)])
+            await_until(partial(has_doubled, process, sent), f"{sent} doubled", SECONDS, every=0.1)
+            if number == 2:
+                process.send_signal(signal.SIGTERM)
+                rest, errors = process.communicate(timeout=SECONDS)
+                assert (process.returncode, rest.strip(), errors) == (0, "Stopping.", "")
         finally:
             killer.cancel()
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
         assert kafka.end_offsets(topic_name) == {0: 101 + number}, "the row was written once"
 
     process = run(3)

@@ -51,7 +51,7 @@ def test_too_many_columns_become_lines() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.text(max_size=200), st.integers(), st.lists(st.text(max_size=30))),
+        st.tuples(st.text(max_size=100), st.integers(), st.lists(st.text(max_size=30))),
         max_size=4,
     ),
     st.integers(40, 200),

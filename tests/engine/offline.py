@@ -18,8 +18,8 @@ from streamsql.statements import execute
 class Offline:
     """One life of an engine's state on a data folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.state = EngineState(EngineConfig(data_dir=folder, bootstrap_servers="127.0.0.1:1"))
+    def __init__(self, folder: Path, servers: str = "127.0.0.1:1") -> None:
+        self.state = EngineState(EngineConfig(data_dir=folder, bootstrap_servers=servers))
         self.state.data.create()
         self.state.restored = Service("statements", lambda report: restore(self.state))
         self.state.restored.start()
@@ -30,12 +30,16 @@ class Offline:
 
     def results(self, sql: str, session: Session | None = None) -> Iterator[Result]:
         """The results as they come, up to an error."""
-        session = session or self.state.session
-        context = Context(self.state, session, lambda path: self.run(Path(path).read_text()))
-        for statement in parse_each(sql, session.variables):
+        context = self.context(session)
+        for statement in parse_each(sql, context.session.variables):
             if isinstance(statement, Exception):
                 raise statement
             yield from execute(statement, context)
+
+    def context(self, session: Session | None = None) -> Context:
+        """What a handler is given; the session is the engine's own but for another."""
+        own = session or self.state.session
+        return Context(self.state, own, lambda path: self.run(Path(path).read_text()))
 
     def texts(self, sql: str) -> list[str]:
         return texts(self.run(sql))

@@ -16,6 +16,7 @@ from streamsql.errors import (
     ParseError,
     UnsupportedError,
 )
+from streamsql.results import Rows
 from streamsql.session import Session
 
 
@@ -43,6 +44,21 @@ def test_the_processing_log_is_there_from_the_start(engine: Offline) -> None:
     assert engine.texts("SHOW TABLES; SHOW QUERIES; SHOW TYPES; SHOW VARIABLES;") == []
 
 
+def test_a_comment_is_described_and_comes_back(tmp_path: Path) -> None:
+    def title(engine: Offline) -> str | None:
+        rows = engine.run("DESCRIBE ksql_processing_log;")[0]
+        assert isinstance(rows, Rows)
+        return rows.title
+
+    with Offline(tmp_path) as engine:
+        said = engine.texts("COMMENT ON STREAM ksql_processing_log IS 'What went wrong.';")
+        assert said == ["Comment set on stream KSQL_PROCESSING_LOG."]
+    with Offline(tmp_path) as engine:
+        assert title(engine) == "Name : KSQL_PROCESSING_LOG\nWhat went wrong."
+        engine.run("COMMENT ON STREAM ksql_processing_log IS NULL;")
+        assert title(engine) == "Name : KSQL_PROCESSING_LOG"
+
+
 def test_set_and_unset(engine: Offline) -> None:
     assert engine.texts("SET 'auto.offset.reset' = 'LATEST';") == [
         "Successfully changed local property 'auto.offset.reset' to 'latest'."
@@ -60,11 +76,11 @@ def test_set_and_unset(engine: Offline) -> None:
 
 def test_passwords_are_not_shown(engine: Offline) -> None:
     name = "ksql.connect.basic.auth.user.info"
-    lines = engine.texts(f"SET '{name}' = 'ann:secret'; SHOW PROPERTIES;")
+    lines = engine.texts(f"SET '{name}' = 'ann:sesame'; SHOW PROPERTIES;")
     assert lines[0] == f"Successfully changed local property '{name}' to '[hidden]'."
     assert any(line.startswith(f"{name} | [hidden] | [hidden] | ") for line in lines)
-    lines += engine.texts(f"SET '{name}' = 'ann:other'; UNSET '{name}'; SHOW PROPERTIES;")
-    assert not any("secret" in line or "other" in line for line in lines)
+    lines += engine.texts(f"SET '{name}' = 'ann:open it'; UNSET '{name}'; SHOW PROPERTIES;")
+    assert not any("sesame" in line or "open it" in line for line in lines)
     assert any(line.startswith(f"{name} |  |  | ") for line in lines)
 
 

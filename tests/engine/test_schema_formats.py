@@ -26,7 +26,7 @@ def registry(live: Live) -> Iterator[RegistryClient]:
     url = server.start()
     list(live.engine.execute(f"SET '{SCHEMA_REGISTRY_URL}' = '{url}';"))
     live.session.properties[SCHEMA_REGISTRY_URL] = url
-    yield RegistryClient(url)
+    yield RegistryClient.at(url)
     live.drop_all()
     list(live.engine.execute(f"UNSET '{SCHEMA_REGISTRY_URL}';"))
     server.stop()

@@ -79,7 +79,7 @@ class Script:
     def stopped(self, query_id: str) -> None:
         self.stops.append(query_id)
 
-    def catch_up(self, query: Definition) -> ScriptedRun:
+    def catch_up(self, query: Definition, lag: int) -> ScriptedRun:
         return self._add("catch up")
 
     def live(self, query: Definition, mode: Mode) -> tuple[ScriptedRun, Mode, str | None]:

@@ -11,6 +11,7 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
     EnumDescriptorProto,
+    FeatureSet,
     FieldDescriptorProto,
     FileDescriptorProto,
     FileDescriptorSet,
@@ -63,8 +64,12 @@ def linked(
 def _bare(file: FileDescriptorProto) -> FileDescriptorProto:
     bare = FileDescriptorProto()
     bare.CopyFrom(file)
+    features = FeatureSet.FromString(bare.options.features.SerializeToString())
+    has_features = bare.options.HasField("features")
     for name in ("service", "extension", "options", "source_code_info"):
         bare.ClearField(name)
+    if has_features:
+        bare.options.features.CopyFrom(features)
     for message in bare.message_type:
         _strip_message(message)
     for enum in bare.enum_type:
@@ -92,7 +97,11 @@ def _strip_message(message: DescriptorProto) -> None:
 def _strip_field(field: FieldDescriptorProto) -> None:
     given = field.options
     kept = {name: getattr(given, name) for name in ("packed", "deprecated") if given.HasField(name)}
+    features = FeatureSet.FromString(given.features.SerializeToString())
+    has_features = given.HasField("features")
     field.ClearField("options")
+    if has_features:
+        field.options.features.CopyFrom(features)
     for name, value in kept.items():
         setattr(field.options, name, value)
     if not field.HasField("json_name"):

@@ -71,3 +71,20 @@ def test_the_schemas_of_columns(text: str) -> None:
     """protoc takes the schemas that we make, and reads them as we do."""
     assert compiled(text) is not None
     check(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('edition = "1990";', "unknown edition 1990"),
+        ('edition = "2023"; option features.none = A;', "A is no features.none"),
+        (
+            'edition = "2023"; message M { int32 a = 1 [features.field_presence = NEVER]; }',
+            "NEVER is no features.field_presence of a",
+        ),
+        ("message M { optional group G = 1 { } }", "groups are not supported"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_proto(text)

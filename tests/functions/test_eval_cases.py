@@ -54,7 +54,6 @@ def test_case(case: Case, evaluated: Evaluated, rewrite: bool) -> None:
     check(case, {"eval": evaluated.eval, "fails": evaluated.fails}, rewrite)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((CASES / "functions").glob("*.txt")), ids=lambda p: p.stem)
 def test_compiled(path: Path, spark: SparkSession) -> None:
     """The same values from the code that Spark compiles, as queries run it."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from typing import get_type_hints
 
 import pytest
 from sqlglot import exp
 
 from streamsql import nodes
 from streamsql.errors import InternalError
-from streamsql.parser import KEYWORDS, RESERVED, to_sql
+from streamsql.parser import RESERVED, parse, to_sql
+from streamsql.parser.build.context import FOLLOWED_BY
 from streamsql.parser.generate.expressions import EXPRESSIONS
 from streamsql.parser.loader import load
 from streamsql.parser.script import BUILDERS
-from streamsql.parser.tokens.keywords import BARE_NAMES, NON_RESERVED
+from streamsql.parser.tokens.grammar import words
+from streamsql.parser.tokens.keywords import BARE_NAMES, BY_CONTEXT, NAMES, NON_RESERVED
 from streamsql.parser.tokens.lexer import SYMBOLS
 
 LARK = load(BUILDERS)
@@ -41,7 +44,8 @@ def statement_classes() -> list[type]:
 
 @pytest.mark.parametrize("rule", sorted(rule_names() - PASSED_ON))
 def test_every_rule_has_a_builder(rule: str) -> None:
-    assert callable(getattr(BUILDERS, rule))
+    builder = getattr(BUILDERS, rule, None)
+    assert callable(builder), f"write a method `{rule}` in parser/build/statements.py or beside it"
 
 
 @pytest.mark.parametrize("rule", sorted(PASSED_ON))
@@ -55,8 +59,19 @@ def test_rules_without_builder_only_pass_their_child_on(rule: str) -> None:
 
 
 @pytest.mark.parametrize("node", statement_classes(), ids=lambda c: c.__name__)
+def test_every_statement_can_be_written(node: type) -> None:
+    builders = (BUILDERS.method_of(rule) for rule in rule_names() - PASSED_ON)
+    built = {get_type_hints(method).get("return") for method in builders if method is not None}
+    assert node in built, (
+        f"no rule makes a {node.__name__}: write it in grammar/streamsql.lark, name it in "
+        "`statement` there, and have its method in parser/build say what it returns"
+    )
+
+
+@pytest.mark.parametrize("node", statement_classes(), ids=lambda c: c.__name__)
 def test_every_statement_has_sql(node: type) -> None:
-    assert node in to_sql.registry
+    has_sql = node in to_sql.registry
+    assert has_sql, f"print {node.__name__} in parser/generate/statements.py, by @to_sql.register"
 
 
 def test_every_part_of_a_query_has_sql() -> None:
@@ -89,18 +104,28 @@ def test_what_has_no_sql_is_a_bug() -> None:
         to_sql(3)
 
 
-def test_keywords_are_those_of_the_grammar() -> None:
+def test_words_of_the_grammar_are_keywords_and_names() -> None:
+    """What the parser knows as a word is what was found in the grammar's text."""
     terminals = {str(t.name).removeprefix("expressions__") for t in LARK.terminals}
-    named = {"IDENTIFIER", "LAMBDA_PAREN", *SYMBOLS.values()}
-    words = {t for t in terminals if t not in named and not t.endswith("_LITERAL")}
-    assert words <= KEYWORDS
-    # Words that are only kept from being names, and what `word` in the grammar lets be names.
-    reserved_for_others = "CATALOG EXPORT LOAD MATERIALIZED NAMESPACE QUERY RENAME TO"
-    only_by_context = {"EMIT", "ESCAPE", "ORDER", "OVER", "PARTITION", "UNION"}
-    assert words == KEYWORDS - {"VERBOSE"} - set(reserved_for_others.split())
+    others = {"IDENTIFIER", "LAMBDA_PAREN", "VERBOSE", *SYMBOLS.values()}
+    in_rules = {t for t in terminals if t not in others and not t.endswith("_LITERAL")}
+    assert in_rules == words()
+    # Words that are only kept from being names.
+    kept = "CATALOG EXPORT LOAD MATERIALIZED NAMESPACE QUERY RENAME TO"
+    assert RESERVED - in_rules == set(kept.split()), "parser/tokens/keywords.py: RESERVED"
     as_names = {
         str(rule.expansion[0].name) for rule in LARK.rules if str(rule.origin.name) == "word"
     }
-    assert as_names - {"IDENTIFIER"} == NON_RESERVED - only_by_context
-    assert BARE_NAMES <= NON_RESERVED
-    assert not NON_RESERVED & RESERVED
+    assert as_names == {"IDENTIFIER", *NAMES}
+
+
+def test_words_with_special_rules_are_words() -> None:
+    assert set(FOLLOWED_BY) == BY_CONTEXT, "parser/build/context.py says when they are words"
+    assert BARE_NAMES <= NON_RESERVED, "parser/tokens/keywords.py: BARE_NAMES"
+
+
+@pytest.mark.parametrize("word", sorted(NON_RESERVED))
+def test_a_word_that_is_not_reserved_is_a_name(word: str) -> None:
+    sql = f"CREATE TABLE x AS SELECT s.{word} AS {word}, COUNT(*) AS n FROM s GROUP BY s.{word};"
+    (statement,) = parse(sql)
+    assert parse(to_sql(statement) + ";") == [statement]

@@ -51,6 +51,7 @@ def test_values_are_stored_in_one_spelling() -> None:
     ("name", "value"),
     [
         ("processing.mode", "fast"),
+        ("streamsql.processing.commit.interval.ms", "1000"),
         (WRAP_SINGLE_VALUES, "yes"),
         (COLLECT_LIST_LIMIT, "0"),
         (COLLECT_LIST_LIMIT, "1.5"),

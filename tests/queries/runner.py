@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -55,10 +55,16 @@ class QueryRun(CaseRun):
     """One run of one case."""
 
     def __init__(
-        self, given: dict[str, Any], fixture: Fixture, shuffle_partitions: int = 1
+        self,
+        given: dict[str, Any],
+        fixture: Fixture,
+        shuffle_partitions: int = 1,
+        *,
+        sleeps: bool = False,
     ) -> None:
         super().__init__(case_from_json({"name": "", **given}, "queries"), fixture)
         self.shuffle_partitions = shuffle_partitions
+        self.sleeps = sleeps
         self._empty: list[str] = given.get("empty", [])
 
     def run(self, mode: Mode, done: Callable[[Outcome], bool]) -> Outcome:
@@ -83,10 +89,12 @@ class QueryRun(CaseRun):
     def produce(self, inputs: Iterable[JSONObject]) -> None:
         self.write(map(self.input, inputs))
 
-    def start(self, trigger: Trigger) -> StreamingQuery:
+    def start(
+        self, trigger: Trigger, properties: Mapping[str, str] | None = None
+    ) -> StreamingQuery:
         """The case's only query."""
         (spec,) = self.specs()
-        return start(spec, trigger)
+        return start(spec, trigger, properties)
 
     @property
     def context(self) -> LoweringContext:
@@ -94,6 +102,7 @@ class QueryRun(CaseRun):
             super().context,
             processing_log_topic=self.renamed(LOG),
             shuffle_partitions=self.shuffle_partitions,
+            sleeps=self.sleeps,
         )
 
     @property

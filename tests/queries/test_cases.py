@@ -21,20 +21,12 @@ CASES = Path(__file__).parent.parent / "cases" / "queries"
 
 
 def cases() -> Iterator[Any]:
-    """Each case in each of its modes; without `modes` it runs once.
-
-    Restarts take longest: of each file the first such case is enough for every day.
-    """
+    """Each case in each of its modes; without `modes` it runs once."""
     for path in sorted(CASES.glob("*.json")):
-        restarted = False
         for case in json.loads(path.read_text("utf-8"), parse_float=Decimal)["tests"]:
             for mode in map(Mode, case.get("modes", ["once"])):
                 suffix = "" if mode is Mode.ONCE else f" ({mode.value})"
-                again = mode is Mode.RESTARTED and restarted
-                restarted |= mode is Mode.RESTARTED
-                marks = [pytest.mark.slow] if again else []
-                id = f"{path.stem}/{case['name']}{suffix}"
-                yield pytest.param(case, mode, id=id, marks=marks)
+                yield pytest.param(case, mode, id=f"{path.stem}/{case['name']}{suffix}")
 
 
 @pytest.mark.parametrize(("case", "mode"), list(cases()))

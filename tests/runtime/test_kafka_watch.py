@@ -49,8 +49,8 @@ def services() -> Failing:
 @pytest.fixture
 def watch(services: Failing, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaWatch]:
     monkeypatch.setattr(kafka_watch, "WATCH_SECONDS", 0.01)
-    watch = KafkaWatch(cast(Services, services), lambda: ["t"])
-    watch.start()
+    watch = KafkaWatch(cast(Services, services))
+    watch.start(lambda: ["t"])
     yield watch
     watch.close()
 
@@ -77,7 +77,7 @@ def test_a_topic_list_that_fails_does_not_end_the_watch(
             raise error
         return ["t"]
 
-    watch = KafkaWatch(cast(Services, services), topics)
-    watch.start()
+    watch = KafkaWatch(cast(Services, services))
+    watch.start(topics)
     await_until(lambda: watch.lag({"t": {}}) == 7, "the look after")
     watch.close()

@@ -10,6 +10,8 @@ from streamsql.properties import (
     SCHEMA_REGISTRY_URL,
     SCHEMA_REGISTRY_USER,
     forget_credentials,
+    schema_registry,
+    with_owned_secrets,
     without_owned_secrets,
 )
 from streamsql.roles import Role, acting_as, allowed_by_role, current_role
@@ -84,6 +86,31 @@ def test_credentials_are_for_the_system_that_they_were_given_for() -> None:
     assert own_ones[SCHEMA_REGISTRY_USER] == "you:word"
     forget_credentials(SCHEMA_REGISTRY_URL, owned, owned)
     assert owned[SCHEMA_REGISTRY_USER] == "me:pass"
+
+
+def test_a_clients_secret_is_for_its_token_endpoint() -> None:
+    owned = {
+        SCHEMA_REGISTRY_URL: "http://ours",
+        schema_registry.ISSUER_URL: "http://issuer",
+        schema_registry.CLIENT_ID: "me",
+        schema_registry.CLIENT_SECRET: "secret",
+        schema_registry.CERTIFICATE: "/me.pem",
+    }
+    for changed in (SCHEMA_REGISTRY_URL, schema_registry.ISSUER_URL):
+        other = {**owned, changed: "http://theirs"}
+        forget_credentials(changed, other, owned)
+        assert schema_registry.CLIENT_SECRET not in other
+        assert (schema_registry.CERTIFICATE in other) == (changed != SCHEMA_REGISTRY_URL)
+        assert with_owned_secrets(other, owned) == other
+    logged = without_owned_secrets(owned, owned)
+    assert schema_registry.CLIENT_SECRET not in logged
+    assert with_owned_secrets(logged, owned) == owned
+
+
+def test_only_an_admin_names_files_of_the_server() -> None:
+    for name in (schema_registry.CA, schema_registry.KEY, schema_registry.ISSUER_URL):
+        assert needed(parse(f"SET '{name}' = '/etc/x';")[0]) is Role.ADMIN
+    assert needed(parse(f"SET '{SCHEMA_REGISTRY_USER}' = 'a:b';")[0]) is not Role.ADMIN
 
 
 def test_what_each_server_is_told_is_not_logged() -> None:

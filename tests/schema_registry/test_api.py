@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from confluent_kafka.schema_registry import (
     Schema,
@@ -18,8 +19,8 @@ from confluent_kafka.schema_registry import (
 from streamsql.config import REGISTRY_TOPIC
 from streamsql.errors import ConfigError, ExternalError, PlanError
 from streamsql.kafka.client import KafkaClient
-from streamsql.registry.client import RegistryClient, check_url
-from streamsql.registry.embedded.app import app
+from streamsql.registry.client import RegistryClient
+from streamsql.registry.embedded.app import MAX_BODY_BYTES, app
 from streamsql.registry.embedded.server import EmbeddedRegistry, HttpServer
 from streamsql.registry.embedded.store import Store
 
@@ -156,8 +157,14 @@ def test_what_is_not_there(client: SchemaRegistryClient, subject: str) -> None:
     assert refused(client.lookup_schema, subject, record(B))[:2] == (404, 40403)
 
 
+def test_a_body_beyond_reason_is_refused(server: HttpServer) -> None:
+    body = b'{"schema": "' + b" " * MAX_BODY_BYTES + b'"}'
+    answer = httpx.post(f"{server.url}/subjects/large/versions", content=body)
+    assert answer.status_code == answer.json()["error_code"] == 413
+
+
 def test_the_engines_own_client(server: HttpServer, subject: str) -> None:
-    own = RegistryClient(server.url)
+    own = RegistryClient.at(server.url)
     assert own.latest(subject) is None
     assert own.by_id(9999) is None
     assert not own.exists(subject)
@@ -177,10 +184,10 @@ def test_the_engines_own_client(server: HttpServer, subject: str) -> None:
 
 def test_a_registry_that_is_not_there() -> None:
     with pytest.raises(ExternalError, match="no answer from the schema registry") as error:
-        RegistryClient("http://127.0.0.1:1").subjects()
+        RegistryClient.at("http://127.0.0.1:1").subjects()
     assert error.value.retryable
     with pytest.raises(ConfigError, match="not the URL of a schema registry: localhost"):
-        check_url("localhost:8081")
+        RegistryClient.at("localhost:8081")
 
 
 def test_a_port_that_is_taken_is_not_shared() -> None:
@@ -214,7 +221,7 @@ def test_the_programs_own_logging_stays(tmp_path: Path) -> None:
 def test_a_second_registry_takes_another_port(kafka: KafkaClient) -> None:
     first, second = EmbeddedRegistry(kafka), EmbeddedRegistry(kafka)
     assert first.start() != second.start()
-    assert RegistryClient(first.url).subjects() == RegistryClient(second.url).subjects()
+    assert RegistryClient.at(first.url).subjects() == RegistryClient.at(second.url).subjects()
     first.stop()
     second.stop()
 

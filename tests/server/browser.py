@@ -12,14 +12,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
+import httpx
 import pytest
+from awaiting import await_until
 
+SECONDS = 90.0
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 HEADLESS = (
     "--headless=new",
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--no-first-run",
+    # Of its own choice; it is written into the profile.
+    "--remote-debugging-port=0",
     # The user of a container is often root, for whom Chromium has no sandbox.
     "--no-sandbox",
 )
@@ -72,17 +77,35 @@ def serving(server: PageServer) -> Iterator[PageServer]:
         server.server_close()
 
 
+class Browser:
+    """Chromium, with a page open for as long as a test looks at it."""
+
+    def __init__(self, port: int) -> None:
+        """`port` is that of its DevTools."""
+        self._tools = f"http://127.0.0.1:{port}/json"
+
+    @contextmanager
+    def showing(self, url: str) -> Iterator[None]:
+        tab = httpx.put(f"{self._tools}/new?{url}", timeout=SECONDS).raise_for_status().json()
+        try:
+            yield
+        finally:
+            httpx.get(f"{self._tools}/close/{tab['id']}", timeout=SECONDS)
+
+
 @contextmanager
-def browsing(url: str, profile: Path, *options: str) -> Iterator[None]:
-    """Chromium shows the page of the URL; the test is skipped where there is none."""
+def browsing(profile: Path, *options: str) -> Iterator[Browser]:
+    """Tests are skipped where there is no Chromium."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip("Chromium is not installed (Debian's package chromium)")
-    command = [program, *HEADLESS, f"--user-data-dir={profile}", *options, url]
+    command = [program, *HEADLESS, f"--user-data-dir={profile}", *options]
     log = (profile.parent / "chromium.log").open("wb")
     with log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
-            yield
+            tools = profile / "DevToolsActivePort"
+            await_until(lambda: tools.is_file() and "\n" in tools.read_text(), "it is up", SECONDS)
+            yield Browser(int(tools.read_text().splitlines()[0]))
         finally:
             process.terminate()
             process.wait(30)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from awaiting import await_until
-from server.browser import PageServer, browsing, serving
+from server.browser import SECONDS, Browser, PageServer, browsing, serving
 
 from streamsql.server.settings.config import ServerConfig
 
 if TYPE_CHECKING:
     from client.servers import WatchedEngine
 
-SECONDS = 90.0
 SAY = """
 const about = (name, value) => JSON.stringify({about: name, value: value});
 const say = (name, value) =>
@@ -97,6 +96,14 @@ def page(script: str, said: PageServer, engine: str = "") -> str:
     return f"<!doctype html><body><script>{where}{SAY}{script}</script></body>"
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One for all tests: each has origins of its own."""
+    profile = tmp_path_factory.mktemp("chromium") / "profile"
+    with browsing(profile, "--host-resolver-rules=MAP evil.test 127.0.0.1") as browser:
+        yield browser
+
+
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[WatchedEngine]:
     from client.servers import WatchedEngine
@@ -107,13 +114,13 @@ def engine(tmp_path: Path) -> Iterator[WatchedEngine]:
 
 
 def test_a_page_of_another_port(
-    engine: WatchedEngine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    engine: WatchedEngine, browser: Browser, caplog: pytest.LogCaptureFixture
 ) -> None:
     from client.servers import running
 
     with running(engine) as url, serving(PageServer()) as server:
         server.page = page(ATTACK, server, url)
-        with browsing(server.url, tmp_path / "profile"):
+        with browser.showing(server.url):
             await_until(lambda: "attack" in server.said, "the page has tried all", SECONDS)
             refused = [r for r in caplog.records if r.getMessage().startswith("refused: a page")]
     assert engine.ran == []
@@ -134,7 +141,7 @@ def test_a_page_of_another_port(
     }
 
 
-def test_a_page_of_an_origin_that_is_trusted(engine: WatchedEngine, tmp_path: Path) -> None:
+def test_a_page_of_an_origin_that_is_trusted(engine: WatchedEngine, browser: Browser) -> None:
     """So what is refused to others is not refused for being wrong."""
     from client.servers import running
 
@@ -142,22 +149,21 @@ def test_a_page_of_an_origin_that_is_trusted(engine: WatchedEngine, tmp_path: Pa
         config = ServerConfig(cors_origins=(server.url,))
         with running(engine, config) as url:
             server.page = page(ATTACK, server, url)
-            with browsing(server.url, tmp_path / "profile"):
+            with browser.showing(server.url):
                 await_until(lambda: "attack" in server.said, "the page has tried all", SECONDS)
     found = server.said["attack"]
     assert (found["json"], found["read"], found["socket"]) == (200, 200, "answered")
     assert sorted(engine.ran) == ["LIST VARIABLES;", "SELECT * FROM numbers EMIT CHANGES;"]
 
 
-def test_a_page_whose_name_is_rebound(engine: WatchedEngine, tmp_path: Path) -> None:
+def test_a_page_whose_name_is_rebound(engine: WatchedEngine, browser: Browser) -> None:
     from client.servers import running
 
     attacker = PageServer()
-    resolve = "--host-resolver-rules=MAP evil.test 127.0.0.1"
     url = f"http://evil.test:{attacker.server_port}"
     with serving(PageServer()) as said:
         attacker.page = page(REBOUND, said)
-        with browsing(url, tmp_path / "profile", resolve):
+        with browser.showing(url):
             # Only now does it begin to serve: a page that waits is no page that is missed.
             with serving(attacker):
                 await_until(lambda: "loaded" in said.said, "the page is there", SECONDS)

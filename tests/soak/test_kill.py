@@ -187,8 +187,8 @@ def _check(engine: EngineProcess, loader: Loader) -> None:
     assert engine.stop() == 0
 
 
-def test_one_kill(tmp_path: Path) -> None:
-    run(tmp_path, kills=1, seed=3)
+def test_three_kills(tmp_path: Path) -> None:
+    run(tmp_path, kills=3, seed=3)
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ class Cursor:
 
     @property
     def previous(self) -> str:
+        """The word before the cursor's, in upper case; empty at the beginning of a statement."""
         return self.words[-1] if self.words else ""
 
     @property

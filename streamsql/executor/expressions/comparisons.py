@@ -30,6 +30,7 @@ def compared(node: exp.Binary, lowering: Lowering) -> Column:
 
 
 def comparison(node: exp.Binary, lowering: Lowering) -> Column:
+    """Lowers `= <> < <= > >=`: false where an operand is NULL."""
     result = compared(node, lowering)
     if never_null(node.left) and never_null(node.right):
         return result
@@ -37,26 +38,31 @@ def comparison(node: exp.Binary, lowering: Lowering) -> Column:
 
 
 def null_safe(node: exp.Binary, lowering: Lowering) -> Column:
+    """Lowers IS [NOT] DISTINCT FROM, to which NULL is a value."""
     left, right = (_comparable(side, lowering) for side in (node.left, node.right))
     equal = left.eqNullSafe(right)
     return equal if isinstance(node, exp.NullSafeEQ) else ~equal
 
 
 def between(node: exp.Between, lowering: Lowering) -> Column:
+    """Lowers BETWEEN."""
     value, low, high = (lowering.lower(node.args[part]) for part in ("this", "low", "high"))
     return _or_false(value.between(low, high))
 
 
 def in_list(node: exp.In, lowering: Lowering) -> Column:
+    """Lowers IN."""
     value = _comparable(node.this, lowering)
     return _or_false(value.isin(*(_comparable(item, lowering) for item in node.expressions)))
 
 
 def is_null(node: exp.Is, lowering: Lowering) -> Column:
+    """Lowers IS NULL."""
     return lowering.lower(node.this).isNull()
 
 
 def like(node: exp.Like | exp.Escape, lowering: Lowering) -> Column:
+    """Lowers LIKE, with or without ESCAPE."""
     escape = node.expression.name if isinstance(node, exp.Escape) else None
     match = node.this if isinstance(node, exp.Escape) else node
     value, pattern = lowering.lower(match.this), lowering.lower(match.expression)

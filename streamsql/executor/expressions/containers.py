@@ -16,10 +16,12 @@ from streamsql.types import type_of
 
 
 def array(node: exp.Array, lowering: Lowering) -> Column:
+    """Lowers ARRAY[..]."""
     return F.array(*map(lowering.contained, node.expressions))
 
 
 def map_(node: exp.Map, lowering: Lowering) -> Column:
+    """Lowers MAP(..)."""
     keys, values = (
         [lowering.contained(e) for e in node.args[part].expressions] for part in ("keys", "values")
     )
@@ -40,12 +42,14 @@ def _without_null_keys(keys: list[Column], values: list[Column]) -> Column:
 
 
 def struct(node: exp.Struct, lowering: Lowering) -> Column:
+    """Lowers STRUCT(..)."""
     return F.struct(
         *(lowering.contained(f.expression).alias(f.this.name) for f in node.expressions)
     )
 
 
 def subscript(node: exp.Bracket, lowering: Lowering) -> Column:
+    """Lowers `a[i]` of an ARRAY or a MAP."""
     base, (index,) = lowering.lower(node.this), node.expressions
     if types.is_map(type_of(node.this)):
         return F.element_at(base, lowering.lower(index))
@@ -60,4 +64,5 @@ def subscript(node: exp.Bracket, lowering: Lowering) -> Column:
 
 
 def field(node: exp.Dot, lowering: Lowering) -> Column:
+    """Lowers `s->f`."""
     return lowering.lower(node.this).getField(node.expression.name)

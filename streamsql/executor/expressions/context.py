@@ -109,12 +109,15 @@ class Lowering:
         self._lambda_depth = 0
 
     def lower(self, node: Expression) -> Column:
+        """The Spark column of a typed expression; InternalError for a class of nodes without a
+        rule."""
         rule = self.rules.get(type(node))
         if rule is None:
             raise InternalError(f"no lowering for {type(node).__name__}")
         return rule(node, self)
 
     def reference(self, node: exp.Column) -> Column:
+        """The Spark column of a column, or of a lambda's parameter."""
         if node.meta.get("lambda"):
             return self.lambda_parameters[node.name]
         if node.name not in self.columns:
@@ -151,9 +154,11 @@ class Lowering:
 
     @property
     def in_lambda(self) -> bool:
+        """Whether what is lowered now is the body of a lambda."""
         return self._lambda_depth > 0
 
     def null(self, kind: SQLType) -> Column:
+        """A NULL of this type."""
         return F.lit(None).cast(spark_type(kind))
 
     def fail(self, message: str | Column, kind: SQLType) -> Column:

@@ -112,6 +112,7 @@ def _case(node: exp.Case, lowering: Lowering) -> Column:
 
 
 def unknown(node: Expression, lowering: Lowering) -> Column:
+    """The rule of a class of nodes that has none: InternalError."""
     del lowering
     raise InternalError(f"no lowering for {type(node).__name__}")
 

@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column as SchemaColumn
 from streamsql.types import (
@@ -63,6 +63,10 @@ HEADERS_TYPE = "array<struct<key:string,value:binary>>"
 
 DEFAULT_SHUFFLE_PARTITIONS = 2
 
+RECORDS_PER_POLL = 50_000
+"""Of Kafka's consumer: all that a fetch (1 MiB) brings. After each poll Spark asks the broker for
+the topic's ends: with the default of 500 records that was a quarter of a projection's work."""
+
 
 @dataclass(frozen=True)
 class LoweringContext:
@@ -79,21 +83,40 @@ class LoweringContext:
     consumer_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of Kafka's consumer, without the prefix `kafka.`."""
     producer_settings: Mapping[str, str] = field(default_factory=dict)
+    sleeps: bool = True
+    """Whether a query sleeps while its topics get no records. One that is told by
+    `processAllAvailable` to look for them must not."""
     include_rows_in_log: bool = False
     schemas: Schemas = field(default_factory=Schemas)
     """Of formats whose schemas are in a registry."""
     records: Callable[[str], DataFrame] | None = None
     """A topic's records, in the columns of Spark's Kafka source, from elsewhere than its stream."""
 
+    table: Callable[[Scan], DataFrame] | None = None
+    """The latest rows of a table, in the columns that scan.py gives, where they are known."""
+
     checkpoint_folder: Path | None = None
     """Where the checkpoints of persistent queries are, if not in the data folder."""
 
     @property
     def checkpoints(self) -> Path:
+        """The folder in which each query has its checkpoint."""
         return self.checkpoint_folder or self.data_dir / "checkpoints"
+
+    @property
+    def reader_options(self) -> dict[str, str]:
+        """How Spark's Kafka source reads any topic."""
+        consumer = {"max.poll.records": str(RECORDS_PER_POLL), **self.consumer_settings}
+        return {
+            "kafka.bootstrap.servers": self.bootstrap_servers,
+            "includeHeaders": "true",
+            "failOnDataLoss": "false",
+            **{f"kafka.{name}": value for name, value in consumer.items()},
+        }
 
     @cached_property
     def jvm(self) -> Jvm:
+        """The JVM part, as Python calls it."""
         return Jvm(self.spark)
 
 
@@ -117,6 +140,7 @@ class Scope:
 
     @property
     def jvm(self) -> Jvm:
+        """The JVM part, as Python calls it."""
         return self.context.jvm
 
     @cached_property
@@ -165,6 +189,8 @@ def quoted(name: str) -> Column:
 
 
 def system_columns() -> list[Column]:
+    """What every frame has besides the columns of its schema: time, headers, whether it is a
+    tombstone."""
     return [quoted(name) for name in SYSTEM_COLUMNS]
 
 

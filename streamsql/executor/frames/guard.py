@@ -25,14 +25,17 @@ class JvmErrorGuard:
         self._java = gateway.io.streamsql.expressions.ErrorGuard.of(scope.log.java, step)
 
     def fail(self, message: Column, data_type: DataType) -> Column:
+        """Inside an expression: notes that it has failed and gives a null of the type."""
         return ClassicColumn(self._java.fail(cast(Any, message)._jc, data_type.json()))
 
     def finish(self, value: Column, data_type: DataType, text: str) -> Column:
+        """Outermost: the value; if its evaluation noted a failure, null and one log entry."""
         struct = cast(Any, F.struct(value.alias("value")))._jc
         name = cast(Any, F.lit(text))._jc
         return ClassicColumn(self._java.finish(struct, data_type.json(), name))
 
     def contain(self, value: Column, data_type: DataType, text: str) -> Column:
+        """Around a part: the value; null if its evaluation noted a failure."""
         opening = ClassicColumn(self._java.opening())
         struct = cast(Any, F.struct(opening.alias("outer"), value.alias("value")))._jc
         name = cast(Any, F.lit(text))._jc

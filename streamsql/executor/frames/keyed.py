@@ -48,17 +48,17 @@ _HEADERS = StructType([StructField("headers", ArrayType(_HEADER))])
 def keyed_rows(
     rows: DataFrame, key: Column, side: int, scope: Scope, columns: Sequence[str] | None = None
 ) -> DataFrame:
-    """The frame as one input of an operator; `key` is a struct, and rows with equal ones meet.
+    """The frame as one input of an operator; `key` is packed, and rows with equal ones meet.
 
     The columns named, or all of the frame, are packed; a row without a value keeps its key, time
     and headers alone.
     """
-    packed = rows.select(*(quoted(name) for name in packed_columns(rows, columns)))
-    struct = F.struct(*(quoted(name) for name in packed.columns))
-    row = F.when(~quoted(NULL_COLUMN), scope.jvm.pack(struct, packed.schema))
+    packed = columns_type(rows, packed_columns(rows, columns))
+    struct = F.struct(*(quoted(name) for name in packed.names))
+    row = F.when(~quoted(NULL_COLUMN), scope.jvm.pack(struct, packed))
     headers = scope.jvm.pack(F.struct(quoted(HEADERS_COLUMN).alias("headers")), _HEADERS)
     given = F.when(quoted(HEADERS_COLUMN).isNotNull(), headers)
-    return input_rows(rows, packed_key(rows, key, scope), row, side, given)
+    return input_rows(rows, key, row, side, given)
 
 
 def input_rows(
@@ -93,8 +93,13 @@ def packed_columns(rows: DataFrame, columns: Sequence[str] | None) -> list[str]:
     return list(rows.columns if columns is None else columns) or [NULL_COLUMN]
 
 
+def columns_type(rows: DataFrame, names: Sequence[str]) -> StructType:
+    """The type of a struct of the frame's columns of these names."""
+    return StructType([rows.schema[name] for name in names])
+
+
 def struct_type(rows: DataFrame, struct: Column) -> StructType:
-    """The type of a struct made of the frame's columns."""
+    """The type of a struct made of the frame's columns, for which Spark has to analyze it."""
     found = rows.select(struct.alias("struct")).schema["struct"].dataType
     assert isinstance(found, StructType)
     return found

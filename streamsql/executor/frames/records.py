@@ -23,6 +23,7 @@ def key_side(topic: Topic, schema: Schema, schemas: SideSchemas) -> SideFormat:
 
 
 def value_side(topic: Topic, schema: Schema, schemas: SideSchemas) -> SideFormat:
+    """How values of a topic are read or written: format, columns, registered schema."""
     properties = {**topic.value_format.properties, **schemas.of(topic, schema, Side.VALUE)}
     return _side(topic.value_format, schema.value, properties)
 

@@ -64,16 +64,20 @@ class Batch:
 def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
     """The answer's rows in the columns of the plan's schema. InternalError where Spark does not
     accept the plan; what the query dies of comes out of the iterator as Spark's exception."""
-    root = plan.query.root
     context = replace(batch.context, records=_reader(batch))
-    scope = Scope(context, batch.query_id, plan.query.emit, root, needed_columns(root))
+    return _decoded(answer_frame(plan, context, batch.query_id), plan.schema, batch.query_id)
+
+
+def answer_frame(plan: PullPlan, context: LoweringContext, query_id: str) -> DataFrame:
+    """The answer's rows, as push_rows.py reads them, in the column `value`; the context has what
+    is read. InternalError where Spark does not accept the plan."""
+    root = plan.query.root
+    scope = Scope(context, query_id, plan.query.emit, root, needed_columns(root))
     try:
-        rows = _lower(root, scope, history=False)
-        rows = _ordered(rows, plan)
-        values = sink.lower_push(rows, plan.schema, "", scope).select("value")
+        rows = _ordered(_lower(root, scope, history=False), plan)
+        return sink.lower_push(rows, plan.schema, "", scope).select("value")
     except SPARK_FAILURES as error:
         raise rejected(error) from error
-    return _decoded(values, plan.schema, batch.query_id)
 
 
 def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
@@ -121,18 +125,14 @@ def _reader(batch: Batch) -> Callable[[str], DataFrame]:
 
 def _records(topic: str, batch: Batch) -> DataFrame:
     partitions = batch.offsets[topic]
-    reader = (
+    return (
         batch.context.spark.read.format("kafka")
-        .option("kafka.bootstrap.servers", batch.context.bootstrap_servers)
+        .options(**batch.context.reader_options)
         .option("assign", json.dumps({topic: sorted(partitions)}))
         .option("startingOffsets", _json(topic, {p: first for p, (first, _) in partitions.items()}))
         .option("endingOffsets", _json(topic, {p: end for p, (_, end) in partitions.items()}))
-        .option("includeHeaders", "true")
-        .option("failOnDataLoss", "false")
+        .load()
     )
-    for name, value in batch.context.consumer_settings.items():
-        reader = reader.option(f"kafka.{name}", value)
-    return reader.load()
 
 
 def _json(topic: str, offsets: Mapping[int, int]) -> str:
@@ -162,7 +162,7 @@ def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
             for child, rows in zip(node.inputs, inputs, strict=True)
         )
     rows = lower_operator(node, inputs, scope)
-    if history or not _makes_changes(node):
+    if history or not _makes_changes(node) or _is_known(node, scope):
         return rows
     return _latest(rows, node, scope)
 
@@ -182,6 +182,11 @@ def _makes_changes(node: LogicalPlan) -> bool:
         and node.window is not None
         and node.window.type is WindowType.SESSION
     )
+
+
+def _is_known(node: LogicalPlan, scope: Scope) -> bool:
+    """Whether the latest rows are what was read."""
+    return isinstance(node, Scan) and scope.context.table is not None
 
 
 def _filtered(node: Filter, rows: DataFrame, scope: Scope) -> DataFrame:

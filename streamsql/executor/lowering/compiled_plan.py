@@ -7,10 +7,12 @@ but are not logged: the query that has written the record, or reads the topic, h
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import (
     ArrayType,
@@ -23,12 +25,28 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from streamsql.executor.frames.context import NULL_COLUMN, LoweringContext, Scope, quoted
+from streamsql.catalog import Source
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    HEADERS_COLUMN,
+    HEADERS_TYPE,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    LoweringContext,
+    Scope,
+    quoted,
+)
 from streamsql.executor.lowering import streaming as lower
+from streamsql.executor.lowering.batch import answer_frame
 from streamsql.executor.operators import sink
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.plans.logical import QueryPlan
-from streamsql.schema import Schema
+from streamsql.nodes import Emit
+from streamsql.planner.plans.logical import QueryPlan, Scan
+from streamsql.planner.plans.statements import PullPlan
+from streamsql.schema import ROWOFFSET, ROWPARTITION, ROWTIME, Schema
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 RECORDS = StructType(
@@ -55,22 +73,88 @@ def compiled_plan(plan: QueryPlan, schema: Schema, context: LoweringContext) -> 
     InternalError where the plan needs a Spark job.
     """
     own = replace(
-        context, records=lambda topic: _records(context.spark), processing_log_topic=NO_LOG
+        context, records=lambda topic: _source(context.spark, RECORDS), processing_log_topic=NO_LOG
     )
     needed = lower.needed_columns(plan.root)
     scope = Scope(own, "pull query", plan.emit, plan.root, needed)
     rows = lower.lower_rows(plan.root, scope).where(~quoted(NULL_COLUMN))
     values = sink.lower_push(rows, schema, NO_LOG, scope).select("value")
+    return _compiled(values)
+
+
+# -- over rows of tables ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Makes rows of a table's records, as all queries of the table read them."""
+
+    plan: Any
+    """The Java CompiledPlan."""
+    schema: StructType
+    columns: tuple[str, ...]
+    """Of scan.py, in its order."""
+
+    def source(self, spark: SparkSession, number: int) -> DataFrame:
+        """The rows as the source of that number of another plan, in the columns of scan.py."""
+        rows = _source(spark, self.schema, number)
+        known = set(rows.columns)
+        found = (
+            quoted(name) if name in known else _DERIVED[name]().alias(name) for name in self.columns
+        )
+        return rows.select(*found)
+
+
+_DERIVED: dict[str, Callable[[], Column]] = {
+    HEADERS_COLUMN: lambda: F.lit(None).cast(HEADERS_TYPE),
+    START_COLUMN: lambda: F.lit(None).cast("bigint"),
+    END_COLUMN: lambda: F.lit(None).cast("bigint"),
+    ROWTIME.name: lambda: quoted(TIME_COLUMN),
+    PARTITION_COLUMN: lambda: quoted(ROWPARTITION.name),
+    OFFSET_COLUMN: lambda: quoted(ROWOFFSET.name),
+}
+"""Columns of a table's rows that are known without being kept: its bounds where it is windowed."""
+
+
+def table_reader(source: Source, context: LoweringContext) -> TableReader:
+    """What reads a table that has no header columns, all of its columns."""
+    own = replace(
+        context, records=lambda topic: _source(context.spark, RECORDS), processing_log_topic=NO_LOG
+    )
+    node = Scan(source, source.name)
+    rows = lower.lower_rows(node, Scope(own, "pull query", Emit.CHANGES, node))
+    bounds = (START_COLUMN, END_COLUMN) if source.is_windowed else ()
+    kept = [name for name in rows.columns if name not in _DERIVED or name in bounds]
+    values = rows.select(*map(quoted, kept))
+    return TableReader(_compiled(values), values.schema, tuple(rows.columns))
+
+
+def tables_plan(
+    plan: PullPlan, context: LoweringContext, readers: Callable[[Source], TableReader]
+) -> tuple[Any, list[Source]]:
+    """The Java CompiledPlan that gives the answer's rows, and the tables whose rows it reads, a
+    source each. InternalError where the plan needs a Spark job."""
+    tables: list[Source] = []
+
+    def table(scan: Scan) -> DataFrame:
+        tables.append(scan.source)
+        return readers(scan.source).source(context.spark, len(tables) - 1)
+
+    own = replace(context, table=table, processing_log_topic=NO_LOG)
+    return _compiled(answer_frame(plan, own, "pull query")), tables
+
+
+def _compiled(rows: DataFrame) -> Any:
+    session = cast(Any, rows.sparkSession)
     try:
-        java = cast(Any, values)._jdf
-        return cast(Any, context.spark)._jvm.io.streamsql.serving.CompiledPlan.of(java)
+        return session._jvm.io.streamsql.serving.CompiledPlan.of(cast(Any, rows)._jdf)
     except SPARK_FAILURES as error:
         raise rejected(error) from error
 
 
-def _records(spark: SparkSession) -> DataFrame:
+def _source(spark: SparkSession, schema: StructType, number: int = 0) -> DataFrame:
     session = cast(Any, spark)
     java = session._jvm.io.streamsql.serving.CompiledPlan.source(
-        session._jsparkSession, RECORDS.json()
+        session._jsparkSession, schema.json(), number
     )
     return ClassicDataFrame(java, spark)

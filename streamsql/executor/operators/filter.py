@@ -24,6 +24,7 @@ _EXPIRES = "$expires"
 
 
 def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The rows that pass; of a table, tombstones for those that do not, or do not any more."""
     (rows,) = inputs
     passing = passes(node, scope)
     if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:

@@ -12,6 +12,7 @@ from streamsql.planner.plans.logical import Named, Project
 
 
 def lower(node: Project, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """Rows of the expressions that are selected."""
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, "Project")
     keys = {c.name for c in node.input.schema.key}

@@ -26,6 +26,7 @@ _PSEUDO = {
 
 
 def lower(node: Derived, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The rows with the pseudo columns that their records would have."""
     del scope
     (rows,) = inputs
     own = [quoted(column.name) for column in node.source.schema]

@@ -9,6 +9,7 @@ from streamsql.planner.plans.logical import Qualify
 
 
 def lower(node: Qualify, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The rows, their columns named after the source's alias."""
     del scope
     (rows,) = inputs
     names = [name for name in rows.columns if name not in SYSTEM_COLUMNS]

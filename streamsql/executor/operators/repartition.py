@@ -12,6 +12,7 @@ from streamsql.planner.plans.logical import Named, Repartition
 
 
 def lower(node: Repartition, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The rows by the key that PARTITION BY gives them."""
     (rows,) = inputs
     old_keys = {c.name for c in node.input.schema.key}
     context = expression_context(node.input.schema, scope, "PartitionBy")

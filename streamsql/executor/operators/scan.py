@@ -27,10 +27,15 @@ from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Kind
 
 _STEP = "Source"
+_SOURCE = "io.streamsql.source.TopicSource"
+"""Spark's Kafka source, which sleeps while there is nothing to read."""
 
 
 def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The rows of a topic, decoded; what cannot be read is in the processing log."""
     source = node.source
+    if scope.context.table is not None:
+        return scope.context.table(node)
     raw = _records(source.topic.name, scope)
     if node.kind is Kind.TABLE:
         raw = raw.where(F.col("key").isNotNull())
@@ -73,19 +78,17 @@ def _records(topic: str, scope: Scope) -> DataFrame:
     if context.records is not None:
         return context.records(topic)
     reader = (
-        context.spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", context.bootstrap_servers)
+        context.spark.readStream.format(_SOURCE)
+        .options(**context.reader_options)
         .option("subscribe", topic)
         .option("startingOffsets", _starting_offsets(topic, context.starting_offsets))
-        .option("includeHeaders", "true")
-        .option("failOnDataLoss", "false")
         .option("fetchOffset.numRetries", "10")
         .option("fetchOffset.retryIntervalMs", "200")
     )
+    if context.sleeps:
+        reader = reader.option("streamsql.query", scope.query_id)
     if context.max_records_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", str(context.max_records_per_batch))
-    for name, value in context.consumer_settings.items():
-        reader = reader.option(f"kafka.{name}", value)
     return reader.load()
 
 

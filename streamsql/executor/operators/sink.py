@@ -32,6 +32,7 @@ from streamsql.types import BOOLEAN
 
 
 def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The records to be written, encoded."""
     (rows,) = inputs
     schema, topic = node.target.schema, node.target.topic
     time = quoted(TIME_COLUMN)

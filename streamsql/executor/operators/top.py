@@ -23,6 +23,7 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.frames.keyed import (
+    columns_type,
     input_rows,
     normalized,
     operate,
@@ -42,10 +43,11 @@ _GROUP, _ROW, _ID = "$group", "$row", "$id"
 
 
 def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The changes to what is among the first of each partition."""
     (rows,) = inputs
     prepared = _prepare(node, rows, scope)
     names = [_ID, *_order_names(node), *_carried(rows)]
-    row_type = prepared.select(*map(quoted, names)).schema
+    row_type = columns_type(prepared, names)
     group_type = struct_type(prepared, quoted(_GROUP))
     group = scope.jvm.pack(quoted(_GROUP), group_type)
     row = scope.jvm.pack(F.struct(*map(quoted, names)), row_type)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
-from streamsql.errors import StreamSQLError
+from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.queries.checkpoint import (
     Positions,
     claim,
@@ -46,7 +47,7 @@ from streamsql.registry.serdes import Schemas
 from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
     from streamsql.executor.queries.start import SlotBudget
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 DYING_SECONDS = 0.5
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
+_MOST_LOWERED = 16
+"""Queries that are catching up at a time; of more, some are lowered a second time."""
 
 
 class SparkLauncher:
@@ -66,6 +69,7 @@ class SparkLauncher:
         self._master = master or DEFAULT_MASTER
         self._lock = threading.Lock()
         self._budget: SlotBudget | None = None
+        self._lowered: OrderedDict[str, tuple[Definition, StreamingQuerySpec]] = OrderedDict()
         self.counters = QueryCounters(services.current_spark)
 
     # -- offsets ---------------------------------------------------------------------------------
@@ -140,20 +144,41 @@ class SparkLauncher:
 
     # -- runs ------------------------------------------------------------------------------------
 
-    def catch_up(self, query: Definition) -> Run:
-        """A run that processes all there is and ends."""
+    def catch_up(self, query: Definition, lag: int) -> Run:
+        """A run that processes all there is, about `lag` records, and ends."""
         from streamsql.executor.queries.start import Trigger, start
 
         self.stopped(query.id)
-        spec = self._spec(query, Mode.MICRO_BATCH)
+        if lag > RECORDS_PER_BATCH:
+            spec = self._spec(query, Mode.MICRO_BATCH)
+        else:
+            # It needs no limit, which real time rejects: the same frame can go on with that.
+            spec = self._spec(query, Mode.REAL_TIME)
+            self._keep(query, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
+
+    def _keep(self, query: Definition, spec: StreamingQuerySpec) -> None:
+        with self._lock:
+            self._lowered[query.id] = (query, spec)
+            if len(self._lowered) > _MOST_LOWERED:
+                self._lowered.popitem(last=False)
+
+    def _kept(self, query: Definition) -> StreamingQuerySpec | None:
+        """What the query was lowered to while it caught up, if Spark is still the same."""
+        with self._lock:
+            found, spec = self._lowered.pop(query.id, (None, None))
+        if found is not query or spec is None:
+            return None
+        session = self._services.spark.get().start()
+        return spec if spec.frame.sparkSession is session else None
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
         """A run that goes on for ever; its mode, and why that is not the one asked for."""
         from streamsql.executor.queries.start import Trigger, start
 
-        spec = self._spec(query, mode)
+        kept = self._kept(query) if mode is Mode.REAL_TIME else None
+        spec = kept or self._spec(query, mode)
         reason = None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
             mode = Mode.MICRO_BATCH
@@ -161,7 +186,7 @@ class SparkLauncher:
             spec = self._spec(query, mode)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
         remove_uncommitted_state(spec.checkpoint)
-        return SparkRun(start(spec, trigger)), mode, reason
+        return SparkRun(start(spec, trigger, query.properties)), mode, reason
 
     def push(
         self,
@@ -175,24 +200,30 @@ class SparkLauncher:
         """A push query whose rows go to `topic`: live, or a run over what is there now."""
         mode = Mode.MICRO_BATCH if catch_up else plan.mode.mode
         try:
-            return self._push(plan, topic, mode, self._context(properties, offsets, mode), catch_up)
+            return self._push(plan, topic, mode, properties, offsets, catch_up)
         except StreamSQLError:
             if not self._spark_has_died():
                 raise
             # The next try starts Spark again.
-            return self._push(plan, topic, mode, self._context(properties, offsets, mode), catch_up)
+            return self._push(plan, topic, mode, properties, offsets, catch_up)
 
     def _push(
-        self, plan: QueryPlan, topic: str, mode: Mode, context: LoweringContext, catch_up: bool
+        self,
+        plan: QueryPlan,
+        topic: str,
+        mode: Mode,
+        properties: Mapping[str, str],
+        offsets: Offsets | None,
+        catch_up: bool,
     ) -> Run:
         from streamsql.executor.lowering.streaming import lower_push
         from streamsql.executor.queries.start import Trigger, start
 
-        spec = lower_push(plan, context, topic)
+        spec = lower_push(plan, self._context(properties, offsets, mode), topic)
         trigger = Trigger.AVAILABLE_NOW if catch_up else Trigger.CONTINUOUS_MICRO_BATCH
         if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
             trigger = Trigger.REAL_TIME
-        return SparkRun(start(spec, trigger))
+        return SparkRun(start(spec, trigger, properties))
 
     def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
         """The answer of Spark's batch engine over what is in the topics now."""
@@ -203,6 +234,19 @@ class SparkLauncher:
         offsets = offset_ranges(topics, plan.query.starts, self._services.kafka.get())
         context = self._context(properties, None, Mode.MICRO_BATCH)
         return guarded(batch_rows(plan, Batch(context, offsets, query_id)))
+
+    def warm_up(self, plan: QueryPlan, key: str, value: str, wanted: Callable[[], bool]) -> None:
+        """Run a query over made-up records for as long as it is wanted: see warm_up.py."""
+        from streamsql.executor.queries.warm_up import Sample, warm_up
+
+        if plan.query_id is None:
+            raise InternalError("the query that warms the JVM up needs an id")
+        context = self._context({}, None, Mode.REAL_TIME)
+        try:
+            warm_up(Sample(plan, key, value), context, wanted)
+        finally:
+            self.stopped(plan.query_id)
+            self.counters.forget(plan.query_id)
 
     def _spark_has_died(self) -> bool:
         """Whether the JVM is gone; a connection breaks a moment before the process has ended."""

@@ -13,25 +13,36 @@ from streamsql.planner.plans.logical import Mode
 class Launcher(Protocol):
     """Starts queries in Spark; every method may take a second, and raises StreamSQLError."""
 
-    def prepare(self, query: Definition) -> Positions: ...
+    def prepare(self, query: Definition) -> Positions:
+        """Where a query goes on: at its checkpoint, else where it is to begin."""
 
-    def catch_up(self, query: Definition) -> Run: ...
+    def catch_up(self, query: Definition, lag: int) -> Run:
+        """Begin to read what there is, about `lag` records, in micro-batches; the run ends by
+        itself."""
 
-    def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]: ...
+    def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
+        """Begin to go on for good: the run, the mode that Spark allows, and why if not the one
+        asked for."""
 
-    def behind(self, query: Definition) -> int: ...
+    def behind(self, query: Definition) -> int:
+        """The lag, in records, at which a real-time query is to catch up again."""
 
-    def live_positions(self, query: Definition) -> Positions: ...
+    def live_positions(self, query: Definition) -> Positions:
+        """How far a query has read in its present batch, of the partitions it has read from."""
 
-    def stopped(self, query_id: str) -> None: ...
+    def stopped(self, query_id: str) -> None:
+        """The query's run has ended: its place is free."""
 
-    def lag(self, query: Definition, positions: Positions) -> int: ...
+    def lag(self, query: Definition, positions: Positions) -> int:
+        """How many records lie between positions and the ends of the query's topics."""
 
 
 class Watch(Protocol):
     """What is known of Kafka: see KafkaWatch."""
 
     @property
-    def outage(self) -> str | None: ...
+    def outage(self) -> str | None:
+        """What is wrong with Kafka just now, in words; None if it answers."""
 
-    def lag(self, positions: Positions) -> int | None: ...
+    def lag(self, positions: Positions) -> int | None:
+        """How many records lie between positions and the ends known; None where one is unknown."""

@@ -316,7 +316,7 @@ class QueryManager:
             catching_up = query.drain or (query.real_time and not near)
         if catching_up:
             started_at = time.monotonic()
-            run = self._launcher.catch_up(definition)
+            run = self._launcher.catch_up(definition, lag)
             with self._changed:
                 query.begun(run, Activity.CATCHING_UP)
                 query.started_at = started_at
@@ -368,7 +368,7 @@ class QueryManager:
         if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
             query.recovered()
         if live and query.real_time:
-            # Its batches are a minute long: what it has read by now is nearer to the truth.
+            # Its batches are long: what it has read by now is nearer to the truth.
             read = self._launcher.live_positions(query.definition)
             known = query.positions or {}
             query.positions = {

@@ -106,10 +106,12 @@ class PersistentQuery:
 
     @property
     def id(self) -> str:
+        """Its definition's."""
         return self.definition.id
 
     @property
     def busy(self) -> bool:
+        """Whether something is being done to it just now."""
         return self.work is not None and not self.work.done()
 
     @property

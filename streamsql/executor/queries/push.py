@@ -262,6 +262,7 @@ class PushQuery:
         return True
 
     def info(self) -> QueryInfo:
+        """What SHOW QUERIES says of it."""
         mode = self.plan.mode
         final = " (EMIT FINAL)" if self.plan.emit is Emit.FINAL else ""
         return QueryInfo(

@@ -25,13 +25,18 @@ class Failure:
 class Run(Protocol):
     """A started query; all may be called from any thread."""
 
-    def active(self) -> bool: ...
+    def active(self) -> bool:
+        """Whether it goes on."""
 
-    def failure(self) -> Failure | None: ...
+    def failure(self) -> Failure | None:
+        """What it ended by; None while it goes on, and after a stop."""
 
-    def positions(self) -> Positions | None: ...
+    def positions(self) -> Positions | None:
+        """By topic and partition the offset after the last record done; None before the first
+        batch."""
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """End it; returns once it has ended."""
 
 
 class SparkRun:

@@ -21,9 +21,7 @@ from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import remove_torn_commits
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
-
-REAL_TIME_EPOCH = "60 seconds"
-"""How often a real-time query commits: each commit makes the records of a second slow."""
+from streamsql.properties import COMMIT_INTERVAL, get_int
 
 
 class Trigger(Enum):
@@ -34,17 +32,14 @@ class Trigger(Enum):
     CONTINUOUS_MICRO_BATCH = "micro-batch"
 
 
-_TRIGGERS: dict[Trigger, dict[str, Any]] = {
-    Trigger.AVAILABLE_NOW: {"availableNow": True},
-    Trigger.REAL_TIME: {"realTime": REAL_TIME_EPOCH},
-    Trigger.CONTINUOUS_MICRO_BATCH: {"processingTime": "0 seconds"},
-}
-
 _starting = threading.Lock()
 
 
-def start(spec: StreamingQuerySpec, trigger: Trigger) -> StreamingQuery:
-    """The running query; ExternalError where Spark does not start it."""
+def start(
+    spec: StreamingQuerySpec, trigger: Trigger, properties: Mapping[str, str] | None = None
+) -> StreamingQuery:
+    """The running query; `properties` are those it was created with. ExternalError where Spark does
+    not start it."""
     settings = {
         **producer_settings(
             spec.bootstrap_servers, "realtime" if trigger is Trigger.REAL_TIME else "catchup"
@@ -56,18 +51,31 @@ def start(spec: StreamingQuerySpec, trigger: Trigger) -> StreamingQuery:
         .queryName(spec.query_id)
         .outputMode(spec.output_mode)
         .option("checkpointLocation", str(spec.checkpoint))
-        .trigger(**_TRIGGERS[trigger])
+        .trigger(**_spark_trigger(trigger, properties or {}))
     )
     conf = {"spark.sql.shuffle.partitions": str(pinned_shuffle_partitions(spec))}
     remove_torn_commits(spec.checkpoint)
     try:
-        # A query keeps the settings that its session has when it starts.
-        with _starting, _settings(spec.frame.sparkSession, conf):
-            return writer.start()
+        with configured(spec.frame.sparkSession, conf):
+            query = writer.start()
+        if trigger is Trigger.REAL_TIME:
+            spec.jvm.rehearse(query)
+        return query
     except SPARK_FAILURES as error:
         raise ExternalError(
             f"Spark did not start the query {spec.query_id}", detail=str(error)
         ) from error
+
+
+def _spark_trigger(trigger: Trigger, properties: Mapping[str, str]) -> dict[str, Any]:
+    match trigger:
+        case Trigger.AVAILABLE_NOW:
+            return {"availableNow": True}
+        case Trigger.CONTINUOUS_MICRO_BATCH:
+            return {"processingTime": "0 seconds"}
+        case Trigger.REAL_TIME:
+            # Each of its batches ends with a commit.
+            return {"realTime": f"{get_int(properties, COMMIT_INTERVAL)} milliseconds"}
 
 
 def pinned_shuffle_partitions(spec: StreamingQuerySpec) -> int:
@@ -89,15 +97,17 @@ def checkpointed_shuffle_partitions(checkpoint: Path) -> int | None:
 
 
 @contextmanager
-def _settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: spark.conf.get(name) for name in values}
-    for name, value in values.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            spark.conf.set(name, old if old is not None else values[name])
+def configured(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """While a query starts: it keeps the settings that its session has then."""
+    with _starting:
+        before = {name: spark.conf.get(name) for name in values}
+        for name, value in values.items():
+            spark.conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name, old in before.items():
+                spark.conf.set(name, old if old is not None else values[name])
 
 
 class SlotBudget:
@@ -122,11 +132,13 @@ class SlotBudget:
             return True
 
     def release(self, query_id: str) -> None:
+        """The query has ended: others may have its slots."""
         with self._lock:
             self._held.pop(query_id, None)
 
     @property
     def free(self) -> int:
+        """How many slots of Spark's are nobody's now."""
         with self._lock:
             return self._free - sum(self._held.values())
 

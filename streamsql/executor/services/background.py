@@ -57,6 +57,7 @@ class Service(Generic[T]):
 
     @property
     def step(self) -> StartupStep:
+        """How far it is."""
         return self._step
 
     @property

@@ -13,7 +13,8 @@ from streamsql.executor.services.background import Report, Service, StartupStep
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.security import checked
-from streamsql.properties import SCHEMA_REGISTRY_URL, SCHEMA_REGISTRY_USER, get_text
+from streamsql.properties import SCHEMA_REGISTRY_URL, with_owned_secrets
+from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.server import EmbeddedRegistry
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from streamsql.jvm.jars import Progress
     from streamsql.kafka.broker import EmbeddedBroker
     from streamsql.kafka.client import KafkaClient
-    from streamsql.registry.client import RegistryClient
-    from streamsql.registry.embedded.server import EmbeddedRegistry
 
 REACHABLE_SECONDS = 30.0
 """How long a broker that is not ours may take to answer at the start."""
@@ -47,6 +46,7 @@ class Services:
         self.spark: Service[SparkRuntime] = Service("spark", self._start_spark)
 
     def start(self) -> None:
+        """Begin to bring all of them up; returns at once."""
         for service in (self.jars, self.kafka, self.spark):
             service.start()
 
@@ -57,6 +57,7 @@ class Services:
 
     @property
     def steps(self) -> tuple[StartupStep, ...]:
+        """How far each of them is."""
         return self.jars.step, self.kafka.step, self.spark.step
 
     @property
@@ -67,16 +68,10 @@ class Services:
     def registry(self, properties: Mapping[str, str]) -> RegistryClient:
         """The schema registry of these session properties, else the embedded one, which starts
         when it is first asked for. ConfigError beside a broker that is not embedded."""
-        from streamsql.registry.client import RegistryClient, check_url
-
-        url = get_text(properties, SCHEMA_REGISTRY_URL)
-        if url:
-            user = get_text(properties, SCHEMA_REGISTRY_USER)
-            own = self._config.properties
-            if user is None and url == get_text(own, SCHEMA_REGISTRY_URL):
-                # The statement log of a service does not repeat what each server is told.
-                user = get_text(own, SCHEMA_REGISTRY_USER)
-            return RegistryClient(check_url(url), user)
+        # The statement log of a service does not repeat what each server is told.
+        named = RegistryClient.of(with_owned_secrets(properties, self._config.properties))
+        if named is not None:
+            return named
         client = self.kafka.get()
         if self._broker is None:
             raise ConfigError(
@@ -89,7 +84,7 @@ class Services:
                 registry = EmbeddedRegistry(client)
                 registry.start()
                 self._registry = registry
-            return RegistryClient(self._registry.url)
+            return RegistryClient.at(self._registry.url)
 
     def _fetch_jars(self, report: Report) -> bool:
         progress = _progress(report, "fetching Spark's Kafka connector")
@@ -120,6 +115,8 @@ class Services:
         self._open()
         report("starting the embedded broker", None)
         self._broker = EmbeddedBroker(self._data)
+        # Closed before there was something to abort?
+        self._open()
         servers = self._broker.start()
         report(f"embedded, {servers}", None)
         return KafkaClient(servers)
@@ -132,6 +129,8 @@ class Services:
         from streamsql.executor.spark.session import SparkRuntime
 
         self._runtime = SparkRuntime(self._data.root, master=self._config.master or DEFAULT_MASTER)
+        # As above: importing Spark takes a second.
+        self._open()
         self._runtime.start()
         report("", None)
         return self._runtime
@@ -140,6 +139,11 @@ class Services:
         """Nothing more is started once the engine is closing."""
         if self._closing.is_set():
             raise ExternalError("the engine was closed")
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether what runs in the background is to end."""
+        return self._closing.is_set()
 
     def closing(self) -> None:
         """Start nothing more."""

@@ -19,6 +19,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
 if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 NULL_VALUE = "$null_value"
@@ -195,6 +196,10 @@ class Jvm:
             cast(Any, rows)._jdf, settings, log.java if log else None
         )
         return writer
+
+    def rehearse(self, query: StreamingQuery) -> None:
+        """Have the JVM compile, in the background, what runs between the query's batches."""
+        self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)
 
     def _side(self, side: SideFormat) -> tuple[str, Any, str]:
         return side.name, self._map(side.properties), side.schema.json()

@@ -58,6 +58,11 @@ SETTINGS: dict[str, str] = {
     # Each operator that needs a watermark defines it over its own input; the query's is the least.
     "spark.sql.streaming.statefulOperator.allowMultiple": "false",
     "spark.sql.streaming.stopTimeout": "60000",
+    # What the classes of one query take, times the queries that an engine may have: a class that is
+    # forgotten is compiled again while records wait.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+    # Nobody reads the plan that is printed for Spark's UI before every batch: the shortest will do.
+    "spark.sql.ui.explainMode": "simple",
     # How often an idle micro-batch query asks Kafka for news; the default is 100 times a second.
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.streaming.metricsEnabled": "false",
@@ -81,7 +86,16 @@ _JVM_OPTIONS = (
     "-XX:-UsePerfData",
 )
 
-SHORT_PAUSES = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50")
+LONG_RUNNING = (
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=50",
+    # Planning calls very many methods some ten thousand times: to optimize them costs more than it
+    # saves. What each record passes is called as often within a second. Twenty times the defaults.
+    "-XX:Tier4InvocationThreshold=100000",
+    "-XX:Tier4MinInvocationThreshold=12000",
+    "-XX:Tier4CompileThreshold=300000",
+    "-XX:Tier4BackEdgeThreshold=800000",
+)
 """What a JVM is tuned for that runs queries for long."""
 
 _TIMERS = (
@@ -122,10 +136,10 @@ class SparkRuntime:
         settings: Mapping[str, str] | None = None,
         progress: Progress | None = None,
         archive_to: Path | None = None,
-        tuning: Sequence[str] = SHORT_PAUSES,
+        tuning: Sequence[str] = LONG_RUNNING,
     ) -> None:
         """`tuning` are options of the JVM's collector and compiler. `archive_to` is for
-        class_archive.py: where the JVM leaves its classes when it ends."""
+        queries/class_archive.py: where the JVM leaves its classes when it ends."""
         self._data_dir = data_dir.absolute()
         self._master = master
         self._heap = heap
@@ -142,10 +156,12 @@ class SparkRuntime:
 
     @property
     def session(self) -> SparkSession:
+        """The session, begun anew if its JVM has died."""
         return self.start()
 
     @property
     def is_running(self) -> bool:
+        """Whether there is a session, and its JVM lives."""
         process = self._process
         return self._session is not None and process is not None and process.poll() is None
 
@@ -157,6 +173,7 @@ class SparkRuntime:
 
     @property
     def log_file(self) -> Path:
+        """What the JVM writes."""
         return self._data_dir / "logs" / "spark.log"
 
     def start(self) -> SparkSession:

@@ -8,7 +8,7 @@ from lark import Token
 from streamsql.parser.tokens.keywords import KEYWORDS, NON_RESERVED
 
 # Word -> what follows it where it is a keyword. Anywhere else it is a name.
-_FOLLOWED_BY: dict[str, frozenset[str]] = {
+FOLLOWED_BY: dict[str, frozenset[str]] = {
     "EMIT": frozenset({"CHANGES", "FINAL"}),
     "PARTITION": frozenset({"BY"}),
     "ESCAPE": frozenset({"TEXT_LITERAL"}),
@@ -32,7 +32,7 @@ _NAMES_FIRST: dict[str, frozenset[str]] = {
 def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
     """Changes the types of such tokens in place; `cut_off` tells that more is still to come."""
     for i, token in enumerate(tokens):
-        if token.type in _FOLLOWED_BY:
+        if token.type in FOLLOWED_BY:
             if not _is_keyword(tokens, i, cut_off):
                 token.type = "IDENTIFIER"
         elif i == 1 and tokens[0].type in ("DEFINE", "UNDEFINE") and token.type in KEYWORDS:
@@ -50,7 +50,7 @@ def _is_keyword(tokens: list[Token], i: int, cut_off: bool) -> bool:
     word = tokens[i].type
     after = tokens[i + 1].type if i + 1 < len(tokens) else None
     before = tokens[i - 1].type if i else None
-    if after in _FOLLOWED_BY[word]:
+    if after in FOLLOWED_BY[word]:
         # `over(a)` is a function but behind a call.
         return word != "OVER" or before == "RPAR"
     if word in _NAMES_FIRST:

@@ -28,10 +28,13 @@ def at(node: E, span: Span) -> E:
 
 
 def identifier(name: str) -> exp.Identifier:
+    """A name as an expression's part."""
     return exp.Identifier(this=name, quoted=True)
 
 
 class TypeBuilder:
+    """Makes types of the grammar's rules."""
+
     def named_type(self, span: Span, name: str) -> SQLType:
         known = types.PRIMITIVES.get(name)
         return at(known.copy() if known else types.custom(name), span)
@@ -71,6 +74,8 @@ class TypeBuilder:
 
 
 class LiteralBuilder:
+    """Makes literals of the grammar's rules."""
+
     def text(self, span: Span, value: str) -> Expression:
         return at(exp.Literal.string(value), span)
 
@@ -136,6 +141,8 @@ def _negated(method: Any) -> Any:
 
 
 class ExpressionBuilder(LiteralBuilder, TypeBuilder):
+    """Makes expressions of the grammar's rules."""
+
     or_ = _binary(exp.Or)
     and_ = _binary(exp.And)
     equal = _binary(exp.EQ)

@@ -90,12 +90,16 @@ class Builders:
         self._builders = builders
 
     def __getattr__(self, rule: str) -> Callable[[list[Any]], Item]:
+        method = None if rule.startswith("_") else self.method_of(rule)
+        if method is None:
+            raise AttributeError(rule)
+        return wrap(method)
+
+    def method_of(self, rule: str) -> Callable[..., Any] | None:
+        """The rule's method as it was written; None where there is none."""
         name = rule.rpartition("expressions__")[2]
-        for builder in self._builders:
-            method = getattr(builder, name, None)
-            if method is not None and not rule.startswith("_"):
-                return wrap(method)
-        raise AttributeError(rule)
+        found = (getattr(builder, name, None) for builder in self._builders)
+        return next((method for method in found if method is not None), None)
 
 
 def as_written(token: Token) -> str:

@@ -35,6 +35,8 @@ MAX_AMOUNT = 2**63 - 1
 
 
 class QueryBuilder:
+    """Makes queries of the grammar's rules."""
+
     def query(
         self, span: Span, common_tables: tuple[CommonTable, ...] | None, *parts: Any
     ) -> Query:

@@ -92,6 +92,9 @@ class DefinitionBuilder:
     def added_column(self, span: Span, name: str, type: SQLType) -> ColumnDefinition:
         return ColumnDefinition(name, type, span=span)
 
+    def comment(self, span: Span, kind: Kind, name: str, comment: str | None = None) -> n.Comment:
+        return n.Comment(kind, name, comment, span=span)
+
     def create_type(
         self, span: Span, if_not_exists: bool | None, name: str, type: SQLType
     ) -> n.CreateType:

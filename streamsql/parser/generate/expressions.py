@@ -33,6 +33,7 @@ def name(text: str) -> str:
 
 
 def string(text: str) -> str:
+    """A text literal."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -168,6 +168,12 @@ def _alter_source(node: n.AlterSource) -> str:
 
 
 @to_sql.register
+def _comment(node: n.Comment) -> str:
+    comment = "NULL" if node.comment is None else string(node.comment)
+    return words("COMMENT ON", node.kind.value, name(node.name), "IS", comment)
+
+
+@to_sql.register
 def _create_type(node: n.CreateType) -> str:
     exists = node.if_not_exists and "IF NOT EXISTS"
     return words("CREATE TYPE", exists, name(node.name), "AS", type_sql(node.type))

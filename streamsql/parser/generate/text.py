@@ -19,4 +19,5 @@ def words(*parts: object) -> str:
 
 
 def listed(*items: str) -> str:
+    """The items between parentheses, a comma between them."""
     return f"({', '.join(items)})"

@@ -1,18 +1,12 @@
-"""The words of the language; a test holds them against the grammar."""
+"""The words of the language: those of the grammar, and which of them may also be names.
+
+A word that is new in a rule of the grammar may be a name, too, unless it is listed here: what has
+been called by it goes on to work.
+"""
 
 from __future__ import annotations
 
-NON_RESERVED: frozenset[str] = frozenset(
-    """
-    ADD AGGREGATE ALTER ANALYZE ARRAY ASC ASSERT CASCADE CHANGES COLUMN COLUMNS DATE DAY DEFINE
-    DESC EMIT ESCAPE EXPLAIN FINAL FUNCTION FUNCTIONS GRACE HEADER HEADERS HOUR ID IF INTEGER
-    INTERVAL KEY LANGUAGE LATEST MAP MINUTE MONTH OFFSETS ORDER OVER PARTITION PARTITIONS PERIOD
-    PLUGINS PRIMARY PYTHON REPLACE RESET RETURNS SCHEMA SECOND SESSION SET SHOW SINK SOURCE STRING
-    STRUCT SUBJECT SYSTEM TABLES TIME TIMEOUT TIMESTAMP TYPE TYPES UNDEFINE UNION VARIABLES VIEWS
-    YEAR ZONE
-    """.split()
-)
-"""Keywords that may also be names without quotes."""
+from streamsql.parser.tokens.grammar import words
 
 RESERVED: frozenset[str] = frozenset(
     """
@@ -25,17 +19,26 @@ RESERVED: frozenset[str] = frozenset(
     WITHIN YEARS
     """.split()
 )
-"""Keywords that are names only between backticks."""
+"""Keywords that are names only between backticks; some of them stand in no rule."""
+
+BY_CONTEXT: frozenset[str] = frozenset({"EMIT", "ESCAPE", "ORDER", "OVER", "PARTITION", "UNION"})
+"""Keywords that come to the parser as names where their neighbours make them names."""
+
+NON_RESERVED: frozenset[str] = words() - RESERVED
+"""Keywords that may also be names without quotes."""
+
+NAMES: frozenset[str] = NON_RESERVED - BY_CONTEXT
+"""Those that the parser takes for names; the rule `word` is made of them."""
 
 KEYWORDS: frozenset[str] = NON_RESERVED | RESERVED | {"VERBOSE"}
 """All words that mean something to the parser (VERBOSE only after EXPLAIN)."""
 
 BARE_NAMES: frozenset[str] = frozenset(
     """
-    ADD AGGREGATE ANALYZE ASC CASCADE CHANGES COLUMNS DATE DAY DESC FINAL FUNCTIONS HEADER HEADERS
-    HOUR ID INTEGER KEY LANGUAGE LATEST MINUTE MONTH OFFSETS ORDER OVER PARTITIONS PERIOD PLUGINS
-    PRIMARY PYTHON REPLACE RESET RETURNS SECOND STRING SUBJECT SYSTEM TIME TIMEOUT TIMESTAMP TYPE
-    TYPES UNION VARIABLES VIEWS YEAR ZONE
+    ADD AGGREGATE ASC CASCADE CHANGES DAY DESC FINAL FUNCTIONS HEADER HEADERS HOUR ID KEY LANGUAGE
+    LATEST MINUTE OFFSETS ORDER OVER PERIOD PLUGINS PRIMARY PYTHON REPLACE RETURNS SECOND STRING
+    SUBJECT SYSTEM TIME TIMEOUT TIMESTAMP TYPE TYPES UNION VARIABLES VIEWS ZONE
     """.split()
 )
-"""Keywords that the generator prints bare as names: no clause or statement begins with them."""
+"""Keywords that the generator prints bare as names: no clause or statement begins with them. The
+others it puts between backticks, which is always right."""

@@ -88,10 +88,12 @@ class Lines:
         self._starts = [0, *accumulate(lengths)]
 
     def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, of an offset in characters."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> Span:
+        """The piece of the text between two offsets, with the place of its beginning."""
         return Span(start, end, *self.place(start))
 
 
@@ -116,6 +118,7 @@ def lex(text: str, base: int = 0, lines: Lines | None = None) -> list[Token]:
 
 
 def make_token(kind: str, written: str, start: int, lines: Lines) -> Token:
+    """The token of a lexeme of the lexer's own kind, written like this at an offset."""
     type_, value = _meaning(kind, written)
     line, column = lines.place(start)
     token = Token(type_, written, start, line, column, None, None, start + len(written))

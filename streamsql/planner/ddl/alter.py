@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from streamsql.catalog import Catalog, Source
+from streamsql.catalog import Catalog, Source, Thing
 from streamsql.errors import CatalogError, PlanError, did_you_mean
 from streamsql.formats import Side, format_named
 from streamsql.nodes import (
@@ -13,17 +13,25 @@ from streamsql.nodes import (
 )
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
-from streamsql.planner.plans.statements import Planned
+from streamsql.planner.plans.statements import CatalogChange
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.schema import RESERVED_COLUMNS, Column, Schema
 from streamsql.types import quote
 
 
 @dataclass(frozen=True)
-class AlterPlan(Planned):
+class AlterPlan(CatalogChange):
     """ALTER .. ADD COLUMN: the source as it will be."""
 
     source: Source
+
+    @property
+    def makes(self) -> tuple[Thing, ...]:
+        return (("source", self.source.name),)
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        return (f"{self.source.kind.value.capitalize()} {self.source.name} altered.",)
 
 
 def plan_alter(statement: AlterSource, catalog: Catalog) -> AlterPlan:

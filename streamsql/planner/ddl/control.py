@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsql.catalog import Catalog
+from streamsql.catalog import Catalog, Thing
 from streamsql.errors import BindError, did_you_mean
 from streamsql.nodes import (
     ControlQuery,
@@ -21,6 +21,11 @@ class ControlPlan(Planned):
 
     action: QueryAction
     query_ids: tuple[str, ...]
+
+    @property
+    def ends(self) -> tuple[Thing, ...]:
+        gone = self.query_ids if self.action is QueryAction.TERMINATE else ()
+        return tuple(("query", query_id) for query_id in gone)
 
 
 def plan_control(statement: ControlQuery, catalog: Catalog) -> ControlPlan:

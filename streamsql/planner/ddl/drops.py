@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streamsql.catalog import Catalog, Source
+from streamsql.catalog import Catalog, Source, Thing
 from streamsql.errors import CatalogError, Span, did_you_mean
 from streamsql.nodes import DropSource
 from streamsql.planner.plans.context import Planning
@@ -23,6 +23,14 @@ class DropPlan(Planned):
     terminate: tuple[str, ...] = ()
     others: tuple[Source, ...] = ()
     views: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> tuple[Thing, ...]:
+        return (
+            *(("query", query) for query in self.terminate),
+            *(("view", view) for view in self.views),
+            *(("source", source.name) for source in (self.source, *self.others)),
+        )
 
 
 def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo:
@@ -76,6 +84,7 @@ def _check_unused(source: Source, statement: DropSource, catalog: Catalog) -> No
 
 
 def check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
+    """CatalogError, at the span, where a view reads the source or view."""
     views = catalog.viewers(name)
     if views:
         raise CatalogError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsql.catalog import Catalog
+from streamsql.catalog import Catalog, Thing
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.nodes import (
     CreateType,
@@ -12,17 +12,32 @@ from streamsql.nodes import (
 )
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
-from streamsql.planner.plans.statements import NothingToDo, Planned
+from streamsql.planner.plans.statements import CatalogChange, NothingToDo
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.types import PRIMITIVES, SQLType, to_sql
 
 
 @dataclass(frozen=True)
-class TypePlan(Planned):
+class TypePlan(CatalogChange):
     """CREATE TYPE, or DROP TYPE where `type` is None."""
 
     name: str
     type: SQLType | None
+
+    @property
+    def makes(self) -> tuple[Thing, ...]:
+        return (("type", self.name),) if self.type is not None else ()
+
+    @property
+    def ends(self) -> tuple[Thing, ...]:
+        return (("type", self.name),) if self.type is None else ()
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        if self.type is None:
+            return (f"Dropped type '{self.name}'",)
+        text = to_sql(self.type)
+        return (f"Registered custom type with name '{self.name}' and SQL type {text}",)
 
 
 def plan_create_type(statement: CreateType, catalog: Catalog) -> TypePlan | NothingToDo:

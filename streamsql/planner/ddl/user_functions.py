@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from streamsql.catalog import Catalog
+from streamsql.catalog import Catalog, Thing
 from streamsql.errors import (
     CatalogError,
     ConfigError,
@@ -23,17 +23,31 @@ from streamsql.nodes import CreateFunction, DropFunction
 from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
-from streamsql.planner.plans.statements import NothingToDo, Planned
+from streamsql.planner.plans.statements import CatalogChange, NothingToDo
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
 
 
 @dataclass(frozen=True)
-class FunctionPlan(Planned):
+class FunctionPlan(CatalogChange):
     """CREATE FUNCTION, or DROP FUNCTION where `statement` is None."""
 
     name: str
     statement: CreateFunction | None
+
+    @property
+    def makes(self) -> tuple[Thing, ...]:
+        return (("function", self.name),) if self.statement is not None else ()
+
+    @property
+    def ends(self) -> tuple[Thing, ...]:
+        return (("function", self.name),) if self.statement is None else ()
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        if self.statement is None:
+            return (f"Function {self.name} was dropped.",)
+        return (f"Function {self.name} created",)
 
 
 def functions_of(catalog: Catalog) -> list[UserFunction | UserAggregate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamsql.catalog import Catalog, Source, View
+from streamsql.catalog import Catalog, Source, Thing, View
 from streamsql.errors import CatalogError, ConfigError, PlanError, Span, did_you_mean
 from streamsql.functions.user import using
 from streamsql.nodes import CreateView, DropView
@@ -15,7 +15,7 @@ from streamsql.planner.ddl.sources import check_source_name
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
-from streamsql.planner.plans.statements import NothingToDo, Planned
+from streamsql.planner.plans.statements import CatalogChange, NothingToDo
 from streamsql.planner.select.build import build_inner
 from streamsql.planner.select.named_queries import names_in
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
@@ -23,12 +23,28 @@ from streamsql.types import quote
 
 
 @dataclass(frozen=True)
-class ViewPlan(Planned):
+class ViewPlan(CatalogChange):
     """CREATE VIEW, or DROP VIEW where `view` is None; `others` are views that go with it."""
 
     name: str
     view: View | None
     others: tuple[str, ...] = ()
+    replaces: bool = False
+
+    @property
+    def makes(self) -> tuple[Thing, ...]:
+        return (("view", self.name),) if self.view is not None else ()
+
+    @property
+    def ends(self) -> tuple[Thing, ...]:
+        gone = (self.name, *self.others) if self.view is None else ()
+        return tuple(("view", name) for name in gone)
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        if self.view is not None:
+            return ("View replaced" if self.replaces else "View created",)
+        return tuple(f"View `{name}` was dropped." for _, name in self.ends)
 
 
 def plan_create_view(
@@ -62,7 +78,7 @@ def plan_create_view(
     after = catalog.copy()
     after.views[name] = view
     build_inner(query, after, name)
-    return ViewPlan(name, view)
+    return ViewPlan(name, view, replaces=name in catalog.views)
 
 
 def _check_replacing(statement: CreateView, catalog: Catalog, session: Mapping[str, str]) -> None:

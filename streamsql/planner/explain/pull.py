@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from streamsql.planner.explain.plan import tree_lines, verbose_lines
-from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route, TableScan, WindowRange
+from streamsql.planner.plans.routes import (
+    Batch,
+    KeyLookup,
+    KeyRange,
+    Route,
+    StoredTables,
+    TableScan,
+    WindowRange,
+)
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.types import quote
 
@@ -28,6 +36,11 @@ def explain_pull(plan: PullPlan, *, verbose: bool = False) -> str:
 def _answered_by(route: Route, reads: tuple[str, ...]) -> str:
     if isinstance(route, Batch):
         return f"Spark's batch engine, because {route.reason}"
+    if isinstance(route, StoredTables):
+        *names, last = map(quote, route.names)
+        if names:
+            return f"the stores of {', '.join(names)} and {last}, out of all of their rows"
+        return f"the store of {last}, out of all of its rows"
     return f"the store of {quote(reads[0])}, by {route_text(route)}"
 
 

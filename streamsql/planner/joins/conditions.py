@@ -42,10 +42,12 @@ class Condition:
 
     @property
     def lefts(self) -> tuple[Expression, ...]:
+        """What is compared on the left side, an expression for each equality."""
         return tuple(part.left for part in self.equalities)
 
     @property
     def rights(self) -> tuple[Expression, ...]:
+        """What is compared on the right side, an expression for each equality."""
         return tuple(part.right for part in self.equalities)
 
     @property

@@ -45,12 +45,14 @@ class SourceKey:
     alias: str
 
     def keys(self, items: Sequence[Item]) -> Keys:
+        """Its columns, wherever they are selected."""
         return Keys(self.columns, "key column", self.alias)
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        pass
+        """Nothing: a key that is not selected has been refused before."""
 
     def over(self, selected: Selected) -> Selected:
+        """What is selected, as it is."""
         return selected
 
 
@@ -63,6 +65,7 @@ class JoinKey:
 
     @property
     def synthetic(self) -> bool:
+        """Whether no column holds the key: it is there under a name of its own only."""
         return not self.viable
 
     def keys(self, items: Sequence[Item]) -> Keys:
@@ -79,9 +82,10 @@ class JoinKey:
         return Keys((chosen,), "join expression", "", self.viable)
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        pass
+        """Nothing: a key that is not selected has been refused before."""
 
     def over(self, selected: Selected) -> Selected:
+        """What is selected, the key by way of the join's own column."""
         key = tuple(
             item and with_changes(item, expression=reference(self.column.name, item.expression))
             for item in selected.key
@@ -103,9 +107,10 @@ class JoinKeys:
         return Keys(tuple(chosen), "join expression", "")
 
     def check(self, selected: Selected, span: Span | None) -> None:
-        pass
+        """Nothing: a key that is not selected has been refused before."""
 
     def over(self, selected: Selected) -> Selected:
+        """What is selected, each part of the key out of the join's own column."""
         key = tuple(
             item
             and with_changes(item, expression=part(self.column, number, type_of(item.expression)))
@@ -122,9 +127,11 @@ class LeftKey:
     alias: str
 
     def keys(self, items: Sequence[Item]) -> Keys:
+        """The columns of the left table's key."""
         return Keys(self.columns, "key column", "")
 
     def check(self, selected: Selected, span: Span | None) -> None:
+        """PlanError, at the span, where a part of the key is not selected."""
         missing = [
             quote(bare_name(column))
             for column, item in zip(self.columns, selected.key, strict=True)
@@ -140,6 +147,7 @@ class LeftKey:
             )
 
     def over(self, selected: Selected) -> Selected:
+        """What is selected, as it is."""
         return selected
 
 

@@ -46,10 +46,12 @@ class Side:
 
     @property
     def kind(self) -> Kind:
+        """Whether its rows are those of a stream or of a table."""
         return self.plan.kind
 
     @property
     def window(self) -> KeyWindow | None:
+        """The window in its keys, if there is one."""
         return self.scans[0].source.topic.window
 
     def scan(self, alias: str) -> Leaf:

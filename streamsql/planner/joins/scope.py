@@ -29,9 +29,12 @@ class JoinScope(Scope):
 
     @property
     def aliases(self) -> tuple[str, ...]:
+        """Of all sources, in the order of FROM."""
         return tuple(alias for alias, _ in self.sources)
 
     def resolve(self, column: exp.Column, clause: str) -> exp.Column:
+        """The column with its source; BindError where none or several have it. `clause` is for the
+        message."""
         if column.table:
             self.check_source(column.table, span_of(column))
             owners: Sequence[str] = [column.table] if self._has(column.table, column.name) else []
@@ -46,6 +49,7 @@ class JoinScope(Scope):
         return self.reference(found)
 
     def reference(self, column: Column) -> exp.Column:
+        """The node for a column of the join's schema."""
         node = column_node(column)
         for alias, schema in self.sources:
             if any(qualified_name(alias, c.name) == column.name for c in schema):
@@ -58,9 +62,12 @@ class JoinScope(Scope):
         return NameGenerator([*bare, *taken], self._result_name)
 
     def has_column(self, name: str) -> bool:
+        """Whether a source has a column of that name."""
         return bool(self._owners(name))
 
     def suggestion(self, column: exp.Column) -> str:
+        """What a column that cannot be found may have been meant to be; empty where nothing is
+        alike."""
         if column.table:
             elsewhere = next(iter(self._owners(column.name)), None)
             if elsewhere is not None:

@@ -1,8 +1,7 @@
 """The logical plan: one frozen dataclass an operator, each knowing its schema, inputs and kind.
 
 Expressions inside a plan are bound and typed: every column is a `Column` with no table, named as in
-the input's schema, and every node has its SQL type in `node.type`. A plan says what is computed;
-how Spark does it is the executor's business.
+the input's schema, and every node has its SQL type in `node.type`. How is the executor's business.
 
 System columns are not part of a schema: each row carries its event time (ROWTIME), whether its
 value is null (a tombstone of a table) and, where one record causes one row, the record's headers.
@@ -44,6 +43,7 @@ class LogicalPlan:
 
     @property
     def schema(self) -> Schema:
+        """The columns of its rows."""
         raise NotImplementedError
 
     @property

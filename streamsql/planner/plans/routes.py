@@ -1,4 +1,4 @@
-"""How a pull query is answered: out of a served table's store, or by Spark's batch engine.
+"""How a pull query is answered: out of served tables' stores, or by Spark's batch engine.
 
 A route says which rows must be looked at; the query's own filter decides about each of them again.
 """
@@ -50,10 +50,17 @@ class TableScan:
 
 
 @dataclass(frozen=True)
+class StoredTables:
+    """More than a filter and a projection, of all rows of tables that have stores."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Batch:
     """Spark reads the topics from the beginning to their present ends; `reason` says why."""
 
     reason: str
 
 
-Route = KeyLookup | KeyRange | TableScan | Batch
+Route = KeyLookup | KeyRange | TableScan | StoredTables | Batch

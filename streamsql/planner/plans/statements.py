@@ -3,10 +3,11 @@ family of statements has stand with it, in planner/ddl."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
-from streamsql.catalog import Source
+from streamsql.catalog import Source, Thing
 from streamsql.formats.registered import SchemaText
 from streamsql.nodes import Expression, SelectQuery, Statement
 from streamsql.planner.plans.logical import QueryPlan
@@ -39,6 +40,25 @@ class SchemaLookup(Protocol):
 class Planned:
     """The base of all that planning a statement can give."""
 
+    @property
+    def makes(self) -> tuple[Thing, ...]:
+        """What is there afterwards as this makes it: an export keeps the statement for it."""
+        return ()
+
+    @property
+    def ends(self) -> tuple[Thing, ...]:
+        """What is no more afterwards."""
+        return ()
+
+
+class CatalogChange(Planned, ABC):
+    """A statement that changes the catalog and nothing else: it needs no handler of its own."""
+
+    @property
+    @abstractmethod
+    def done(self) -> tuple[str, ...]:
+        """What is answered, a message each."""
+
 
 @dataclass(frozen=True)
 class SourcePlan(Planned):
@@ -47,6 +67,10 @@ class SourcePlan(Planned):
     source: Source
     create_topic: bool = False
     replaces: bool = False
+
+    @property
+    def makes(self) -> tuple[Thing, ...]:
+        return (("source", self.source.name),)
 
 
 @dataclass(frozen=True)
@@ -60,6 +84,13 @@ class QueryStatementPlan(Planned):
     create_topic: bool = False
     replaces: bool = False
     statement: Statement | None = None
+
+    @property
+    def makes(self) -> tuple[Thing, ...]:
+        if self.sink is None or self.query.query_id is None:
+            return ()
+        made = (("query", self.query.query_id),)
+        return (*made, ("source", self.sink.name)) if self.creates_sink else made
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,9 @@ from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, SelectQuery
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
     Filter,
     Join,
+    JoinKind,
     LogicalPlan,
     Mode,
     ModeDecision,
@@ -26,10 +24,9 @@ from streamsql.planner.plans.logical import (
     QueryPlan,
     Scan,
     TopN,
-    Union,
 )
 from streamsql.planner.plans.modes import operators, python_functions, sources_read
-from streamsql.planner.plans.routes import Batch, Route
+from streamsql.planner.plans.routes import Batch, Route, StoredTables
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.pull.conditions import lookup_of
@@ -48,6 +45,7 @@ from streamsql.schema import WINDOW_BOUNDS, Column, Kind, Namespace, Schema
 from streamsql.types import quote
 
 _BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
+_JOINS_OF_TABLES = (JoinKind.TABLE_TABLE, JoinKind.FOREIGN_KEY)
 _MODE = ModeDecision(Mode.MICRO_BATCH, "a pull query ends where its topics end")
 
 
@@ -110,16 +108,33 @@ def _check_ranked(root: LogicalPlan) -> None:
 
 
 def choose_route(root: Project) -> Route:
-    """Out of a store where a single served table is filtered and projected, else by Spark."""
+    """Out of stores where all that is read has one, else by Spark."""
+    reason = _needs_batch(root)
+    if reason is not None:
+        return Batch(reason)
     below: LogicalPlan = root.input
     conditions: list[Expression] = []
     while isinstance(below, Filter):
         conditions.append(below.condition)
         below = below.input
-    if not isinstance(below, Scan):
-        return Batch(_reason(below))
-    reason = _not_served(below) or _needs_spark(root)
-    return Batch(reason) if reason else lookup_of(conditions, below.source)
+    if isinstance(below, Scan):
+        return lookup_of(conditions, below.source)
+    scans = (operator for operator in operators(root) if isinstance(operator, Scan))
+    return StoredTables(tuple(dict.fromkeys(scan.source.name for scan in scans)))
+
+
+def _needs_batch(root: Project) -> str | None:
+    """Why stores do not suffice."""
+    for operator in operators(root):
+        reason = _not_served(operator) if isinstance(operator, Scan) else None
+        if reason is not None:
+            return reason
+        name = next(iter(python_functions(operator)), None)
+        if name is not None:
+            return f"Spark runs Python functions such as {name}"
+        if isinstance(operator, Join) and operator.join_kind not in _JOINS_OF_TABLES:
+            return "it joins a stream"
+    return None
 
 
 def _not_served(scan: Scan) -> str | None:
@@ -135,29 +150,6 @@ def _not_served(scan: Scan) -> str | None:
     if scan.start is not None:
         return f"it says where reading of {name} begins"
     return None
-
-
-def _needs_spark(root: Project) -> str | None:
-    name = next((name for o in operators(root) for name in python_functions(o)), None)
-    return None if name is None else f"Spark runs Python functions such as {name}"
-
-
-def _reason(plan: LogicalPlan) -> str:
-    """What is more than a lookup, the outermost operator first."""
-    for operator in operators(plan):
-        if type(operator) in _REASONS:
-            return _REASONS[type(operator)]
-    return "it is more than a filter and a projection"
-
-
-_REASONS: dict[type[LogicalPlan], str] = {
-    Aggregate: "it aggregates",
-    Distinct: "it looks for distinct rows",
-    Join: "it joins",
-    TopN: "it ranks rows",
-    Union: "it reads from several sources",
-    Derived: "it reads from a query",
-}
 
 
 # -- the columns of the answer -------------------------------------------------------------------

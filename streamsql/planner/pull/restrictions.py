@@ -25,7 +25,7 @@ from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, Query, SelectExpression, Subquery
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.logical import Filter, LogicalPlan, Scan
-from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route
+from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route, StoredTables
 from streamsql.planner.pull.conditions import compared_column, disjuncts_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.build import Built
@@ -117,7 +117,7 @@ def check_allowed(query: Query, built: Built, route: Route, planning: Planning) 
             )
     if get_bool(planning.session, PULL_TABLE_SCAN) is not False:
         return
-    if isinstance(route, Batch):
+    if isinstance(route, Batch | StoredTables):
         _check_is_lookup(query, source)
     elif source is not None and not isinstance(route, KeyLookup):
         ranges = get_bool(planning.session, PULL_RANGE_SCAN) is not False

@@ -29,6 +29,7 @@ _COMPARISONS: dict[type[Expression], Callable[[Any, Any], bool]] = {
 
 
 def fold_conditions(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with conditions replaced by what they always are, where that is known."""
     return transform_up(plan, _fold)
 
 

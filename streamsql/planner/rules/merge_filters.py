@@ -7,6 +7,7 @@ from streamsql.planner.plans.rewriting import conjunction, transform_up
 
 
 def merge_filters(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with one Filter in place of one over another."""
     return transform_up(plan, _merge)
 
 

@@ -14,6 +14,7 @@ from streamsql.schema import Kind
 
 
 def push_having_down(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with conditions of HAVING on the keys alone below the aggregation."""
     return transform_up(plan, _push)
 
 

@@ -32,6 +32,7 @@ class From:
 
     @property
     def kind(self) -> Kind:
+        """Whether the rows are those of a stream or of a table."""
         return self.root.kind
 
     @property

@@ -36,6 +36,7 @@ class Ranking:
 
     @property
     def window(self) -> exp.Window:
+        """The node of `.. OVER (..)`."""
         assert isinstance(self.item.expression, exp.Window)
         return self.item.expression
 

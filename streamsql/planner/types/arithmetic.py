@@ -12,6 +12,7 @@ from streamsql.types import SQLType, type_of
 
 
 def arithmetic(node: exp.Binary, scope: Scope) -> Expression:
+    """Types `+ - * / %`; TypeMismatchError unless both are numbers, or texts are added."""
     left, right = scope.infer(node.left), scope.infer(node.right)
     a, b = type_of(left), type_of(right)
     new = typed(node, types.STRING, this=left, expression=right)
@@ -74,6 +75,7 @@ def decimal_result(operator: type[exp.Expr], a: tuple[int, int], b: tuple[int, i
 
 
 def negation(node: exp.Neg, scope: Scope) -> Expression:
+    """Types `-x`; of a literal it becomes a part."""
     inner = node.this
     if isinstance(inner, exp.Literal) and not inner.is_string:
         # The sign belongs to the number: -2147483648 is an INTEGER.
@@ -113,6 +115,7 @@ def number_type(text: str, node: Expression) -> SQLType:
 
 
 def concatenation(node: exp.DPipe, scope: Scope) -> Expression:
+    """Types `||`; TypeMismatchError unless both are texts, or both bytes."""
     left, right = scope.infer(node.left), scope.infer(node.right)
     a, b = type_of(left), type_of(right)
     result = next((t for t in (a, b) if not types.is_null(t)), types.STRING)

@@ -108,6 +108,7 @@ def _check_lambda(node: exp.Lambda, scope: Scope) -> None:
 
 
 def is_aggregate(node: Expression) -> bool:
+    """Whether a node calls an aggregate function."""
     # The call of a user's aggregate, once typed, is a scalar one over what is collected.
     return (
         isinstance(node, exp.Anonymous)
@@ -125,6 +126,7 @@ def aggregate_function(call: Expression) -> AggregateFunction:
 
 
 def is_table_function(node: Expression) -> bool:
+    """Whether a node calls a table function."""
     return isinstance(node, exp.Anonymous) and REGISTRY.is_table_function(node.name)
 
 

@@ -29,6 +29,8 @@ UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY")
 
 
 def call(node: exp.Anonymous, scope: Scope) -> Expression:
+    """Types a function's call by the overload that its arguments choose; BindError for an unknown
+    function, TypeMismatchError where no overload fits."""
     name = str(node.this)
     function = node.meta.get("user_function") or REGISTRY.get(name, span_of(node))
     if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star):
@@ -86,6 +88,7 @@ def _call_of_star(node: exp.Anonymous, name: str) -> Expression:
 
 
 def unit(node: exp.Var, scope: Scope) -> Expression:
+    """TypeMismatchError: a time unit is no value."""
     del scope
     raise TypeMismatchError(
         f"{node.name} is a time unit, which only functions take",

@@ -33,6 +33,7 @@ _TIME_COLUMNS = frozenset({"ROWTIME", "WINDOWSTART", "WINDOWEND"})
 
 
 def comparison(node: exp.Binary, scope: Scope) -> Expression:
+    """Types `= <> < <= > >=` and IS DISTINCT FROM: BOOLEAN of two operands of one type."""
     left, right = scope.infer(node.left), scope.infer(node.right)
     if type(node) not in (exp.NullSafeEQ, exp.NullSafeNEQ):
         left, right = magic_timestamp(left, right), magic_timestamp(right, left)
@@ -41,6 +42,7 @@ def comparison(node: exp.Binary, scope: Scope) -> Expression:
 
 
 def between(node: exp.Between, scope: Scope) -> Expression:
+    """Types BETWEEN, whose bounds become of the value's type."""
     value, low, high = (scope.infer(node.args[part]) for part in ("this", "low", "high"))
     low, high = magic_timestamp(low, value), magic_timestamp(high, value)
     above, from_ = _comparable(exp.GTE, value, low, node)
@@ -61,6 +63,7 @@ def between(node: exp.Between, scope: Scope) -> Expression:
 
 
 def in_list(node: exp.In, scope: Scope) -> Expression:
+    """Types IN, whose items and value become of one type."""
     value = scope.infer(node.this)
     items = [scope.infer(item) for item in node.expressions]
     target = common_type_of([value, *items], "Invalid Predicate: ")
@@ -73,6 +76,7 @@ def in_list(node: exp.In, scope: Scope) -> Expression:
 
 
 def like(node: exp.Like, scope: Scope) -> Expression:
+    """Types LIKE, of two texts."""
     value, pattern = scope.infer(node.this), scope.infer(node.expression)
     for side in (value, pattern):
         if type_of(side) != types.STRING:
@@ -85,6 +89,7 @@ def like(node: exp.Like, scope: Scope) -> Expression:
 
 
 def escape(node: exp.Escape, scope: Scope) -> Expression:
+    """Types LIKE .. ESCAPE, of one character."""
     character = scope.infer(node.expression)
     text = character.name if isinstance(character, exp.Literal) else ""
     if len(text) != 1:
@@ -95,6 +100,7 @@ def escape(node: exp.Escape, scope: Scope) -> Expression:
 
 
 def is_(node: exp.Is, scope: Scope) -> Expression:
+    """Types IS [NOT] NULL."""
     null = typed(node.expression, types.NULL)
     return typed(node, types.BOOLEAN, this=scope.infer(node.this), expression=null)
 

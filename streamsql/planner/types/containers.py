@@ -15,6 +15,7 @@ from streamsql.types import SQLType, type_of
 
 
 def case(node: exp.Case, scope: Scope) -> Expression:
+    """Types CASE, whose results become of one type."""
     branches = [_branch(node, if_, scope) for if_ in node.args["ifs"]]
     default = scope.infer(node.args["default"]) if node.args.get("default") else None
     result: SQLType = types.NULL
@@ -70,6 +71,7 @@ def _same_type(so_far: SQLType, branch: Expression, what: str, *, default: bool 
 
 
 def cast(node: exp.Cast, scope: Scope) -> Expression:
+    """Types CAST; TypeMismatchError where the one type cannot become the other."""
     value, target = scope.infer(node.this), node.to
     source = type_of(value)
     if not types.can_cast(source, target):
@@ -83,6 +85,7 @@ def cast(node: exp.Cast, scope: Scope) -> Expression:
 
 
 def array(node: exp.Array, scope: Scope) -> Expression:
+    """Types ARRAY[..], whose elements become of one type."""
     elements = [scope.infer(e) for e in node.expressions]
     if not elements:
         raise TypeMismatchError(
@@ -103,6 +106,7 @@ def array(node: exp.Array, scope: Scope) -> Expression:
 
 
 def map_(node: exp.Map, scope: Scope) -> Expression:
+    """Types MAP(..), whose keys and values each become of one type."""
     keys = [scope.infer(k) for k in node.args["keys"].expressions]
     values = [scope.infer(v) for v in node.args["values"].expressions]
     if not keys:
@@ -129,6 +133,7 @@ def map_(node: exp.Map, scope: Scope) -> Expression:
 
 
 def struct(node: exp.Struct, scope: Scope) -> Expression:
+    """Types STRUCT(..)."""
     fields: list[Expression] = []
     kinds: list[tuple[str, SQLType]] = []
     for field in node.expressions:
@@ -149,6 +154,7 @@ def struct(node: exp.Struct, scope: Scope) -> Expression:
 
 
 def subscript(node: exp.Bracket, scope: Scope) -> Expression:
+    """Types `a[i]` of an ARRAY or a MAP."""
     base, index = scope.infer(node.this), scope.infer(node.expressions[0])
     base_type, index_type = type_of(base), type_of(index)
     if types.is_array(base_type):
@@ -177,6 +183,7 @@ def subscript(node: exp.Bracket, scope: Scope) -> Expression:
 
 
 def field(node: exp.Dot, scope: Scope) -> Expression:
+    """Types `s->f`; BindError where the STRUCT has no such field."""
     base, name = scope.infer(node.this), node.expression.name
     base_type = type_of(base)
     if not types.is_struct(base_type):

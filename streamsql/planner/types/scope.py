@@ -32,12 +32,15 @@ class Scope:
     lambda_parameters: Mapping[str, SQLType]
 
     def infer(self, node: Expression) -> Expression:
+        """The node with its type, and all in it with theirs, by the rule for its class."""
         return self.rules.get(type(node), self.fallback)(node, self)
 
     def with_parameters(self, parameters: Mapping[str, SQLType]) -> Scope:
+        """The scope inside of a lambda with these parameters."""
         return replace(self, lambda_parameters={**self.lambda_parameters, **parameters})
 
     def column_type(self, node: exp.Column) -> SQLType:
+        """The type of a column; BindError where there is none."""
         if callable(self.columns):
             return self.columns(node)
         if node.name not in self.columns:
@@ -49,6 +52,7 @@ class Scope:
         return self.columns[node.name]
 
     def is_column(self, name: str) -> bool:
+        """Whether it is the name of a column, where columns are known by name."""
         return not callable(self.columns) and name in self.columns
 
 

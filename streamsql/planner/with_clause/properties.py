@@ -58,29 +58,36 @@ class WithProperties:
     spans: dict[str, Span | None] = field(default_factory=dict)
 
     def text(self, name: str) -> str | None:
+        """The property's value as text, or None."""
         return self.texts.get(name)
 
     def span(self, name: str) -> Span | None:
+        """Where the property stands, or None."""
         return self.spans.get(name)
 
     @property
     def kafka_topic(self) -> str | None:
+        """KAFKA_TOPIC, or None."""
         return self.texts.get("KAFKA_TOPIC")
 
     @property
     def partitions(self) -> int | None:
+        """PARTITIONS, or None; ConfigError below 1."""
         return self.integer("PARTITIONS", minimum=1)
 
     @property
     def replicas(self) -> int | None:
+        """REPLICAS, or None; ConfigError below -1, which is what the broker has by default."""
         return self.integer("REPLICAS", minimum=-1)
 
     @property
     def retention_ms(self) -> int | None:
+        """RETENTION_MS in milliseconds, or None; ConfigError below -1, which is for ever."""
         return self.integer("RETENTION_MS", minimum=-1)
 
     @property
     def wrap(self) -> bool | None:
+        """WRAP_SINGLE_VALUE, or None; ConfigError unless `true` or `false`."""
         value = self.texts.get("WRAP_SINGLE_VALUE")
         if value is None:
             return None
@@ -180,6 +187,8 @@ class WithProperties:
         return KeyWindow(window, self._duration("WINDOW_SIZE", size).ms)
 
     def integer(self, name: str, *, minimum: int) -> int | None:
+        """The property's value as a whole number, or None; ConfigError below the minimum, or for no
+        number."""
         value = self.texts.get(name)
         if value is None:
             return None
@@ -189,6 +198,7 @@ class WithProperties:
         return int(value)
 
     def invalid(self, name: str, why: str, example: str | None = None) -> ConfigError:
+        """The error for a property's value: why it is wrong, and one that would not be."""
         shown = f"\nExample valid value: '{example}'" if example else ""
         return _refused(f"Configuration {name} is invalid: {why}{shown}", span=self.span(name))
 

@@ -25,10 +25,13 @@ from streamsql.registry.records import (
     Schema,
     references_from_json,
 )
+from streamsql.web import bodies
 from streamsql.web.guard import BrowserGuard
 from streamsql.web.origins import AllowedHosts, Policy, Refusal
 
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+MAX_BODY_BYTES = 16 * 2**20
+"""Of a request: a schema is kilobytes."""
 
 Handler = Callable[["Call"], Any]
 
@@ -42,6 +45,7 @@ class Call:
         self._body = body
 
     def path(self, name: str) -> str:
+        """A part of the path, decoded."""
         return _with_slashes(str(self._request.path_params[name]))
 
     def given(self, name: str) -> str | None:
@@ -50,12 +54,15 @@ class Call:
         return None if found is None else _with_slashes(str(found))
 
     def flag(self, name: str) -> bool:
+        """Whether a parameter of the query is `true`."""
         return self._request.query_params.get(name, "false").lower() == "true"
 
     def query(self, name: str) -> str | None:
+        """A parameter of the query, or None."""
         return self._request.query_params.get(name)
 
     def body(self) -> dict[str, Any]:
+        """The JSON object that was sent; RegistryError 422 for anything else."""
         try:
             found = json.loads(self._body)
         except ValueError as error:
@@ -65,6 +72,7 @@ class Call:
         return found
 
     def id(self) -> int:
+        """The id in the path; RegistryError 404 where it is no number."""
         given = self.path("id")
         if not given.isdecimal():
             raise RegistryError(404, f"no such id: {given}")
@@ -115,14 +123,22 @@ def _refused(refusal: Refusal) -> ASGIApp:
     return JSONResponse(content, refusal.status, media_type=MEDIA_TYPE)
 
 
+def _error(error: RegistryError) -> Response:
+    content = {"error_code": error.code, "message": error.message}
+    return JSONResponse(content, error.status, media_type=MEDIA_TYPE)
+
+
 def _endpoint(store: Store, handler: Handler) -> Any:
     async def endpoint(request: Request) -> Response:
-        body = await request.body()
+        try:
+            body = await bodies.read(request, MAX_BODY_BYTES)
+        except bodies.TooLarge:
+            message = f"the request has more than {MAX_BODY_BYTES} bytes"
+            return _error(RegistryError(413, message))
         try:
             answer = await run_in_threadpool(handler, Call(store, request, body))
         except RegistryError as error:
-            content = {"error_code": error.code, "message": error.message}
-            return JSONResponse(content, error.status, media_type=MEDIA_TYPE)
+            return _error(error)
         return JSONResponse(answer, media_type=MEDIA_TYPE)
 
     return endpoint

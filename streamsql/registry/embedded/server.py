@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamsql.errors import ExternalError
 from streamsql.waiting import await_condition
+from streamsql.web.serving import claim, http_server
 
 if TYPE_CHECKING:
     from streamsql.kafka.client import KafkaClient
@@ -73,50 +74,37 @@ class HttpServer:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        from granian.constants import HTTPModes, Interfaces
-        from granian.server.embed import Server
+        from granian.constants import HTTPModes
 
-        server = Server(
-            self._application,
-            HOST,
-            self._port,
-            interface=Interfaces.ASGINL,
-            http=HTTPModes.http1,
-            websockets=False,
-            log_enabled=False,
-            log_dictconfig=_KEEP_LOGGING,
+        server = http_server(
+            self._application, HOST, self._port, http=HTTPModes.http1, websockets=False
         )
         self._stop = partial(asyncio.get_running_loop().call_soon_threadsafe, server.stop)
         await server.serve()
 
     def stop(self) -> None:
+        """Answer no more; waits a while for what is under way."""
         if self._thread.is_alive():
             self._stop()
             self._thread.join(STOP_SECONDS)
         self._claim.close()
 
 
-_KEEP_LOGGING = {"incremental": True, "formatters": {}, "handlers": {}, "loggers": {}}
-"""Else granian closes the handlers of all loggers, and this may be a user's program."""
-
-
 def _claimed(port: int) -> socket.socket:
     """A socket that listens at the port if it is free, or at any other.
 
-    Granian would share a port with whoever has it. This socket has been bound without leave to
-    share, so nobody else had the port, or can have it; from then on it lets granian in.
+    It has been bound without leave to share, so nobody else had the port, or can have it; from then
+    on it lets granian in.
     """
     for candidate in (port, 0):
-        claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            claim.bind((HOST, candidate))
-            claim.listen()
-            claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            claim.setblocking(False)
-            return claim
+            claimed = claim(HOST, candidate)
         except OSError:
-            claim.close()
+            continue
+        claimed.listen()
+        claimed.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        claimed.setblocking(False)
+        return claimed
     raise ExternalError("no port is free for the embedded schema registry")
 
 

@@ -33,6 +33,7 @@ class Subject:
     versions: dict[int, Version] = field(default_factory=dict)
 
     def live(self, *, deleted: bool = False) -> list[Version]:
+        """Its versions in order, with those softly deleted if `deleted`."""
         return [v for _, v in sorted(self.versions.items()) if deleted or not v.deleted]
 
 
@@ -157,6 +158,7 @@ class Store:
         return next((v for v in reversed(found) if v.schema == schema), None)
 
     def by_id(self, id: int) -> Schema:
+        """The schema of an id; RegistryError 40403 where there is none."""
         with self._lock:
             found = self._by_id.get(id)
             if found is None:
@@ -170,6 +172,7 @@ class Store:
             return [v for v in self.all_versions(deleted=deleted) if v.id == id]
 
     def all_versions(self, *, deleted: bool = False) -> list[Version]:
+        """Of all subjects, in the order of their names."""
         with self._lock:
             subjects = [s for _, s in sorted(self._subjects.items())]
             return [v for s in subjects for v in s.live(deleted=deleted)]
@@ -211,6 +214,7 @@ class Store:
     # -- subjects --------------------------------------------------------------------------------
 
     def subjects(self, *, deleted: bool = False, prefix: str = "") -> list[str]:
+        """The names, sorted, of those that have a version and begin with the prefix."""
         with self._lock:
             return [
                 name
@@ -225,6 +229,8 @@ class Store:
         return found
 
     def versions(self, name: str, *, deleted: bool = False) -> list[int]:
+        """The numbers of a subject's versions; RegistryError 40401 where there is no such
+        subject."""
         with self._lock:
             return [v.version for v in self._subject(name, deleted=deleted).live(deleted=deleted)]
 
@@ -283,20 +289,25 @@ class Store:
         return self._levels.get(name) or self._levels.get(None, DEFAULT_LEVEL)
 
     def own_level(self, name: str) -> str | None:
+        """The compatibility that was set for the subject itself."""
         return self._levels.get(name)
 
     def set_level(self, name: str | None, level: str | None) -> None:
+        """Set a subject's compatibility, or with no name everyone's; None takes it away."""
         value = None if level is None else {"compatibilityLevel": level}
         with self._lock:
             self._change(({"keytype": "CONFIG", "subject": name, "magic": 0}, value))
 
     def mode(self, name: str | None) -> str:
+        """The mode that counts for a subject, or with no name for all."""
         return self._modes.get(name) or self._modes.get(None, DEFAULT_MODE)
 
     def own_mode(self, name: str) -> str | None:
+        """The mode that was set for the subject itself."""
         return self._modes.get(name)
 
     def set_mode(self, name: str | None, mode: str | None) -> None:
+        """Set a subject's mode, or with no name everyone's; None takes it away."""
         value = None if mode is None else {"mode": mode}
         with self._lock:
             self._change(({"keytype": "MODE", "subject": name, "magic": 0}, value))

@@ -47,6 +47,7 @@ class Execution:
         self._closed = False
 
     def start(self) -> None:
+        """Begin to run the statements, in a thread of their own."""
         # With the context of the request: what it logs has the request's id.
         run = contextvars.copy_context().run
         threading.Thread(target=run, args=(self._run,), name="statements", daemon=True).start()

@@ -58,6 +58,7 @@ class Forward:
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: send the request to the leader, or pass it on here."""
         if not self._is_candidate(scope):
             return await self._app(scope, receive, send)
         body, messages = await _body(receive, self._limit(scope))

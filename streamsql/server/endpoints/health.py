@@ -25,6 +25,7 @@ VERSION = version("streamsql")
 
 
 async def root(request: Request) -> Response:
+    """GET /: sends on to /info."""
     return RedirectResponse("/info", 307)
 
 

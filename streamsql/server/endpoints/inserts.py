@@ -70,6 +70,7 @@ class Acknowledgements(Response):
         self._texts = texts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: send the texts as they come."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": b"", "more_body": True})
         async for text in self._texts:

@@ -80,10 +80,12 @@ class Runner(Protocol):
 
     def each(
         self, sql: Script, session: Session | None = None
-    ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]: ...
+    ) -> Iterator[tuple[PreparedStatement, Iterator[Result]]]:
+        """Each statement with its results, run when they are asked for."""
 
     @property
-    def inspection(self) -> Inspection: ...
+    def inspection(self) -> Inspection:
+        """What there is, as data."""
 
 
 def await_command(

@@ -37,6 +37,7 @@ class LinesResponse(Response):
         self._outbox = outbox
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: the results as they come; who has gone ends them."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         self._execution.start()
         try:

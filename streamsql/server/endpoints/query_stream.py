@@ -40,6 +40,7 @@ class StreamResponse(Response):
         self._bound = bound
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: the rows as they come; who has gone ends the query."""
         feed, name = self._begin()
         # What the client has said was read before; what comes now is that it goes.
         gone = asyncio.create_task(_disconnected(receive))

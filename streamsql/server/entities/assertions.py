@@ -6,11 +6,13 @@ from streamsql.server.entities.base import JSON, Executed
 
 
 def topic(executed: Executed) -> JSON:
+    """The answer to ASSERT TOPIC."""
     statement = executed.statement
     return executed.entity("assert_topic", topicName=statement.name, exists=statement.exists)
 
 
 def schema(executed: Executed) -> JSON:
+    """The answer to ASSERT SCHEMA."""
     statement = executed.statement
     return executed.entity(
         "assert_schema",

@@ -31,15 +31,18 @@ class Executed:
 
     @property
     def query_id(self) -> str | None:
+        """The id of the query that the statement concerned; None where it was none, or several."""
         ids = [r.query_id for r in self.results if isinstance(r, Message) and r.query_id]
         return ids[0] if len(ids) == 1 else None
 
     @property
     def tokens(self) -> list[str]:
+        """Of what the statement has written, for read-your-writes."""
         return [r.token for r in self.results if isinstance(r, Message) and r.token]
 
     @property
     def warnings(self) -> list[str]:
+        """What the statement has warned of."""
         return [r.text for r in self.results if isinstance(r, Warning)]
 
     @property

@@ -72,10 +72,12 @@ class Failure:
 
     @property
     def status(self) -> int:
+        """The HTTP status: the code without its last two digits."""
         return self.code // 100
 
     @property
     def body(self) -> dict[str, Any]:
+        """The JSON object, in ksqlDB's form."""
         return {
             "@type": self.type,
             "error_code": self.code,
@@ -84,6 +86,7 @@ class Failure:
         }
 
     def response(self) -> Response:
+        """The whole answer."""
         return JSONResponse(self.body, self.status, headers=dict(self.headers))
 
 

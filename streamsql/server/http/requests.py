@@ -7,6 +7,7 @@ put over them; it ends with the request.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +16,16 @@ from starlette.requests import ClientDisconnect, Request
 
 from streamsql.errors import ConfigError
 from streamsql.ksqldb import Sentence, says
-from streamsql.properties import CONNECTIONS, forget_credentials, resolve, validate
+from streamsql.properties import ADMINS, forget_credentials, resolve, validate
 from streamsql.roles import Role, allowed_by_role
 from streamsql.server.http.errors import BAD_REQUEST, FORBIDDEN, TOO_LARGE, RequestError
 from streamsql.session import Session
+from streamsql.web import bodies
 
 MAX_DEPTH = 100
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 """Of nested JSON: no request needs more, and a parser may not survive any depth."""
 IGNORED_PREFIXES = ("ksql.", "confluent.", "producer.", "consumer.", "request.ksql.")
 """Settings of ksqlDB that mean nothing here are no error: its clients send them."""
@@ -87,7 +92,7 @@ def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, s
     request's role may not set."""
     found = checked_properties(given)
     properties = {**server.properties, **found}
-    for name in CONNECTIONS.keys() & found.keys():
+    for name in ADMINS & found.keys():
         if not allowed_by_role(Role.ADMIN):
             raise RequestError(FORBIDDEN, f"setting '{name}' needs the role admin")
         forget_credentials(name, properties, server.properties)
@@ -126,6 +131,7 @@ def as_text(value: object) -> str:
 
 
 def as_object(body: object, what: str) -> dict[str, Any]:
+    """The value, if it is a JSON object; RequestError, which calls it `what`, if not."""
     if not isinstance(body, dict):
         raise RequestError(BAD_REQUEST, f"{what} is not a JSON object")
     return body
@@ -143,15 +149,12 @@ def too_large(limit: int, hint: str = "") -> RequestError:
 
 async def read_body(request: Request, limit: int, hint: str = "") -> bytes:
     """The whole body; RequestError, with this hint, beyond `limit` bytes."""
-    chunks = bytearray()
     try:
-        async for chunk in request.stream():
-            chunks += chunk
-            if len(chunks) > limit:
-                raise too_large(limit, hint)
+        return await bodies.read(request, limit)
+    except bodies.TooLarge:
+        raise too_large(limit, hint) from None
     except ClientDisconnect:
         raise RequestError(BAD_REQUEST, "the request ended early") from None
-    return bytes(chunks)
 
 
 def parse_json(
@@ -172,27 +175,17 @@ def parse_json(
 
 
 def _too_deep(text: bytes | str) -> bool:
-    opening = (
-        text.count(b"[") + text.count(b"{")
-        if isinstance(text, bytes)
-        else (text.count("[") + text.count("{"))
-    )
-    if opening <= MAX_DEPTH:
-        return False
-    depth, quoted, escaped = 0, False, False
-    for char in text.decode("utf-8", "replace") if isinstance(text, bytes) else text:
-        if quoted:
-            quoted = escaped or char != '"'
-            escaped = char == "\\" and not escaped
-        elif char == '"':
-            quoted = True
-        elif char in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                return True
-        elif char in "]}":
-            depth -= 1
-    return False
+    """Whether arrays and objects stand in each other beyond MAX_DEPTH. By whole passes over the
+    text: a loop over its characters would hold up all that wait for the event loop."""
+    content = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    brackets = _STRING.sub(b"", content).translate(_BRACKETS, _OTHERS)
+    for _ in range(MAX_DEPTH):
+        inner = brackets.replace(b"[]", b"")
+        if len(inner) == len(brackets):
+            break
+        brackets = inner
+    # Of what is well-formed nothing is left; else it is no JSON, unless it is too deep before that.
+    return b"[]" in brackets or brackets.count(b"[") > MAX_DEPTH
 
 
 def _no_constant(name: str) -> object:

@@ -23,6 +23,7 @@ class Guard:
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: refuse what comes while the server stops; answer what fails unexpectedly."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

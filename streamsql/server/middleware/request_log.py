@@ -36,6 +36,8 @@ class Paths:
         self._patterns = [(r.path_regex, r.path) for r in known if "{" in r.path]
 
     def label(self, path: str) -> str:
+        """The path as the routes have it, so that there are only so many; one for all that are
+        unknown."""
         if path in self._plain:
             return path
         return next((label for regex, label in self._patterns if regex.match(path)), OTHER)
@@ -51,6 +53,7 @@ class RequestLog:
         self._log_all = log_all
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: log and measure the request once it is answered."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return

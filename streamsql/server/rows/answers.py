@@ -80,6 +80,7 @@ class AnswerResponse(Response):
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: all rows in one answer, or in pieces where they are many."""
         whole = self._first.last
         # A client of HTTP/2 may take every frame of this form for a row.
         apart = self._writer.form.row_by_row and scope.get("http_version", "1.1")[:1] == "2"

@@ -33,6 +33,7 @@ class Feed(Generic[T]):
         self._thread = threading.Thread(target=self._pump, name="feed", daemon=True)
 
     def start(self) -> None:
+        """Begin to read the rows, in a thread of its own."""
         self._thread.start()
 
     async def take(self) -> list[T]:

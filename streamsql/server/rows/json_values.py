@@ -6,14 +6,43 @@ The text is made by streamsql.values because Python's own writer has no exact de
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 
 from streamsql.results import Value
-from streamsql.types import SQLType, is_null
+from streamsql.schema import Schema
+from streamsql.types import SQLType, is_null, to_sql
 from streamsql.values.nested import json_writer
 from streamsql.values.scalars import json_text
 
-__all__ = ["RowWriter", "json_text"]
+__all__ = ["ColumnTexts", "RowWriter", "json_text"]
+
+
+@dataclass(frozen=True)
+class ColumnTexts:
+    """What every answer with the same columns says of them, and how it writes their cells."""
+
+    names: list[str]
+    types: list[str]
+    write: RowWriter
+
+    @staticmethod
+    def of(schema: Schema) -> ColumnTexts:
+        """Made once for the schema of a statement that is asked again and again."""
+        known = _KNOWN.get(id(schema))
+        if known is not None and known[0] is schema:
+            return known[1]
+        types = [column.type for column in schema]
+        found = ColumnTexts(list(schema.names), [to_sql(t) for t in types], RowWriter(types))
+        if len(_KNOWN) >= KEPT:
+            _KNOWN.clear()
+        _KNOWN[id(schema)] = schema, found
+        return found
+
+
+KEPT = 1_000
+_KNOWN: dict[int, tuple[Schema, ColumnTexts]] = {}
+"""By identity: to compare two schemas takes as long as to make the texts anew."""
 
 
 class RowWriter:
@@ -24,5 +53,6 @@ class RowWriter:
         self._writers = [json_text if is_null(t) else json_writer(t, form) for t in types]
 
     def __call__(self, values: Sequence[Value]) -> str:
+        """The row as a JSON array."""
         cells = zip(self._writers, values, strict=True)
         return "[" + ",".join("null" if v is None else write(v) for write, v in cells) + "]"

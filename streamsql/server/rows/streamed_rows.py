@@ -9,9 +9,8 @@ from streamsql.results import Row
 from streamsql.schema import Schema
 from streamsql.server.http.errors import Failure
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
-from streamsql.server.rows.json_values import RowWriter, json_text
+from streamsql.server.rows.json_values import ColumnTexts, json_text
 from streamsql.server.rows.protobuf import RowMessages
-from streamsql.types import to_sql
 
 ENDED = "Query Ended"
 """Said of a push query that has not reached a limit of its own."""
@@ -30,13 +29,16 @@ class Form(ABC):
         self.push = push
 
     @abstractmethod
-    def head(self) -> str: ...
+    def head(self) -> str:
+        """What stands before the rows."""
 
     @abstractmethod
-    def row(self, row: Row) -> str: ...
+    def row(self, row: Row) -> str:
+        """One row."""
 
     @abstractmethod
-    def end(self, final_message: str | None) -> str: ...
+    def end(self, final_message: str | None) -> str:
+        """What stands after the rows, with a last message to the client, if any."""
 
     @abstractmethod
     def failed(self, failure: Failure) -> str:
@@ -58,7 +60,7 @@ class StreamedRows(Form):
         self._row = self._row_writer()
 
     def _row_writer(self) -> Any:
-        cells = RowWriter(column.type for column in self.schema)
+        cells = ColumnTexts.of(self.schema).write
 
         def write(row: Row) -> str:
             tombstone = ',"tombstone":true' if row.tombstone else ""
@@ -67,22 +69,27 @@ class StreamedRows(Form):
         return write
 
     def header(self) -> dict[str, Any]:
+        """The object that says what the rows are."""
         return {"queryId": self.query_id, "schema": str(self.schema)}
 
     def head(self) -> str:
+        """The opening of the array, with the header in it."""
         header = {name: value for name, value in self.header().items() if value is not None}
         return "[" + json_text({"header": header}) + self._after
 
     def row(self, row: Row) -> str:
+        """One row, as an object."""
         return f"{self._before}{self._row(row)}{self._after}"
 
     def end(self, final_message: str | None) -> str:
+        """The closing of the array, with the last message in it."""
         message = final_message or (ENDED if self.push else None)
         if message is None:
             return "]\n"
         return self._before + json_text({"finalMessage": message}) + "]\n"
 
     def failed(self, failure: Failure) -> str:
+        """The closing of the array, with what has failed in it."""
         return self._before + json_text({"errorMessage": failure.body}) + "]\n"
 
 
@@ -102,6 +109,7 @@ class ProtobufRows(StreamedRows):
         return write
 
     def header(self) -> dict[str, Any]:
+        """The object that says what the rows are: with a Protobuf schema."""
         return {"queryId": self.query_id, "protoSchema": self._messages.proto}
 
 
@@ -113,23 +121,28 @@ class DelimitedRows(Form):
 
     def __init__(self, query_id: str | None, schema: Schema, push: bool) -> None:
         super().__init__(query_id, schema, push)
-        self._cells = RowWriter(column.type for column in schema)
+        self._columns = ColumnTexts.of(schema)
+        self._cells = self._columns.write
 
     def head(self) -> str:
+        """A line that says what the rows are."""
         about = {
             "queryId": self.query_id if self.push else None,
-            "columnNames": list(self.schema.names),
-            "columnTypes": [to_sql(column.type) for column in self.schema],
+            "columnNames": self._columns.names,
+            "columnTypes": self._columns.types,
         }
         return json_text(about) + "\n"
 
     def row(self, row: Row) -> str:
+        """One row, as an array on a line of its own."""
         return self._cells(row.values) + "\n"
 
     def end(self, final_message: str | None) -> str:
+        """Nothing: the lines just end."""
         return ""
 
     def failed(self, failure: Failure) -> str:
+        """A line that says what has failed."""
         return json_text(failure.body) + "\n"
 
 
@@ -140,15 +153,19 @@ class JsonRows(DelimitedRows):
     row_by_row = False
 
     def head(self) -> str:
+        """The opening of an array, and the header in it."""
         return "[" + super().head().rstrip("\n")
 
     def row(self, row: Row) -> str:
+        """One row, as an array within the array."""
         return ",\n" + self._cells(row.values)
 
     def end(self, final_message: str | None) -> str:
+        """The closing of the array."""
         return "]\n"
 
     def failed(self, failure: Failure) -> str:
+        """What has failed, as the array's last element."""
         return ",\n" + json_text(failure.body) + "]\n"
 
 

@@ -51,6 +51,7 @@ class Authentication:
         self._checks: anyio.Semaphore | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: find out who asks, and refuse those who may not."""
         if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
             # What may be asked without a name may not do anything either.
             with acting_as(Role.READ_ONLY):

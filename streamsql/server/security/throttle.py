@@ -19,6 +19,7 @@ class Throttle:
         self._rate = Rate(per_second, per_second * BURST_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: refuse a client that asks too often."""
         if scope["type"] in ("http", "websocket") and scope["path"] not in OPEN:
             user = scope.get(USER)
             client = f"user {user.name}" if user else client_address(scope)

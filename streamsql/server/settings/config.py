@@ -46,6 +46,7 @@ class ServerConfig:
 
     @property
     def url(self) -> str:
+        """Where the server is reached, as it was told to listen."""
         scheme = "https" if self.tls_cert else "http"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.advertised_url or f"{scheme}://{host}:{self.port}"

@@ -23,6 +23,7 @@ class CommandStatus:
     query_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
+        """As answers have it."""
         return {"status": self.status, "message": self.message, "queryId": self.query_id}
 
 

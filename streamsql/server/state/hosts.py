@@ -26,6 +26,7 @@ class Hosts:
             _put(self._beats, host, at)
 
     def lag(self, host: str, lags: dict[str, Any]) -> None:
+        """A server's lags, as it has told them."""
         with self._lock:
             _put(self._lags, host, lags)
 
@@ -49,6 +50,7 @@ def _put(found: OrderedDict[str, Any], host: str, value: Any) -> None:
 def host_status(
     alive: bool, at: int, queries: dict[str, Any], lags: dict[str, Any]
 ) -> dict[str, Any]:
+    """What /clusterStatus says of one server."""
     return {
         "hostAlive": alive,
         "lastStatusUpdateMs": at,

@@ -13,7 +13,8 @@ from streamsql.server.http.errors import TOO_MANY_QUERIES, RequestError
 class Ended(Protocol):
     """Something that can be told to end, from any thread."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End it, from any thread."""
 
 
 class RunningQueries:
@@ -39,6 +40,7 @@ class RunningQueries:
             self._places += 1
 
     def release(self) -> None:
+        """Give back a place that was taken."""
         with self._lock:
             self._places -= 1
 
@@ -50,6 +52,7 @@ class RunningQueries:
         return name
 
     def remove(self, name: str) -> None:
+        """The query of that name has ended."""
         with self._lock:
             self._running.pop(name, None)
 
@@ -62,6 +65,7 @@ class RunningQueries:
         return query is not None
 
     def close_all(self) -> None:
+        """End all of them."""
         with self._lock:
             running = list(self._running.values())
         for query in running:

@@ -42,6 +42,7 @@ class HttpMetrics:
         )
 
     def begun(self, path: str) -> None:
+        """A request for this path has come."""
         self._running.labels(path).inc()
 
     def ended(self, path: str, method: str, status: int, seconds: float) -> None:

@@ -60,6 +60,7 @@ class JsonFormatter(logging.Formatter):
     """An object a line: time, level, logger, message, what belongs to it, exception."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """The record as a JSON object on one line, secrets masked."""
         line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -76,6 +77,7 @@ class TextFormatter(logging.Formatter):
     """A line for people; an exception in further lines."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """The record as a line of text, secrets masked."""
         more = "".join(f" {name}={value}" for name, value in _more(record).items())
         text = mask(record.getMessage()).replace("\n", "\n  ")
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {text}{more}"

@@ -31,13 +31,17 @@ _TABLE = ("table",)
 class Observed(Protocol):
     """What this needs of an Engine."""
 
-    def startup(self) -> StartupStatus: ...
+    def startup(self) -> StartupStatus:
+        """How far the start is."""
 
-    def queries(self) -> Sequence[QueryInfo]: ...
+    def queries(self) -> Sequence[QueryInfo]:
+        """The queries that there are."""
 
-    def query_metrics(self) -> Mapping[str, QueryMetrics]: ...
+    def query_metrics(self) -> Mapping[str, QueryMetrics]:
+        """What they have done, by their ids."""
 
-    def stores(self) -> Sequence[StoreInfo]: ...
+    def stores(self) -> Sequence[StoreInfo]:
+        """The stores of served tables."""
 
 
 class EngineCollector(Collector):
@@ -47,6 +51,7 @@ class EngineCollector(Collector):
         self._engine = engine
 
     def collect(self) -> Iterator[Metric]:
+        """All metrics of the engine, as they are now."""
         about = {"version": version("streamsql")}
         yield InfoMetricFamily("streamsql_build", "What runs here.", about)
         ready = GaugeMetricFamily("streamsql_ready", "1 if Kafka, Spark and the queries are up.")

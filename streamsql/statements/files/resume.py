@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamsql import nodes
-from streamsql.catalog import Catalog
+from streamsql.catalog import Catalog, Thing
 from streamsql.errors import CatalogError, StreamSQLError
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.formats.registered import SchemaText
@@ -22,7 +22,7 @@ from streamsql.planner.plans.statements import Planned, QueryStatementPlan, Sche
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import PROPERTIES, shown
 from streamsql.run_script import NamedText
-from streamsql.runtime.history import Event, History, Thing, canonical, creates
+from streamsql.runtime.history import Event, History, canonical
 from streamsql.session import Session
 from streamsql.statements.files.lines import SESSION, Line, changes, read_lines, setting
 
@@ -163,7 +163,7 @@ def _over(
     them are as they were."""
     for place in range(same, len(numbers)):
         line = lines[numbers[place]]
-        if not creates(line.statement) or _replaces(line):
+        if line.statement.creates is None or _replaces(line):
             return numbers[place:]
         if not _optional(line):
             raise _differs(thing, line, living, same)
@@ -215,7 +215,7 @@ def _check_settings(numbers: Sequence[int], lines: Sequence[Line], done: Sequenc
     for number in numbers:
         line = lines[number]
         entry = entries.get(canonical(line.statement))
-        if entry is None or not creates(line.statement):
+        if entry is None or line.statement.creates is None:
             continue
         for name, value in line.settings.items():
             was = entry.properties.get(name)

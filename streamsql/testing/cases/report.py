@@ -46,6 +46,7 @@ class Report:
             raise ExternalError(f"cannot write {path}: {error.strerror}") from error
 
     def add(self, result: Result) -> None:
+        """Write a case's result as a line; it is in the file at once."""
         self._file.write(report_line(result) + "\n")
         self._file.flush()
 

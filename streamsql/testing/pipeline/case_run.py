@@ -93,6 +93,7 @@ class CaseRun:
             self.fixture.kafka.create_topics(missing)
 
     def renamed(self, name: str) -> str:
+        """A topic's name as this run has it: no other run meets it."""
         return self._prefix + name
 
     def input(self, record: JSONObject) -> Input:

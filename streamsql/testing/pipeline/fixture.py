@@ -52,6 +52,7 @@ class Fixture:
 
     @cached_property
     def records(self) -> TopicRecords:
+        """Reads and writes the records of cases, in the JVM."""
         return TopicRecords(self.spark, self.kafka.java_settings)
 
     def next_prefix(self) -> str:
@@ -68,9 +69,11 @@ class Fixture:
             shuffle_partitions=self.shuffle_partitions,
             consumer_settings=self.kafka.security,
             producer_settings=self.kafka.security,
+            sleeps=False,
         )
 
     def checkpoints(self, prefix: str) -> Path:
+        """Where the queries of the case with this prefix keep their checkpoints."""
         return self.folder / prefix.rstrip("-")
 
 

@@ -74,7 +74,7 @@ class SharedRegistry:
 
     def __init__(self) -> None:
         self.store = _open_store()
-        self.client = RegistryClient(_server().add(self.store))
+        self.client = RegistryClient.at(_server().add(self.store))
 
 
 class CaseRegistry:
@@ -87,11 +87,13 @@ class CaseRegistry:
 
     @cached_property
     def store(self) -> Store:
+        """The schemas of this case."""
         return self._shared.store if self._shared else _open_store()
 
     @cached_property
     def client(self) -> RegistryClient:
-        return self._shared.client if self._shared else RegistryClient(_server().add(self.store))
+        """Asks that store as an engine asks a registry."""
+        return self._shared.client if self._shared else RegistryClient.at(_server().add(self.store))
 
     @property
     def lookup(self) -> RegistrySchemas:

@@ -47,6 +47,7 @@ class Topics:
         self.asked_in_vain = False
 
     def topic(self, name: str) -> TopicInfo | None:
+        """The topic as the case declares it; None where it does not."""
         declared = self._declared.get(name)
         if declared is None:
             self.asked_in_vain = True

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import (
     END_COLUMN,
+    HEADERS_COLUMN,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
@@ -19,6 +20,7 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.operators.aggregation import session_windows, table_groups
 from streamsql.executor.operators.aggregation.grouping import (
+    ORDER,
     Grouping,
     arrival,
     grouping,
@@ -26,7 +28,8 @@ from streamsql.executor.operators.aggregation.grouping import (
     result,
 )
 from streamsql.nodes import Emit, Window
-from streamsql.planner.plans.logical import Aggregate, LogicalPlan
+from streamsql.planner.plans.logical import Aggregate, LogicalPlan, Scan
+from streamsql.planner.plans.modes import operators
 from streamsql.schema import Kind, WindowType
 
 _EVENT = "$event"
@@ -35,6 +38,7 @@ _STREAM_TIME = "$stream_time"
 
 
 def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The changes of the groups' results."""
     (rows,) = inputs
     if node.input.kind is Kind.TABLE:
         return result(table_groups.lower(rows, grouping(node, scope), scope), node)
@@ -48,15 +52,26 @@ def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
     if node.window is not None and node.window.type is WindowType.SESSION:
         return result(session_windows.lower(prepared, node.window, grouped, scope), node)
     time = F.max(quoted(TIME_COLUMN)).alias(TIME_COLUMN)
-    totals = _group(prepared, grouped, scope).agg(time, *grouped.results(scope))
+    last = [F.max_by(c, quoted(ORDER)).alias(c) for c in prepared.columns if c == HEADERS_COLUMN]
+    totals = _group(prepared, grouped, scope).agg(time, *last, *grouped.results(scope))
     return result(totals.withColumns(_system_columns(node.window)), node)
 
 
 def _prepare(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
     """The keys, arguments and system columns of the rows that have a group."""
     system = [quoted(name) for name in (TIME_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)]
+    if _keeps_headers(grouped.node):
+        system.append(quoted(HEADERS_COLUMN))
     rows = rows.where(~quoted(NULL_COLUMN)).select(*grouped.columns, *system, arrival())
     return rows.where(has_group(grouped.key_names, scope)) if grouped.keys else rows
+
+
+def _keeps_headers(node: Aggregate) -> bool:
+    """Whether results have the headers of their group's last record. They would be state of every
+    query; so it is asked for by a source that declares headers."""
+    session = node.window is not None and node.window.type is WindowType.SESSION
+    scans = (o for o in operators(node.input) if isinstance(o, Scan))
+    return not session and any(scan.source.schema.headers for scan in scans)
 
 
 def _group(rows: DataFrame, grouped: Grouping, scope: Scope) -> GroupedData:

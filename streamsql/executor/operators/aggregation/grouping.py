@@ -59,6 +59,7 @@ class Grouping:
 
     @property
     def key_names(self) -> list[str]:
+        """What the frame calls the expressions of GROUP BY."""
         return [f"$key{i}" for i in range(len(self.keys))]
 
     def key(self) -> Column:
@@ -165,11 +166,12 @@ def operated(
 
 def result(totals: DataFrame, node: Aggregate) -> DataFrame:
     """The columns of the operator's schema and the system columns; the frame has the keys, the
-    aggregates and all system columns but the headers."""
+    aggregates and all system columns, headers perhaps."""
     columns = [quoted(item.name) for item in (*node.keys, *node.aggregates)]
     if node.window is not None:
         columns.append(quoted(START_COLUMN).alias("WINDOWSTART"))
         columns.append(quoted(END_COLUMN).alias("WINDOWEND"))
-    none = F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN)
-    system = [none if name == HEADERS_COLUMN else quoted(name) for name in SYSTEM_COLUMNS]
+    if HEADERS_COLUMN not in totals.columns:
+        totals = totals.withColumn(HEADERS_COLUMN, F.lit(None).cast(HEADERS_TYPE))
+    system = [quoted(name) for name in SYSTEM_COLUMNS]
     return totals.select(*columns, quoted(TIME_COLUMN).alias("ROWTIME"), *system)

@@ -47,10 +47,12 @@ def join_by_foreign_key(
             _ROW: scope.jvm.pack(struct, left.type),
         }
     )
-    changes = keyed_rows(rows, key, 0, scope, [_FOREIGN_KEY, _ROW])
+    key_type = struct_type(left.rows, key)
+    packed = scope.jvm.pack(key, key_type)
+    changes = keyed_rows(rows, packed, 0, scope, [_FOREIGN_KEY, _ROW])
     members = operate([changes], "joins.ForeignKeySubscriptions", scope=scope)
     outer = node.type is JoinType.LEFT
     inputs = [routed(members, 0), right.keyed(1, scope)]
     results = operate(inputs, "joins.ForeignKeyJoin", outer, scope=scope)
     joined = operate([routed(results, 0)], "joins.ForeignKeyResults", scope=scope)
-    return joined, struct_type(left.rows, key)
+    return joined, key_type

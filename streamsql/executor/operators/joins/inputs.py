@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from streamsql.executor.expressions.expression import column
 from streamsql.executor.frames.context import (
@@ -23,10 +23,10 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.frames.guard import expression_context, reads_only
 from streamsql.executor.frames.keyed import (
+    columns_type,
     keyed_rows,
     normalized,
     packed_columns,
-    struct_type,
 )
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
@@ -45,24 +45,34 @@ class Side:
     """An input of a join: its frame, with ON_COLUMN, and the columns that are needed of it."""
 
     rows: DataFrame
-    key: Column
     columns: list[str]
+    bounds: tuple[str, ...]
+    """The columns that rows have to agree on besides."""
+
+    @property
+    def key(self) -> Column:
+        """What rows that meet have in common, as a struct."""
+        return F.struct(quoted(ON_COLUMN).alias("key"), *map(quoted, self.bounds))
 
     @property
     def key_type(self) -> StructType:
-        return struct_type(self.rows, self.key)
+        """The Spark type of `key`."""
+        on, *bounds = columns_type(self.rows, [ON_COLUMN, *self.bounds])
+        return StructType([StructField("key", on.dataType, on.nullable), *bounds])
 
     @property
     def type(self) -> StructType:
         """That of a packed row."""
-        return self.rows.select(*map(quoted, packed_columns(self.rows, self.columns))).schema
+        return columns_type(self.rows, packed_columns(self.rows, self.columns))
 
     def keyed(self, number: int, scope: Scope) -> DataFrame:
         """The operator's input of that number."""
-        return keyed_rows(self.rows, self.key, number, scope, self.columns)
+        key = scope.jvm.pack(self.key, self.key_type)
+        return keyed_rows(self.rows, key, number, scope, self.columns)
 
 
 def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side, Side]:
+    """Both inputs of a join, with what they are joined on."""
     left, right = inputs
     return (
         _side(left, node.left, node.left_on, node, scope),
@@ -77,9 +87,10 @@ def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope:
     elif not reads_only(on, {column.name for column in plan.schema.key}):
         value = F.when(~quoted(NULL_COLUMN), value)
     rows = rows.withColumn(ON_COLUMN, value)
-    rows = rows.withColumn(ON_COLUMN, normalized(quoted(ON_COLUMN), spark_type(type_of(on))))
-    bounds = window_bounds(node)
-    key = F.struct(quoted(ON_COLUMN).alias("key"), *(quoted(name) for name in bounds))
+    found = quoted(ON_COLUMN)
+    alike = normalized(found, spark_type(type_of(on)))
+    if alike is not found:
+        rows = rows.withColumn(ON_COLUMN, alike)
     needed = scope.needed_above(node)
     own = {*SYSTEM_COLUMNS, ON_COLUMN, ROWTIME.name}
     if node.join_kind is JoinKind.FOREIGN_KEY:
@@ -87,7 +98,7 @@ def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope:
     columns = [n for n in rows.columns if n not in own and (needed is None or n in needed)]
     if node.windowed:
         columns += [START_COLUMN, END_COLUMN]
-    return Side(rows, key, columns)
+    return Side(rows, columns, window_bounds(node))
 
 
 def window_bounds(node: Join) -> tuple[str, ...]:

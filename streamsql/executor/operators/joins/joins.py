@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -30,6 +32,7 @@ _DAY_MS = 86_400_000
 
 
 def lower(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+    """The rows that the two inputs give together."""
     left, right = sides(node, inputs, scope)
     match node.join_kind:
         case JoinKind.STREAM_TABLE:
@@ -75,7 +78,7 @@ def _stream_stream(node: Join, left: Side, right: Side, scope: Scope) -> DataFra
 
 def _with_key(side: Side) -> Side:
     """A null key meets none."""
-    return Side(side.rows.where(quoted(ON_COLUMN).isNotNull()), side.key, side.columns)
+    return replace(side, rows=side.rows.where(quoted(ON_COLUMN).isNotNull()))
 
 
 def _result(

@@ -20,8 +20,9 @@ import org.apache.spark.sql.types.StructType;
  *   <li>{@code delimiter}: one character, DELIMITED only, default comma
  *   <li>{@code wrap}: JSON, JSON_SR and AVRO with one column, "true" (default): an object with one
  *       field, "false": the bare value
- *   <li>{@code registry.url}, {@code registry.user}: where AVRO, PROTOBUF and JSON_SR find the
- *       schema of a record by its id
+ *   <li>{@code registry.url} and others of {@code registry.}, see {@link
+ *       io.streamsql.formats.SchemaRegistry}: where AVRO, PROTOBUF and JSON_SR find the schema of a
+ *       record by its id
  *   <li>{@code schema}, {@code schema.id}, {@code schema.references}, {@code schema.message}: what
  *       they write by, and PROTOBUF_NOSR reads by
  *   <li>{@code window}: "time" or "session": the bytes end with the bounds of a window, and two

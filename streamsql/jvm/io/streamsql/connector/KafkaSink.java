@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
@@ -23,7 +23,12 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.ForeachWriter;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.execution.python.streaming.PythonForeachWriter;
 import org.apache.spark.sql.streaming.DataStreamWriter;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Writes rows to Kafka with the record timestamps that Spark's own sink cannot set.
@@ -33,19 +38,25 @@ import org.apache.spark.sql.streaming.DataStreamWriter;
  * Delivery is at least once: the end of a task waits for its records and fails it if one was not
  * written. A record that Kafka can never take (too large, a time it does not allow) goes to the
  * processing log; one that could not be encoded is there already.
+ *
+ * <p>It is by type what hands rows on to Python, and has nothing else of it: to that alone Spark
+ * gives rows as they are. For any other writer it makes an object of each first.
  */
-public final class KafkaSink extends ForeachWriter<Row> {
+public final class KafkaSink extends PythonForeachWriter {
   private static final long serialVersionUID = 1L;
   private static final String STEP = "Sink";
   private final Map<String, String> producerSettings;
   private final ProcessingLog log;
-  private transient KafkaProducer<byte[], byte[]> producer;
+  private transient Producer<byte[], byte[]> producer;
   private transient volatile Exception failure;
   private transient Thread task;
   private transient Queue<String> refused;
   private transient QueryMetrics metrics;
+  private transient UTF8String topicBytes;
+  private transient String topic;
 
-  private KafkaSink(Map<String, String> producerSettings, ProcessingLog log) {
+  KafkaSink(Map<String, String> producerSettings, ProcessingLog log) {
+    super(null, null);
     this.producerSettings = Map.copyOf(producerSettings);
     this.log = log;
   }
@@ -58,7 +69,10 @@ public final class KafkaSink extends ForeachWriter<Row> {
   public static DataStreamWriter<Row> write(
       Dataset<Row> rows, Map<String, String> producerSettings, ProcessingLog log) {
     QueryProgress.follow(rows.sparkSession());
-    return rows.writeStream().foreach(new KafkaSink(producerSettings, log));
+    // Typed by its rows, which it takes in another form.
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    ForeachWriter<Row> sink = (ForeachWriter) new KafkaSink(producerSettings, log);
+    return rows.writeStream().foreach(sink);
   }
 
   @Override
@@ -67,12 +81,13 @@ public final class KafkaSink extends ForeachWriter<Row> {
     failure = null;
     task = Thread.currentThread();
     refused = new ConcurrentLinkedQueue<>();
+    topicBytes = null;
     metrics = log == null ? null : QueryMetrics.of(log.queryId());
     return true;
   }
 
   @Override
-  public void process(Row row) {
+  public void process(UnsafeRow row) {
     failIfBroken();
     logRefused();
     Long timestamp = row.isNullAt(3) ? null : row.getLong(3);
@@ -80,12 +95,22 @@ public final class KafkaSink extends ForeachWriter<Row> {
       reject("the record's timestamp is negative: " + timestamp);
       return;
     }
-    byte[] key = row.getAs(1);
-    byte[] value = row.getAs(2);
+    byte[] key = row.getBinary(1);
+    byte[] value = row.getBinary(2);
     if (RecordEncoder.isUnwritable(key) || RecordEncoder.isUnwritable(value)) {
       return; // and in the processing log
     }
-    send(new ProducerRecord<>(row.getString(0), null, timestamp, key, value, headers(row)));
+    String to = topic(row.getUTF8String(0));
+    send(new ProducerRecord<>(to, null, timestamp, key, value, headers(row)));
+  }
+
+  /** As text, made anew only where it is another one than the row's before. */
+  private String topic(UTF8String name) {
+    if (!name.equals(topicBytes)) {
+      topicBytes = name.copy(); // the row's own memory is used again
+      topic = name.toString();
+    }
+    return topic;
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // sent() hears of it
@@ -134,14 +159,16 @@ public final class KafkaSink extends ForeachWriter<Row> {
     }
   }
 
-  private static List<Header> headers(Row row) {
-    if (row.length() < 5 || row.isNullAt(4)) {
+  private static List<Header> headers(UnsafeRow row) {
+    if (row.numFields() < 5 || row.isNullAt(4)) {
       return null;
     }
-    List<Row> rows = row.getList(4);
-    List<Header> headers = new ArrayList<>(rows.size());
-    for (Row header : rows) {
-      headers.add(new RecordHeader(header.getString(0), header.<byte[]>getAs(1)));
+    ArrayData found = row.getArray(4);
+    List<Header> headers = new ArrayList<>(found.numElements());
+    for (int i = 0; i < found.numElements(); i++) {
+      InternalRow header = found.getStruct(i, 2);
+      byte[] value = header.isNullAt(1) ? null : header.getBinary(1);
+      headers.add(new RecordHeader(header.getUTF8String(0).toString(), value));
     }
     return headers;
   }

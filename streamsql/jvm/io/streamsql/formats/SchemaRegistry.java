@@ -6,12 +6,10 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.net.URI;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,7 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class SchemaRegistry implements Serializable {
   private static final long serialVersionUID = 1L;
-  private static final Duration TIMEOUT = Duration.ofSeconds(10);
+  static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static final int ATTEMPTS = 5;
   private static final long UNKNOWN_FOR_NANOS = Duration.ofSeconds(5).toNanos();
 
@@ -36,17 +34,20 @@ public final class SchemaRegistry implements Serializable {
   private static final Map<String, Long> UNKNOWN = new ConcurrentHashMap<>();
 
   private final String url;
-  private final String credentials;
+  private final RegistryLogin login;
 
-  private SchemaRegistry(String url, String credentials) {
+  private SchemaRegistry(String url, RegistryLogin login) {
     this.url = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
-    this.credentials = credentials;
+    this.login = login;
   }
 
-  /** By the properties {@code registry.url} and {@code registry.user} (name:password). */
+  /**
+   * By the properties that begin with {@code registry.}: {@code registry.url}, and those of {@link
+   * RegistryLogin}.
+   */
   public static SchemaRegistry of(Map<String, String> properties) {
     String url = properties.get("registry.url");
-    return url == null ? null : new SchemaRegistry(url, properties.get("registry.user"));
+    return url == null ? null : new SchemaRegistry(url, RegistryLogin.of(properties));
   }
 
   /** What the schema for writing refers to: {@code schema.references}, an object of texts. */
@@ -114,17 +115,15 @@ public final class SchemaRegistry implements Serializable {
         HttpRequest.newBuilder(URI.create(url + path))
             .timeout(TIMEOUT)
             .header("Accept", "application/vnd.schemaregistry.v1+json, application/json");
-    if (credentials != null) {
-      byte[] bytes = credentials.getBytes(StandardCharsets.UTF_8);
-      request.header("Authorization", "Basic " + Base64.getEncoder().encodeToString(bytes));
-    }
     IOException last = null;
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       try {
         if (attempt > 0) {
           Thread.sleep(200L << attempt);
         }
-        return answer(Client.HTTP.send(request.build(), HttpResponse.BodyHandlers.ofString()));
+        login.sign(request);
+        HttpRequest signed = request.build();
+        return answer(login.http().send(signed, HttpResponse.BodyHandlers.ofString()));
       } catch (IOException e) {
         last = e;
       } catch (InterruptedException e) {
@@ -154,14 +153,5 @@ public final class SchemaRegistry implements Serializable {
     } catch (JsonProcessingException e) {
       throw new IllegalStateException("the schema registry at " + url + " answers no JSON", e);
     }
-  }
-
-  /** Made when the first schema is asked for. */
-  private static final class Client {
-    static final HttpClient HTTP =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(TIMEOUT)
-            .build();
   }
 }

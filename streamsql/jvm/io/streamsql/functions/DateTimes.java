@@ -103,7 +103,11 @@ public final class DateTimes {
   }
 
   public static UTF8String formatTime(long millis, UTF8String pattern) {
-    return text(pattern, LocalTime.ofNanoOfDay(TimeUnit.MILLISECONDS.toNanos(millis)));
+    try {
+      return text(pattern, LocalTime.ofNanoOfDay(TimeUnit.MILLISECONDS.toNanos(millis)));
+    } catch (DateTimeException e) {
+      return null; // it is none of a day
+    }
   }
 
   /** The text must not name a date. */

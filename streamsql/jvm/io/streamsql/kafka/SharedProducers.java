@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -15,14 +16,19 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * batch better when tasks share them, so they stay open until the JVM ends or {@link #discard}.
  */
 public final class SharedProducers {
-  private static final Map<Map<String, String>, KafkaProducer<byte[], byte[]>> PRODUCERS =
+  private static final Map<Map<String, String>, Producer<byte[], byte[]>> PRODUCERS =
       new ConcurrentHashMap<>();
 
   private SharedProducers() {}
 
   /** The producer for these settings, created on first use. */
-  public static KafkaProducer<byte[], byte[]> get(Map<String, String> settings) {
+  public static Producer<byte[], byte[]> get(Map<String, String> settings) {
     return PRODUCERS.computeIfAbsent(settings, SharedProducers::create);
+  }
+
+  /** Has tasks of these settings use a producer that was made elsewhere. */
+  static void share(Map<String, String> settings, Producer<byte[], byte[]> made) {
+    PRODUCERS.put(settings, made);
   }
 
   /**
@@ -30,13 +36,13 @@ public final class SharedProducers {
    * a fatal state), so that the next task gets a fresh one. Records in flight on it fail, and with
    * them the tasks that wrote them, which is what makes those tasks run again.
    */
-  public static void discard(Map<String, String> settings, KafkaProducer<byte[], byte[]> broken) {
+  public static void discard(Map<String, String> settings, Producer<byte[], byte[]> broken) {
     if (PRODUCERS.remove(settings, broken)) {
       broken.close(Duration.ZERO);
     }
   }
 
-  private static KafkaProducer<byte[], byte[]> create(Map<String, String> settings) {
+  private static Producer<byte[], byte[]> create(Map<String, String> settings) {
     Map<String, Object> all = new HashMap<>(settings);
     // The client looks for its plug-in classes in the thread's class loader; a task's is Spark's
     // own for added jars, which need not be the one that loaded the Kafka client.

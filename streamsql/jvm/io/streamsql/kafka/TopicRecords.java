@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
@@ -35,7 +35,7 @@ public final class TopicRecords {
   /** Writes packed records, each after the name of its topic, and waits until all are there. */
   public static void write(Map<String, String> settings, byte[] packed)
       throws IOException, InterruptedException, ExecutionException {
-    KafkaProducer<byte[], byte[]> producer = SharedProducers.get(new HashMap<>(settings));
+    Producer<byte[], byte[]> producer = SharedProducers.get(new HashMap<>(settings));
     List<Future<?>> sent = new ArrayList<>();
     DataInputStream in = new DataInputStream(new ByteArrayInputStream(packed));
     while (in.available() > 0) {

@@ -10,7 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Map;
-import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
@@ -190,7 +190,7 @@ public final class ProcessingLog implements Serializable {
   private static final class TaskEntries implements TaskCompletionListener {
     private final TaskContext context;
     private final Map<String, String> settings;
-    private final KafkaProducer<byte[], byte[]> producer;
+    private final Producer<byte[], byte[]> producer;
 
     /** The first one, told by the producer's thread. */
     private volatile Exception failure;

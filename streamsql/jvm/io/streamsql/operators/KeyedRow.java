@@ -1,36 +1,51 @@
 package io.streamsql.operators;
 
 /** A row as a {@link KeyedOperator} takes it, besides its key. */
-public final class KeyedRow extends OrderedRow {
+public class KeyedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private int side;
   private byte[] headers;
   private byte[] row;
 
+  /** For Spark. */
+  public KeyedRow() {}
+
+  /**
+   * A row that an operator makes now, for input 0 of the next one.
+   *
+   * @param sender the key it makes it for
+   * @param time ms since the epoch
+   */
+  protected KeyedRow(byte[] sender, long time, byte[] headers, byte[] row) {
+    super(sender, time);
+    this.headers = headers;
+    this.row = row;
+  }
+
   /** Which of the operator's inputs it comes from: 0, 1, .. */
-  public int getSide() {
+  public final int getSide() {
     return side;
   }
 
-  public void setSide(int side) {
+  public final void setSide(int side) {
     this.side = side;
   }
 
   /** The packed headers of the record; null: none. */
-  public byte[] getHeaders() {
+  public final byte[] getHeaders() {
     return headers;
   }
 
-  public void setHeaders(byte[] headers) {
+  public final void setHeaders(byte[] headers) {
     this.headers = headers;
   }
 
   /** The packed columns ({@code PackedRows}); null: the record has no value. */
-  public byte[] getRow() {
+  public final byte[] getRow() {
     return row;
   }
 
-  public void setRow(byte[] row) {
+  public final void setRow(byte[] row) {
     this.row = row;
   }
 }

@@ -2,6 +2,8 @@ package io.streamsql.serving;
 
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
@@ -10,9 +12,15 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
@@ -25,7 +33,15 @@ import scala.reflect.ClassTag$;
  * <p>Only for frames without a shuffle and without Python functions: those need a job.
  */
 public final class CompiledPlan {
-  private static final ThreadLocal<Iterator<InternalRow>> INPUT = new ThreadLocal<>();
+  /** Of the run that this thread is at: the rows of each source, by its number. */
+  private static final ThreadLocal<List<Iterator<InternalRow>>> INPUTS = new ThreadLocal<>();
+
+  /** Settings of the session that plans: one partition needs no shuffle, and so no job. */
+  private static final Map<String, String> PLANNING =
+      Map.of("spark.sql.adaptive.enabled", "false", "spark.sql.autoBroadcastJoinThreshold", "-1");
+
+  private static SparkSession planned;
+  private static SparkSession planning;
 
   private final RDD<InternalRow> rows;
 
@@ -37,10 +53,28 @@ public final class CompiledPlan {
     this.partition = rows.partitions().length == 0 ? null : rows.partitions()[0];
   }
 
-  /** A frame of the columns of the schema (Spark's JSON) for programs to be made of. */
-  public static Dataset<Row> source(SparkSession session, String schema) {
-    RDD<InternalRow> source = new Source(session.sparkContext());
-    return session.internalCreateDataFrame(source, (StructType) StructType.fromJson(schema), false);
+  /**
+   * A frame of the columns of the schema (Spark's JSON) for programs to be made of. It says that
+   * all its rows are in one partition, so nothing above it asks for a shuffle.
+   *
+   * @param number of the source among those of its program, from 0
+   */
+  @SuppressWarnings({"unchecked", "rawtypes"}) // an AttributeReference is an Attribute
+  public static Dataset<Row> source(SparkSession session, String schema, int number) {
+    Seq columns = DataTypeUtils.toAttributes((StructType) StructType.fromJson(schema));
+    LogicalRDD rows =
+        new LogicalRDD(
+            columns,
+            new Source(session.sparkContext(), number),
+            SinglePartition$.MODULE$,
+            CollectionConverters.asScala(List.<SortOrder>of()).toSeq(),
+            false,
+            Option.empty(),
+            session,
+            Option.empty(),
+            Option.empty(),
+            false);
+    return org.apache.spark.sql.classic.Dataset.ofRows(session, rows);
   }
 
   /**
@@ -49,7 +83,11 @@ public final class CompiledPlan {
    * @throws IllegalArgumentException for one that needs a job
    */
   public static CompiledPlan of(Dataset<Row> frame) {
-    var execution = ((org.apache.spark.sql.classic.Dataset<Row>) frame).queryExecution();
+    var given = (org.apache.spark.sql.classic.Dataset<Row>) frame;
+    var execution =
+        org.apache.spark.sql.classic.Dataset.ofRows(
+                planning(given.sparkSession()), given.logicalPlan())
+            .queryExecution();
     String plan = execution.executedPlan().toString();
     if (plan.contains("Exchange") || plan.contains("EvalPython")) {
       throw new IllegalArgumentException("the frame needs a Spark job");
@@ -61,37 +99,63 @@ public final class CompiledPlan {
     return new CompiledPlan(rows);
   }
 
+  /** The session in which programs are planned: a copy of the given one, made once. */
+  private static synchronized SparkSession planning(SparkSession session) {
+    if (planned != session) {
+      SparkSession copy = session.cloneSession();
+      PLANNING.forEach((name, value) -> copy.conf().set(name, value));
+      planning = copy;
+      planned = session;
+    }
+    return planning;
+  }
+
   /**
    * The results for the input, made one by one as they are asked for; each is valid until the next.
    */
   java.util.Iterator<InternalRow> run(java.util.Iterator<InternalRow> input) {
+    return CollectionConverters.asJava(
+        within(
+            List.of(CollectionConverters.asScala(input)),
+            () -> results(TaskContext$.MODULE$.empty())));
+  }
+
+  /** The results for the inputs of the run that this thread is {@link #within}. */
+  Iterator<InternalRow> results(TaskContext task) {
     if (partition == null) {
-      return Collections.emptyIterator();
+      return CollectionConverters.asScala(Collections.emptyIterator());
     }
-    Iterator<InternalRow> before = INPUT.get();
-    INPUT.set(CollectionConverters.asScala(input));
+    return rows.iterator(partition, task);
+  }
+
+  /** Does a piece of the work of a run that has these inputs. */
+  static <T> T within(List<Iterator<InternalRow>> inputs, Supplier<T> work) {
+    List<Iterator<InternalRow>> before = INPUTS.get();
+    INPUTS.set(inputs);
     try {
-      return CollectionConverters.asJava(rows.iterator(partition, TaskContext$.MODULE$.empty()));
+      return work.get();
     } finally {
-      INPUT.set(before);
+      INPUTS.set(before);
     }
   }
 
-  /** One partition whose rows are those of the run that is being begun on this thread. */
+  /** One partition whose rows are those of the run that this thread is within. */
   private static final class Source extends RDD<InternalRow> {
     private static final long serialVersionUID = 1L;
     private static final ClassTag<InternalRow> TYPE = ClassTag$.MODULE$.apply(InternalRow.class);
+    private final int number;
 
-    Source(SparkContext context) {
+    Source(SparkContext context, int number) {
       super(
           context,
           CollectionConverters.asScala(List.<org.apache.spark.Dependency<?>>of()).toSeq(),
           TYPE);
+      this.number = number;
     }
 
     @Override
     public Iterator<InternalRow> compute(Partition split, TaskContext context) {
-      return INPUT.get();
+      return INPUTS.get().get(number);
     }
 
     @Override

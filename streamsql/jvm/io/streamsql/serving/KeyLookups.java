@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksDBException;
@@ -16,7 +17,7 @@ import org.rocksdb.RocksIterator;
 public final class KeyLookups {
   private final TableStore store;
   private final UTF8String topic;
-  private final CompiledPlan program;
+  private final UnaryOperator<Iterator<InternalRow>> program;
   private final int suffix;
   private final BooleanSupplier complete;
 
@@ -24,7 +25,7 @@ public final class KeyLookups {
       TableStore store,
       BooleanSupplier complete,
       UTF8String topic,
-      CompiledPlan program,
+      UnaryOperator<Iterator<InternalRow>> program,
       int suffix) {
     this.store = store;
     this.complete = complete;
@@ -92,7 +93,7 @@ public final class KeyLookups {
 
   private byte[] results(Iterator<InternalRow> rows) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
-    for (Iterator<InternalRow> results = program.run(rows); results.hasNext(); ) {
+    for (Iterator<InternalRow> results = program.apply(rows); results.hasNext(); ) {
       ScannedRows.put(out, results.next().getBinary(0));
     }
     return out.toByteArray();

@@ -2,40 +2,49 @@ package io.streamsql.serving;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
-import java.util.Iterator;
-import java.util.NoSuchElementException;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.unsafe.types.UTF8String;
-import org.rocksdb.RocksDBException;
-import org.rocksdb.RocksIterator;
 
-/** The results of a query over the rows of a table as it is at one moment, in pieces. */
+/** The results of a query over the rows of tables as they are at one moment, in pieces. */
 public final class ScannedRows implements AutoCloseable {
   private static final int PIECE = 256 * 1024;
 
-  private final TableStore.Reading reading;
-  private final Iterator<InternalRow> results;
+  private final List<? extends AutoCloseable> read;
+  private final PlanRun run;
+  private boolean closed;
 
+  /**
+   * @param inputs the rows of the plan's sources
+   * @param read what is closed at the end
+   */
   ScannedRows(
-      TableStore.Reading reading, UTF8String topic, CompiledPlan program, byte[] low, byte[] high) {
-    this.reading = reading;
+      CompiledPlan plan,
+      List<java.util.Iterator<InternalRow>> inputs,
+      List<? extends AutoCloseable> read) {
+    this.read = read;
     try {
-      this.results = program.run(new Stored(reading, topic, low, high));
-    } catch (RuntimeException e) {
-      reading.close();
+      this.run = new PlanRun(plan, inputs);
+    } catch (RuntimeException | Error e) {
+      closeAll(read);
       throw e;
     }
   }
 
   /** Some more results, each after its length (int); null if there are no more. */
   public synchronized byte[] next() {
-    ByteArrayOutputStream out = new ByteArrayOutputStream();
-    while (out.size() < PIECE && results.hasNext()) {
-      put(out, results.next().getBinary(0));
+    if (closed) {
+      return null;
     }
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    run.within(
+        () -> {
+          while (out.size() < PIECE && run.hasNext()) {
+            put(out, run.next().getBinary(0));
+          }
+          return out;
+        });
     if (out.size() == 0) {
-      reading.close();
+      close();
       return null;
     }
     return out.toByteArray();
@@ -43,61 +52,28 @@ public final class ScannedRows implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    reading.close();
+    if (!closed) {
+      closed = true;
+      try {
+        run.close();
+      } finally {
+        closeAll(read);
+      }
+    }
+  }
+
+  static void closeAll(List<? extends AutoCloseable> open) {
+    for (AutoCloseable each : open) {
+      try {
+        each.close();
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
   }
 
   static void put(ByteArrayOutputStream out, byte[] bytes) {
     out.writeBytes(ByteBuffer.allocate(4).putInt(bytes.length).array());
     out.writeBytes(bytes);
-  }
-
-  /** The table's rows between two keys. */
-  private static final class Stored implements Iterator<InternalRow> {
-    private final TableStore.Reading reading;
-    private final UTF8String topic;
-    private final RocksIterator rows;
-    private final byte[] high;
-
-    Stored(TableStore.Reading reading, UTF8String topic, byte[] low, byte[] high) {
-      this.reading = reading;
-      this.topic = topic;
-      this.high = high;
-      this.rows = reading.iterator();
-      if (low == null) {
-        rows.seekToFirst();
-      } else {
-        rows.seek(low);
-      }
-    }
-
-    @Override
-    public boolean hasNext() {
-      while (rows.isValid() && reading.expired(rows.value())) {
-        rows.next();
-      }
-      if (!rows.isValid()) {
-        check();
-        return false;
-      }
-      return high == null || Arrays.compareUnsigned(rows.key(), high) <= 0;
-    }
-
-    @Override
-    public InternalRow next() {
-      if (!hasNext()) {
-        throw new NoSuchElementException();
-      }
-      InternalRow row = StoredRow.row(topic, rows.key(), rows.value());
-      rows.next();
-      return row;
-    }
-
-    private void check() {
-      try {
-        reading.check(rows);
-      } catch (RocksDBException e) {
-        throw new IllegalStateException("the table's store cannot be read: " + e.getMessage(), e);
-      }
-    }
   }
 }

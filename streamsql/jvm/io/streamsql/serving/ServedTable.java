@@ -4,7 +4,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.rocksdb.RocksDBException;
 
@@ -14,7 +18,12 @@ public final class ServedTable implements AutoCloseable {
   private final TableFollower follower;
   private final UTF8String topic;
 
-  private ServedTable(TableStore store, TableFollower follower, String topic) {
+  /** By each reader that has asked. */
+  private final List<TableRows> rows;
+
+  private ServedTable(
+      TableStore store, TableFollower follower, String topic, List<TableRows> rows) {
+    this.rows = rows;
     this.store = store;
     this.follower = follower;
     this.topic = UTF8String.fromString(topic);
@@ -30,9 +39,13 @@ public final class ServedTable implements AutoCloseable {
       String folder, String topic, Map<String, String> settings, long retentionMs)
       throws IOException, RocksDBException {
     TableStore store = new TableStore(Path.of(folder), retentionMs);
-    TableFollower follower = new TableFollower(store, topic, new HashMap<>(settings));
+    List<TableRows> rows = new CopyOnWriteArrayList<>();
+    // As Python's map would call Python for each entry.
+    Map<String, String> connection = Map.copyOf(settings);
+    TableFollower follower =
+        new TableFollower(store, topic, () -> FollowedTopic.open(topic, connection), rows);
     follower.start();
-    return new ServedTable(store, follower, topic);
+    return new ServedTable(store, follower, topic, rows);
   }
 
   /** Why the topic cannot be read just now, or null. */
@@ -79,19 +92,41 @@ public final class ServedTable implements AutoCloseable {
    * @param suffix how many bytes of a stored key are its window's: 0, 8 or 16
    */
   public KeyLookups lookups(CompiledPlan program, int suffix) {
-    return new KeyLookups(store, follower::complete, topic, program, suffix);
+    return new KeyLookups(store, follower::complete, topic, program::run, suffix);
   }
 
   /**
    * The results of all rows whose keys lie between the two, both inclusive; null: no bound there.
    */
   public ScannedRows scan(CompiledPlan program, byte[] low, byte[] high) {
-    return new ScannedRows(store.read(), topic, program, low, high);
+    TableStore.Reading reading = store.read();
+    try {
+      Iterator<InternalRow> rows = new StoredRows(reading, topic, low, high);
+      return new ScannedRows(program, List.of(rows), List.of(reading));
+    } catch (RuntimeException | Error e) {
+      reading.close();
+      throw e;
+    }
+  }
+
+  /** All rows, as a reader makes them of the records. */
+  TableRows rows(CompiledPlan reader) {
+    synchronized (rows) {
+      for (TableRows known : rows) {
+        if (known.isOf(reader)) {
+          return known;
+        }
+      }
+      TableRows found = new TableRows(store, topic, reader, RowMemory.SHARED);
+      rows.add(found);
+      return found;
+    }
   }
 
   @Override
   public void close() {
     follower.close();
+    rows.forEach(TableRows::drop);
     store.close();
   }
 

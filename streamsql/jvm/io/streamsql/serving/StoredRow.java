@@ -44,6 +44,14 @@ final class StoredRow {
     return ByteBuffer.wrap(packed).getLong();
   }
 
+  static int partition(byte[] packed) {
+    return ByteBuffer.wrap(packed).getInt(8);
+  }
+
+  static long offset(byte[] packed) {
+    return ByteBuffer.wrap(packed).getLong(12);
+  }
+
   /** The record as a row of Spark's Kafka source, headers included. */
   static InternalRow row(UTF8String topic, byte[] key, byte[] packed) {
     ByteBuffer in = ByteBuffer.wrap(packed);

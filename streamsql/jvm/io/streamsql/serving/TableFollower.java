@@ -5,17 +5,14 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.TopicDescription;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.rocksdb.RocksDBException;
 
 /**
@@ -34,10 +31,11 @@ final class TableFollower implements AutoCloseable {
 
   private final TableStore store;
   private final String topic;
-  private final Map<String, String> settings;
+  private final Supplier<FollowedTopic> source;
+  private final List<TableRows> rows;
   private final Thread thread;
   private volatile boolean closed;
-  private volatile KafkaConsumer<byte[], byte[]> reading;
+  private volatile Consumer<byte[], byte[]> reading;
   private long retryMs = FIRST_RETRY_MS;
   private volatile String failure;
 
@@ -52,14 +50,18 @@ final class TableFollower implements AutoCloseable {
   private volatile long lag = -1;
 
   /**
-   * @param settings of the connection, with bootstrap.servers
+   * @param source opens the topic, anew after each failure
+   * @param rows what is told of all that is taken into the store
    */
-  TableFollower(TableStore store, String topic, Map<String, String> settings) {
+  TableFollower(
+      TableStore store, String topic, Supplier<FollowedTopic> source, List<TableRows> rows) {
     this.store = store;
+    this.rows = rows;
     this.topic = topic;
-    this.settings = Map.copyOf(settings);
+    this.source = source;
     this.thread = new Thread(this::run, "table " + topic);
     thread.setDaemon(true);
+    // The client looks there for its plug-in classes.
     thread.setContextClassLoader(KafkaConsumer.class.getClassLoader());
   }
 
@@ -149,25 +151,21 @@ final class TableFollower implements AutoCloseable {
           ExecutionException,
           InterruptedException,
           TimeoutException {
-    Admin admin = Admin.create(properties());
-    try (KafkaConsumer<byte[], byte[]> consumer = consumer()) {
+    try (FollowedTopic opened = source.get()) {
+      Consumer<byte[], byte[]> consumer = opened.consumer();
       reading = consumer;
       try {
-        String identity = identity(admin);
+        String identity = opened.identity();
         if (store.damaged() || !store.isOf(identity)) {
           restart(identity);
         }
         begin(consumer, identity);
         failure = null;
         retryMs = FIRST_RETRY_MS;
-        read(consumer, admin, identity);
+        read(opened, identity);
       } finally {
         reading = null;
-        // Else it waits for the fetch that it has begun behind the last record.
-        consumer.close(Duration.ZERO);
       }
-    } finally {
-      admin.close(Duration.ZERO);
     }
   }
 
@@ -176,10 +174,11 @@ final class TableFollower implements AutoCloseable {
     wanted = null;
     positions = Map.of();
     store.reset(identity);
+    rows.forEach(TableRows::drop);
   }
 
   /** Places the consumer where the store is. */
-  private void begin(KafkaConsumer<byte[], byte[]> consumer, String identity)
+  private void begin(Consumer<byte[], byte[]> consumer, String identity)
       throws IOException, RocksDBException {
     List<TopicPartition> partitions =
         consumer.partitionsFor(topic).stream()
@@ -208,12 +207,13 @@ final class TableFollower implements AutoCloseable {
     }
   }
 
-  private void read(KafkaConsumer<byte[], byte[]> consumer, Admin admin, String identity)
+  private void read(FollowedTopic opened, String identity)
       throws IOException,
           RocksDBException,
           ExecutionException,
           InterruptedException,
           TimeoutException {
+    Consumer<byte[], byte[]> consumer = opened.consumer();
     long look = System.currentTimeMillis() + LOOK_MS;
     long tidy = System.currentTimeMillis() + TIDY_MS;
     while (!closed) {
@@ -221,7 +221,7 @@ final class TableFollower implements AutoCloseable {
       try {
         records = consumer.poll(POLL);
       } catch (OffsetOutOfRangeException e) {
-        if (identity(admin).equals(identity)) {
+        if (opened.identity().equals(identity)) {
           return; // old records were deleted before they were read: begin() goes on behind them
         }
         throw e;
@@ -232,7 +232,7 @@ final class TableFollower implements AutoCloseable {
       }
       long now = System.currentTimeMillis();
       if (now >= look) {
-        if (!identity(admin).equals(identity)
+        if (!opened.identity().equals(identity)
             || consumer.partitionsFor(topic).size() != consumer.assignment().size()) {
           return;
         }
@@ -240,12 +240,13 @@ final class TableFollower implements AutoCloseable {
       }
       if (now >= tidy) {
         store.removeExpired();
+        rows.forEach(TableRows::tidy);
         tidy = now + TIDY_MS;
       }
     }
   }
 
-  private void take(KafkaConsumer<byte[], byte[]> consumer, ConsumerRecords<byte[], byte[]> records)
+  private void take(Consumer<byte[], byte[]> consumer, ConsumerRecords<byte[], byte[]> records)
       throws RocksDBException {
     Map<Integer, Long> positions = new HashMap<>();
     long behind = 0;
@@ -256,6 +257,8 @@ final class TableFollower implements AutoCloseable {
     }
     if (!positions.equals(this.positions)) {
       store.apply(records, positions);
+      // Before it is said how far the store is: who waits for that sees these rows.
+      rows.forEach(each -> each.changed(records));
       moved(positions);
     }
     lag = behind;
@@ -267,38 +270,13 @@ final class TableFollower implements AutoCloseable {
     notifyAll();
   }
 
-  /** Tells a topic from one of the same name that was there before, or in another cluster. */
-  private String identity(Admin admin)
-      throws ExecutionException, InterruptedException, TimeoutException {
-    String cluster = admin.describeCluster().clusterId().get(10, TimeUnit.SECONDS);
-    TopicDescription description =
-        admin.describeTopics(List.of(topic)).allTopicNames().get(10, TimeUnit.SECONDS).get(topic);
-    return cluster + "/" + topic + "/" + description.topicId();
-  }
-
-  private KafkaConsumer<byte[], byte[]> consumer() {
-    Properties properties = properties();
-    properties.put("enable.auto.commit", "false");
-    properties.put("auto.offset.reset", "none");
-    properties.put("isolation.level", "read_committed");
-    properties.put("max.poll.records", "5000");
-    return new KafkaConsumer<>(
-        properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-  }
-
-  private Properties properties() {
-    Properties properties = new Properties();
-    properties.putAll(settings);
-    return properties;
-  }
-
   /** Tells the thread to end. */
   void stop() {
     synchronized (this) {
       closed = true;
       notifyAll();
     }
-    KafkaConsumer<byte[], byte[]> consumer = reading;
+    Consumer<byte[], byte[]> consumer = reading;
     if (consumer != null) {
       consumer.wakeup();
     }

@@ -221,7 +221,12 @@ final class TableStore implements AutoCloseable {
   }
 
   private boolean expired(byte[] row) {
-    return retentionMs >= 0 && StoredRow.timestamp(row) < time - retentionMs;
+    return StoredRow.timestamp(row) < expiry();
+  }
+
+  /** Rows of records that are older (ms) are not there any more. */
+  long expiry() {
+    return retentionMs < 0 || time == Long.MIN_VALUE ? Long.MIN_VALUE : time - retentionMs;
   }
 
   // -- writing ----------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ public final class JsonCodec implements Codec {
 
   private final boolean wrapped;
   private final StructField[] columns;
+  private final JsonScanner scanner;
   private final JsonReader.Struct struct;
   private final JsonReader single;
   private final JsonWriter.Struct structWriter;
@@ -37,6 +38,7 @@ public final class JsonCodec implements Codec {
   JsonCodec(StructType schema, boolean wrapped, List<String> absent) {
     this.columns = schema.fields();
     this.wrapped = wrapped;
+    this.scanner = wrapped ? JsonScanner.of(schema) : null;
     this.struct = wrapped ? new JsonReader.Struct(schema) : null;
     this.structWriter = wrapped ? new JsonWriter.Struct(schema, absent) : null;
     this.single = wrapped ? null : JsonReader.of(columns[0]);
@@ -55,6 +57,11 @@ public final class JsonCodec implements Codec {
 
   /** As {@link Codec#decode}, of the bytes behind the first {@code skipped}. */
   boolean decode(byte[] bytes, int skipped, Object[] fields, int at) throws RecordException {
+    return (scanner != null && scanner.read(bytes, skipped, fields, at))
+        || parse(bytes, skipped, fields, at);
+  }
+
+  private boolean parse(byte[] bytes, int skipped, Object[] fields, int at) throws RecordException {
     try (JsonParser parser = Json.FACTORY.createParser(bytes, skipped, bytes.length - skipped)) {
       JsonToken first = parser.nextToken();
       if (first == null) {

@@ -142,10 +142,7 @@ final class ProtobufValues {
     if (name.equals(ProtobufFiles.DECIMAL) && type instanceof DecimalType decimal) {
       return in -> decimal(in, decimal);
     } else if (name.equals(ProtobufFiles.TIMESTAMP) && type instanceof TimestampType) {
-      return in -> {
-        long[] parts = integers(in, 2);
-        return TextValues.micros(parts[0] * 1000L + parts[1] / 1_000_000L);
-      };
+      return in -> timestamp(integers(in, 2));
     } else if (name.equals(ProtobufFiles.DATE) && type instanceof DateType) {
       return in -> date(integers(in, 3));
     } else if (name.equals(ProtobufFiles.TIME) && type instanceof LongType) {
@@ -197,6 +194,15 @@ final class ProtobufValues {
     }
     in.popLimit(old);
     return values;
+  }
+
+  private static Long timestamp(long[] parts) throws RecordException {
+    try {
+      long millis = Math.multiplyExact(parts[0], 1000L);
+      return TextValues.micros(Math.addExact(millis, parts[1] / 1_000_000L));
+    } catch (ArithmeticException e) {
+      throw TextValues.mismatch("TIMESTAMP", "Protobuf timestamp of " + parts[0] + " seconds");
+    }
   }
 
   private static Integer date(long[] parts) throws RecordException {

@@ -9,8 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.streamsql.formats.Codec;
 import io.streamsql.formats.RecordException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -21,6 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 class AvroCodecTest {
+  private static final String TIME = "{\"type\":\"int\",\"logicalType\":\"time-millis\"}";
+
   /** What each type is written as. */
   private static final Map<String, String> SCHEMAS =
       Map.ofEntries(
@@ -34,6 +38,9 @@ class AvroCodecTest {
           Map.entry("DECIMAL(4,2)", decimal(4, 2)),
           Map.entry("DATE", "{\"type\":\"int\",\"logicalType\":\"date\"}"),
           Map.entry("TIMESTAMP", "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}"),
+          Map.entry("TIME", TIME),
+          Map.entry("ARRAY<TIME>", "{\"type\":\"array\",\"items\":[\"null\"," + TIME + "]}"),
+          Map.entry("MAP<STRING,TIME>", "{\"type\":\"map\",\"values\":[\"null\"," + TIME + "]}"),
           Map.entry("ARRAY<INT>", "{\"type\":\"array\",\"items\":[\"null\",\"int\"]}"),
           Map.entry("MAP<STRING,BIGINT>", "{\"type\":\"map\",\"values\":[\"null\",\"long\"]}"),
           Map.entry(
@@ -124,6 +131,76 @@ class AvroCodecTest {
     assertEquals("-2, -1, null", EdgeValues.shownAll(decoded(codec, record)));
     decoded(codec, record);
     assertEquals(1, registry.asked(), "a schema is asked for once");
+  }
+
+  @Test
+  void aTimeInMicrosecondsIsRead() throws Exception {
+    String time = "{\"type\":\"long\",\"logicalType\":\"time-micros\"}";
+    Codec codec = writing("V TIME", record("R", field("V", time)));
+    byte[] written = codec.encode(EdgeValues.row(86_399_999L));
+    assertEquals("86399999", EdgeValues.shownAll(decoded(codec, written)));
+    assertEquals("0", EdgeValues.shownAll(decoded(codec, bytes("00000000010200"))));
+  }
+
+  // -- schemas that refer to others ---------------------------------------------------------------
+
+  private static String quoted(String text) {
+    return JsonNodeFactory.instance.textNode(text).toString();
+  }
+
+  private static String referring(String schema, String... names) {
+    List<String> references = new ArrayList<>();
+    for (String name : names) {
+      references.add("{\"name\":\"" + name + "\",\"subject\":\"a/" + name + "\",\"version\":2}");
+    }
+    String list = String.join(",", references);
+    return "{\"schema\":" + quoted(schema) + ",\"references\":[" + list + "]}";
+  }
+
+  /** A line of two points of a number each, in three schemas. */
+  @Test
+  void aSchemaIsReadWithThoseItRefersTo() throws Exception {
+    String number =
+        "{\"type\":\"record\",\"name\":\"N\",\"fields\":[" + field("x", "\"int\"") + "]}";
+    String point = record("P", "{\"name\":\"N\",\"type\":\"N\"}");
+    String line = record("L", "{\"name\":\"A\",\"type\":\"P\"}", "{\"name\":\"B\",\"type\":\"P\"}");
+    registry.answer("9", referring(line, "P", "N"));
+    registry.answerPath("/subjects/a%2FP/versions/2", referring(point, "N"));
+    registry.answerPath("/subjects/a%2FN/versions/2", referring(number));
+    Codec codec = reading("A STRUCT<N: STRUCT<X: INT>>, B STRUCT<N: STRUCT<X: INT>>");
+    byte[] record = bytes("0000000009" + "0202" + "00");
+    assertEquals("((1)), ((null))", EdgeValues.shownAll(decoded(codec, record)));
+    decoded(codec, record);
+    assertEquals(3, registry.asked(), "each is asked for once");
+  }
+
+  @Test
+  void aSchemaIsWrittenWithThoseItRefersTo() throws Exception {
+    String point = record("P", field("X", "\"int\""));
+    String line = record("L", "{\"name\":\"A\",\"type\":[\"null\",\"P\"],\"default\":null}");
+    Codec codec =
+        codec(
+            "AVRO",
+            "A STRUCT<X: INT>",
+            Map.of(
+                "schema",
+                line,
+                "schema.id",
+                "9",
+                "schema.references",
+                "{\"P\":" + quoted(point) + "}"));
+    byte[] written = codec.encode(EdgeValues.row(EdgeValues.row(-1)));
+    assertEquals("0000000009" + "02" + "0201", HexFormat.of().formatHex(written));
+  }
+
+  @Test
+  void aReferenceThatIsMissingFailsTheQuery() {
+    registry.answer("9", referring(record("L", "{\"name\":\"A\",\"type\":\"P\"}"), "P"));
+    Codec codec = reading("A STRUCT<X: INT>");
+    assertEquals(
+        "the schema registry lacks the reference P",
+        assertThrows(IllegalStateException.class, () -> decoded(codec, bytes("0000000009" + "02")))
+            .getMessage());
   }
 
   @Test

@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -29,8 +28,7 @@ class CodecsTest {
   private static final Map<String, String> BARE = Map.of("wrap", "false");
 
   static Codec codec(String format, String columns, Map<String, String> properties) {
-    StructType type = columns.isEmpty() ? new StructType() : StructType.fromDDL(columns);
-    return Codecs.of(format, properties, type);
+    return Codecs.of(format, properties, EdgeValues.columns(columns));
   }
 
   static Object[] decoded(Codec codec, byte[] bytes) throws RecordException {

@@ -10,6 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Values of all SQL types, in Catalyst's form, that a codec may get wrong. */
@@ -46,6 +49,9 @@ final class EdgeValues {
           new Kind("DECIMAL(4,2)", FLAT, decimal("99.99", 4, 2), decimal("-1.50", 4, 2)),
           new Kind("DATE", FLAT, 0, -1, -719162, 2932896),
           new Kind("TIMESTAMP", FLAT, 0L, -1_000L, -62135596800000_000L, 253402300799999_000L),
+          new Kind("TIME", FLAT, 0L, 1L, 86_399_999L),
+          new Kind("ARRAY<TIME>", NESTED, array(0L, null, 86_399_999L)),
+          new Kind("MAP<STRING,TIME>", NESTED, map(text("k"), 43_200_001L, text("n"), null)),
           new Kind("ARRAY<INT>", NESTED, array(), array(1, null, -1)),
           new Kind("MAP<STRING,BIGINT>", NESTED, map(), map(text("k"), 1L, text(""), null)),
           new Kind(
@@ -55,6 +61,26 @@ final class EdgeValues {
               row(1, array(row(text("x")), null, row((Object) null)))));
 
   private EdgeValues() {}
+
+  /** The columns that DDL names, of which one may be TIME or hold it: Spark has no such type. */
+  static StructType columns(String ddl) {
+    if (ddl.isEmpty()) {
+      return new StructType();
+    }
+    StructType columns = StructType.fromDDL(ddl.replaceAll("\\bTIME\\b", "BIGINT"));
+    if (!ddl.matches(".*\\bTIME\\b.*")) {
+      return columns;
+    }
+    StructField only = columns.fields()[0];
+    String declared = ddl.substring(only.name().length() + 1);
+    return new StructType()
+        .add(
+            new StructField(
+                only.name(),
+                only.dataType(),
+                true,
+                new MetadataBuilder().putString("sql", declared).build()));
+  }
 
   /** A type, and which of the formats without a schema hold it. */
   record Kind(String ddl, Set<String> formats, List<Object> values) {

@@ -41,6 +41,11 @@ final class RegistryServer implements AutoCloseable {
     answers.put(root + "/schemas/ids/" + id, json);
   }
 
+  /** Answers another path. */
+  void answerPath(String path, String json) {
+    answers.put(root + path, json);
+  }
+
   int asked() {
     return asked.get();
   }

@@ -7,40 +7,18 @@ PROPERTIES, completion and the documentation read PROPERTIES.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 
 from streamsql.errors import ConfigError, did_you_mean
 from streamsql.ksqldb import says
-
-
-class PropertyType(Enum):
-    """What the text of a property's value must be."""
-
-    TEXT = "text"
-    BOOLEAN = "boolean"
-    INTEGER = "integer"
-
-
-@dataclass(frozen=True)
-class PropertyDefinition:
-    """One property; `default` None means unset; `choices` in the spelling that is stored."""
-
-    name: str
-    type: PropertyType
-    default: str | None
-    doc: str
-    choices: tuple[str, ...] = ()
-    minimum: int | None = None
-    secret: bool = False
-    """Whether no result may show its value."""
-
+from streamsql.properties import schema_registry
+from streamsql.properties.definitions import PropertyDefinition, PropertyType
 
 _TEXT, _BOOLEAN, _INTEGER = PropertyType.TEXT, PropertyType.BOOLEAN, PropertyType.INTEGER
 
 AUTO_OFFSET_RESET = "auto.offset.reset"
 PROCESSING_MODE = "processing.mode"
 CATCH_UP_LAG = "processing.catch.up.lag"
+COMMIT_INTERVAL = "processing.commit.interval.ms"
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
 DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
 WRAP_SINGLE_VALUES = "ksql.persistence.wrap.single.values"
@@ -56,8 +34,8 @@ VARIABLE_SUBSTITUTION = "ksql.variable.substitution.enable"
 ASSERT_TOPIC_TIMEOUT = "ksql.assert.topic.default.timeout.ms"
 CONNECT_URL = "ksql.connect.url"
 CONNECT_USER = "ksql.connect.basic.auth.user.info"
-SCHEMA_REGISTRY_URL = "ksql.schema.registry.url"
-SCHEMA_REGISTRY_USER = "ksql.schema.registry.basic.auth.user.info"
+SCHEMA_REGISTRY_URL = schema_registry.URL
+SCHEMA_REGISTRY_USER = schema_registry.USER
 ASSERT_SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
 LOG_ROWS = "ksql.logging.processing.rows.include"
 CONSISTENCY_TOKEN = "streamsql.consistency.token"
@@ -93,6 +71,15 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "How many records a real-time query may be behind before it catches up in "
             "micro-batches again.",
             minimum=1000,
+        ),
+        PropertyDefinition(
+            COMMIT_INTERVAL,
+            _INTEGER,
+            "60000",
+            "How long new real-time queries run between two commits, in milliseconds. A commit "
+            "holds up the records of a moment; after a failure, what was read since is processed "
+            "again.",
+            minimum=5000,
         ),
         PropertyDefinition(
             DEFAULT_KEY_FORMAT, _TEXT, "KAFKA", "The KEY_FORMAT of statements that give none."
@@ -143,19 +130,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "Whether a record whose TIMESTAMP column cannot be read stops the query "
             "(instead of being skipped).",
         ),
-        PropertyDefinition(
-            SCHEMA_REGISTRY_URL,
-            _TEXT,
-            None,
-            "The schema registry of AVRO, PROTOBUF and JSON_SR; unset: the embedded one.",
-        ),
-        PropertyDefinition(
-            SCHEMA_REGISTRY_USER,
-            _TEXT,
-            None,
-            "Name and password for the schema registry's basic authentication: name:password.",
-            secret=True,
-        ),
+        *schema_registry.DEFINITIONS,
         PropertyDefinition(
             VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} stands for a variable."
         ),
@@ -235,8 +210,17 @@ PROPERTIES: dict[str, PropertyDefinition] = {
     )
 }
 
-CONNECTIONS = {SCHEMA_REGISTRY_URL: SCHEMA_REGISTRY_USER, CONNECT_URL: CONNECT_USER}
+CONNECTIONS: dict[str, tuple[str, ...]] = {
+    SCHEMA_REGISTRY_URL: schema_registry.CREDENTIALS,
+    schema_registry.ISSUER_URL: (schema_registry.CLIENT_SECRET,),
+    CONNECT_URL: (CONNECT_USER,),
+}
 """Of other systems that statements have the engine talk to: the URL, and how it logs in there."""
+
+ADMINS = frozenset(
+    {*CONNECTIONS, schema_registry.CA, schema_registry.CERTIFICATE, schema_registry.KEY}
+)
+"""What only an administrator may set: it names other systems, or files of the server's machine."""
 
 HIDDEN = "[hidden]"
 
@@ -271,8 +255,9 @@ def validate(name: str, value: str) -> tuple[str, str]:
 
 def _checked(definition: PropertyDefinition, value: str) -> str:
     if definition.choices:
-        if value.lower() in definition.choices:
-            return value.lower()
+        for choice in definition.choices:
+            if value.lower() == choice.lower():
+                return choice
         raise _invalid(
             definition,
             value,
@@ -305,11 +290,11 @@ def shown(name: str, value: str | None) -> str | None:
 def forget_credentials(changed: str, properties: dict[str, str], owned: Mapping[str, str]) -> None:
     """Where the URL of another system was changed: the `owned` name and password were meant for
     the one before, and whoever names another must give others."""
-    user = CONNECTIONS.get(changed)
-    if user is None or properties is owned or properties.get(changed) == owned.get(changed):
+    if properties is owned or properties.get(changed) == owned.get(changed):
         return
-    if user in properties and properties[user] == owned.get(user):
-        del properties[user]
+    for name in CONNECTIONS.get(changed, ()):
+        if name in properties and properties[name] == owned.get(name):
+            del properties[name]
 
 
 def without_owned_secrets(
@@ -321,6 +306,17 @@ def without_owned_secrets(
         for name, value in properties.items()
         if not (PROPERTIES[name].secret and owned.get(name) == value)
     }
+
+
+def with_owned_secrets(properties: Mapping[str, str], owned: Mapping[str, str]) -> dict[str, str]:
+    """The properties, and the secrets of `owned` that are missing there and are meant for the
+    same systems."""
+    found = dict(properties)
+    for name in owned.keys() - found.keys():
+        urls = [url for url, credentials in CONNECTIONS.items() if name in credentials]
+        if PROPERTIES[name].secret and all(found.get(u) == owned.get(u) for u in urls):
+            found[name] = owned[name]
+    return found
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -1,0 +1,116 @@
+"""Records with the producer's clock in them, sent and received by processes of their own.
+
+So neither waits for the other's turn in Python, and what the engine takes of the machine can be
+told from what measuring takes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Event
+
+from confluent_kafka import Consumer, TopicPartition
+
+from benchmarks.histogram import Latencies
+from benchmarks.producing import producing
+
+KEYS = 1000
+_ARRIVAL_SECONDS = 60.0
+"""How long the last record sent may take."""
+_context = get_context("spawn")
+
+
+class Sender:
+    """Sends `rate` events a second from now on: a key, ID INT and T DOUBLE, the time in seconds."""
+
+    def __init__(self, bootstrap: str, topic: str, rate: int) -> None:
+        self._done = _context.Event()
+        self.process = _context.Process(
+            target=_send, args=(bootstrap, topic, rate, self._done), daemon=True
+        )
+        self.process.start()
+
+    def stop(self) -> None:
+        """Returns once all is sent."""
+        self._done.set()
+        self.process.join()
+
+
+def _send(bootstrap: str, topic: str, rate: int, done: Event) -> None:
+    burst = max(1, rate // 1000)
+    with producing(bootstrap, topic, _event, rate=rate, burst=burst):
+        done.wait()
+
+
+def _event(number: int) -> tuple[str, str]:
+    return str(number % KEYS), json.dumps({"ID": number % KEYS, "T": time.time()})
+
+
+class Receiver:
+    """Takes the latencies of a topic's records by the T in each, from the topic's beginning."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+        self._begin: Synchronized[float] = _context.Value("d", math.inf)
+        self._end: Synchronized[float] = _context.Value("d", math.inf)
+        self._answer, theirs = _context.Pipe(duplex=False)
+        self.process = _context.Process(
+            target=_receive,
+            args=(bootstrap, topic, partitions, self._begin, self._end, theirs),
+            daemon=True,
+        )
+        self.process.start()
+        theirs.close()
+
+    def first_row(self, seconds: float) -> float | None:
+        """When the topic's first record came, by the clock; None if not in time."""
+        return self._answer.recv() if self._answer.poll(seconds) else None
+
+    def begin(self, now: float) -> None:
+        """Records that are sent from now on count."""
+        self._begin.value = now
+
+    def end(self, last: float) -> Latencies:
+        """What was measured, once the records that were sent up to then have come; TimeoutError
+        if they do not."""
+        self._end.value = last
+        if not self._answer.poll(2 * _ARRIVAL_SECONDS):
+            raise TimeoutError("the receiver does not answer")
+        found: Latencies | None = self._answer.recv()
+        self.process.join()
+        if found is None:
+            raise TimeoutError(f"the last record did not come within {_ARRIVAL_SECONDS:.0f} s")
+        return found
+
+
+def _receive(
+    bootstrap: str,
+    topic: str,
+    partitions: int,
+    begin: Synchronized[float],
+    end: Synchronized[float],
+    answer: Connection,
+) -> None:
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": topic})
+    consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+    latencies: Latencies | None = None
+    newest = 0.0
+    while (now := time.time()) < end.value + _ARRIVAL_SECONDS and newest < end.value:
+        message = consumer.poll(0.1)
+        if message is None or message.error() or not (value := message.value()):
+            continue
+        now = time.time()
+        if newest == 0.0:
+            answer.send(now)
+        sent = json.loads(value)["T"]
+        newest = max(newest, sent)
+        if latencies is None and begin.value < math.inf:
+            latencies = Latencies(begin.value)
+        if latencies is not None and sent < end.value:
+            latencies.add(sent, now)
+    consumer.close()
+    answer.send(latencies if newest >= end.value else None)

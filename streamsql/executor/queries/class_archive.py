@@ -1,0 +1,134 @@
+"""Spark's classes, parsed and verified once: a class data sharing archive halves the start's work.
+
+`python -m streamsql.executor.queries.class_archive` makes it, which takes about a minute; a session
+uses it if it is there. It lies in the cache folder and holds for one Java and one class path. What
+is in it are the classes of a few queries that have run, from their SQL to their records.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamsql.catalog import Catalog
+from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.data_folder import DataDir
+from streamsql.executor.frames.context import LoweringContext
+from streamsql.executor.lowering.streaming import lower
+from streamsql.executor.queries.start import Trigger, start
+from streamsql.executor.spark.class_path import archive_path, java_and_class_path
+from streamsql.executor.spark.session import SparkRuntime
+from streamsql.jvm.cache import exclusive
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
+from streamsql.parser import parse
+from streamsql.planner.plans.statements import QueryStatementPlan
+from streamsql.planner.statements import apply, plan
+from streamsql.waiting import await_condition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OTHERS = 2
+"""Archives of other jars that are kept; each has 190 MB."""
+
+_TRAINING_SECONDS = 60
+_RECORDS = 200
+
+_SOURCES = """
+CREATE STREAM e (id STRING KEY, n BIGINT, price DOUBLE, word STRING, ms BIGINT)
+    WITH (KAFKA_TOPIC='e', VALUE_FORMAT='JSON', TIMESTAMP='ms');
+CREATE TABLE w (word STRING PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON');
+"""
+_QUERIES = (
+    "CREATE STREAM some WITH (KAFKA_TOPIC='some') AS SELECT id, price * n AS cost,"
+    " UCASE(word) AS word FROM e WHERE n > 1 AND word <> '0';",
+    "CREATE TABLE totals WITH (KAFKA_TOPIC='totals') AS SELECT word, COUNT(*) AS c,"
+    " SUM(n) AS s, MAX(price) AS m FROM e WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY word;",
+    "CREATE STREAM joined WITH (KAFKA_TOPIC='joined') AS SELECT e.word AS word, price, w.n AS n"
+    " FROM e JOIN w ON e.word = w.word;",
+)
+
+
+def ensure_class_archive() -> Path:
+    """The archive, made if it is missing; ExternalError where Spark or Kafka does not start."""
+    path = archive_path(*java_and_class_path())
+    with exclusive(path.parent / ".lock"):
+        if not path.is_file():
+            make_room(path.parent)
+            with tempfile.TemporaryDirectory(prefix=".training-", dir=path.parent) as name:
+                folder = Path(name)
+                written = folder / "archive.jsa"
+                runtime = SparkRuntime(folder, master="local[8]", archive_to=written)
+                try:
+                    with EmbeddedBroker(DataDir.at(folder / "broker")) as broker:
+                        _train(runtime.start(), broker.bootstrap, folder)
+                finally:
+                    runtime.stop()
+                if written.is_file():
+                    os.replace(written, path)
+    return path
+
+
+def make_room(folder: Path) -> None:
+    """Delete all archives but the newest OTHERS: who has several checkouts changes between them."""
+    archives = sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime, reverse=True)
+    for outdated in archives[OTHERS:]:
+        outdated.unlink()
+
+
+def _train(spark: SparkSession, bootstrap: str, folder: Path) -> None:
+    """Run the queries as they run: over what is there, and then in real time."""
+    client = KafkaClient(bootstrap)
+    try:
+        for topic in ("e", "w", PROCESSING_LOG_TOPIC):
+            _create(topic, client)
+        _fill(client)
+        context = LoweringContext(spark, bootstrap, folder, PROCESSING_LOG_TOPIC)
+        for query in _QUERIES:
+            _run(query, client, context)
+    finally:
+        client.close()
+
+
+def _create(topic: str, client: KafkaClient) -> None:
+    client.create_topic(topic, config={"retention.ms": "-1"})
+
+
+def _fill(client: KafkaClient) -> None:
+    events = '{{"n":{0},"price":{0}.5,"word":"{1}","ms":{2}}}'
+    client.produce("w", [NewRecord(b"%d" % i, b'{"n":%d}' % i) for i in range(10)])
+    client.produce(
+        "e",
+        [
+            NewRecord(b"%d" % i, events.format(i, i % 10, 1_600_000_000_000 + i).encode())
+            for i in range(_RECORDS)
+        ],
+    )
+
+
+def _run(query: str, client: KafkaClient, context: LoweringContext) -> None:
+    catalog = Catalog()
+    for statement in parse(_SOURCES + query):
+        planned = plan(statement, catalog, {})
+        apply(planned, catalog)
+    assert isinstance(planned, QueryStatementPlan) and planned.sink is not None
+    sink = planned.sink.topic.name
+    _create(sink, client)
+    start(lower(planned.query, context), Trigger.AVAILABLE_NOW).awaitTermination(_TRAINING_SECONDS)
+    written = client.end_offsets(sink)
+    live = start(lower(planned.query, context), Trigger.REAL_TIME)
+    try:
+        _fill(client)
+        await_condition(
+            lambda: not live.isActive or client.end_offsets(sink) != written, _TRAINING_SECONDS
+        )
+    finally:
+        live.stop()
+
+
+if __name__ == "__main__":
+    ensure_class_archive()

@@ -1,0 +1,72 @@
+package io.streamsql.serving;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** A topic that a table is read from, opened. */
+interface FollowedTopic extends AutoCloseable {
+  /** Tells the topic from one of the same name that was there before, or in another cluster. */
+  String identity() throws ExecutionException, InterruptedException, TimeoutException;
+
+  /** The one consumer, without partitions at first. */
+  Consumer<byte[], byte[]> consumer();
+
+  @Override
+  void close();
+
+  /**
+   * A topic of Kafka.
+   *
+   * @param settings of the connection, with bootstrap.servers
+   */
+  static FollowedTopic open(String topic, Map<String, String> settings) {
+    Properties connection = new Properties();
+    connection.putAll(settings);
+    Properties reading = new Properties();
+    reading.putAll(settings);
+    reading.put("enable.auto.commit", "false");
+    reading.put("auto.offset.reset", "none");
+    reading.put("isolation.level", "read_committed");
+    reading.put("max.poll.records", "5000");
+    Admin admin = Admin.create(connection);
+    try {
+      ByteArrayDeserializer bytes = new ByteArrayDeserializer();
+      return new OfKafka(topic, admin, new KafkaConsumer<>(reading, bytes, bytes));
+    } catch (RuntimeException e) {
+      admin.close(Duration.ZERO);
+      throw e;
+    }
+  }
+
+  /** By the clients of Kafka. */
+  record OfKafka(String topic, Admin admin, Consumer<byte[], byte[]> consumer)
+      implements FollowedTopic {
+    @Override
+    public String identity() throws ExecutionException, InterruptedException, TimeoutException {
+      String cluster = admin.describeCluster().clusterId().get(10, TimeUnit.SECONDS);
+      TopicDescription description =
+          admin.describeTopics(List.of(topic)).allTopicNames().get(10, TimeUnit.SECONDS).get(topic);
+      return cluster + "/" + topic + "/" + description.topicId();
+    }
+
+    @Override
+    public void close() {
+      try {
+        // Else it waits for the fetch that it has begun behind the last record.
+        consumer.close(Duration.ZERO);
+      } finally {
+        admin.close(Duration.ZERO);
+      }
+    }
+  }
+}

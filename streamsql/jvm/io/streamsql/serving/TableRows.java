@@ -1,0 +1,377 @@
+package io.streamsql.serving;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+
+/**
+ * The rows of a table as a reader makes them of its records. The first query has them read into
+ * memory, where they follow the store while they are asked for now and then and there is room
+ * ({@link RowMemory}); else each query has them made of the store's records.
+ */
+final class TableRows {
+  /** So many changes are taken in at once, unless a query comes before. */
+  private static final int MANY = 4096;
+
+  private static final int LOOK = 1 << 14;
+  private static final long UNUSED_MS = 600_000;
+
+  private final TableStore store;
+  private final UTF8String topic;
+  private final CompiledPlan reader;
+  private final RowMemory memory;
+
+  /** Held by who builds, changes or takes a snapshot of the rows in memory. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** Null: they are not in memory. */
+  private volatile HeldRows held;
+
+  /** Set by who needs the memory; rows that are just being read are given up, too. */
+  private volatile boolean evicted;
+
+  private volatile long lastUsed;
+
+  /** How many rows there were when they had no room; -1: they were not tried, or had some. */
+  private long refused = -1;
+
+  /** The newest value (null: none) of each key that has changed; null: nobody wants to know. */
+  private Map<Key, byte[]> changed;
+
+  private final Object changes = new Object();
+
+  TableRows(TableStore store, UTF8String topic, CompiledPlan reader, RowMemory memory) {
+    this.store = store;
+    this.topic = topic;
+    this.reader = reader;
+    this.memory = memory;
+  }
+
+  boolean isOf(CompiledPlan plan) {
+    return reader == plan;
+  }
+
+  // -- reading ----------------------------------------------------------------------------------
+
+  /** What a query sees; to be closed. */
+  Reading read() throws RocksDBException {
+    lastUsed = System.currentTimeMillis();
+    memory.touch(this);
+    lock.lock();
+    try {
+      if (held == null && hasRoom()) {
+        build();
+      }
+      HeldRows rows = held;
+      if (rows != null && update(rows)) {
+        return new Reading(rows.snapshot(store.expiry()), null);
+      }
+    } finally {
+      lock.unlock();
+    }
+    TableStore.Reading reading = store.read();
+    return new Reading(reader.run(new StoredRows(reading, topic, null, null)), reading);
+  }
+
+  /** The rows as they are at one moment. */
+  static final class Reading implements AutoCloseable {
+    private final Iterator<InternalRow> rows;
+    private final TableStore.Reading stored;
+
+    Reading(Iterator<InternalRow> rows, TableStore.Reading stored) {
+      this.rows = rows;
+      this.stored = stored;
+    }
+
+    Iterator<InternalRow> rows() {
+      return rows;
+    }
+
+    @Override
+    public void close() {
+      if (stored != null) {
+        stored.close();
+      }
+    }
+  }
+
+  // -- filling ----------------------------------------------------------------------------------
+
+  /** Whether it is worth trying: what had no room is tried again when it has become less. */
+  private boolean hasRoom() throws RocksDBException {
+    if (memory.limit() == 0) {
+      return false;
+    }
+    return refused < 0 || rowsInStore() < refused / 2;
+  }
+
+  private long rowsInStore() throws RocksDBException {
+    try (TableStore.Reading reading = store.read()) {
+      return reading.estimatedRows();
+    }
+  }
+
+  private void build() throws RocksDBException {
+    synchronized (changes) {
+      evicted = false;
+      // What changes from now on comes after what is read below, or is the same.
+      changed = new LinkedHashMap<>();
+    }
+    HeldRows rows = new HeldRows();
+    boolean fits = false;
+    try (TableStore.Reading reading = store.read()) {
+      long expected = reading.estimatedRows();
+      RocksIterator all = reading.iterator();
+      all.seekToFirst();
+      fits = fill(rows, new Everything(all, reading), expected);
+      reading.check(all);
+      refused = fits || evicted ? -1 : expected;
+    } finally {
+      if (!fits) {
+        evict();
+      }
+    }
+    rows.seal();
+    synchronized (changes) {
+      if (!evicted) {
+        held = rows;
+      }
+    }
+  }
+
+  /** Takes in a table's records; false: there is no room for them. */
+  private boolean fill(HeldRows rows, Iterator<Change> records, long expected) {
+    Answered answered = new Answered(records, rows);
+    Iterator<InternalRow> made = reader.run(answered);
+    for (long count = 1; made.hasNext(); count++) {
+      answered.put((UnsafeRow) made.next());
+      if (count % LOOK == 0) {
+        long bytes = rows.bytes();
+        boolean early = count * 10 < expected;
+        long all = early ? 0 : (long) ((double) bytes / count * Math.max(expected, count));
+        if (evicted || all > memory.limit() || !memory.take(this, bytes)) {
+          return false;
+        }
+      }
+    }
+    answered.end();
+    return !evicted && memory.take(this, rows.bytes());
+  }
+
+  /** Brings the rows up to what the store has; false: they have just been given up. */
+  private boolean update(HeldRows rows) {
+    Map<Key, byte[]> taken;
+    synchronized (changes) {
+      if (changed == null) {
+        return false;
+      }
+      taken = changed;
+      changed = new LinkedHashMap<>();
+    }
+    try {
+      take(rows, taken);
+    } catch (RuntimeException | Error e) {
+      drop(); // something of it may be missing
+      throw e;
+    }
+    if (!taken.isEmpty() && !memory.take(this, rows.bytes())) {
+      refused = rows.size();
+      evict();
+    }
+    return true;
+  }
+
+  private void take(HeldRows rows, Map<Key, byte[]> taken) {
+    List<Change> puts = new ArrayList<>();
+    taken.forEach(
+        (key, value) -> {
+          if (value == null) {
+            rows.remove(key.bytes);
+          } else {
+            puts.add(new Change(key.bytes, value));
+          }
+        });
+    Answered answered = new Answered(puts.iterator(), rows);
+    for (Iterator<InternalRow> made = reader.run(answered); made.hasNext(); ) {
+      answered.put((UnsafeRow) made.next());
+    }
+    answered.end();
+    rows.seal();
+  }
+
+  // -- what others do ---------------------------------------------------------------------------
+
+  /** Records have been taken into the store. */
+  void changed(Iterable<ConsumerRecord<byte[], byte[]>> records) {
+    int waiting;
+    synchronized (changes) {
+      if (changed == null) {
+        return;
+      }
+      for (ConsumerRecord<byte[], byte[]> record : records) {
+        if (record.key() != null) {
+          byte[] row = record.value() == null ? null : StoredRow.pack(record);
+          changed.put(new Key(record.key()), row);
+        }
+      }
+      waiting = changed.size();
+    }
+    if (waiting >= MANY && lock.tryLock()) {
+      try {
+        HeldRows rows = held;
+        if (rows != null) {
+          update(rows);
+        }
+      } catch (RuntimeException e) {
+        // They were given up; the next query has them read anew, and is told if that fails.
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /** Gives up what nobody has asked for in a while, and removes what has expired. */
+  void tidy() {
+    if (held == null || !lock.tryLock()) {
+      return;
+    }
+    try {
+      HeldRows rows = held;
+      if (rows != null && System.currentTimeMillis() - lastUsed > UNUSED_MS) {
+        drop();
+      } else if (rows != null && store.expiry() > Long.MIN_VALUE) {
+        rows.removeBefore(store.expiry());
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Gives up the rows in memory; those that queries are reading stay until they are read. */
+  void drop() {
+    evict();
+    memory.free(this);
+  }
+
+  /** As {@link #drop}, by who keeps count of the memory. */
+  void evict() {
+    synchronized (changes) {
+      evicted = true;
+      held = null;
+      changed = null;
+    }
+  }
+
+  /** A record's key, and the packed row ({@link StoredRow}) that it has now. */
+  private static final class Change {
+    private final byte[] key;
+    private final byte[] row;
+
+    Change(byte[] key, byte[] row) {
+      this.key = key;
+      this.row = row;
+    }
+  }
+
+  private static final class Key {
+    private final byte[] bytes;
+
+    Key(byte[] bytes) {
+      this.bytes = bytes;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Key key && Arrays.equals(bytes, key.bytes);
+    }
+
+    @Override
+    public int hashCode() {
+      return Arrays.hashCode(bytes);
+    }
+  }
+
+  /** All rows of a store, without those that have expired. */
+  private static final class Everything implements Iterator<Change> {
+    private final RocksIterator all;
+    private final TableStore.Reading reading;
+
+    Everything(RocksIterator all, TableStore.Reading reading) {
+      this.all = all;
+      this.reading = reading;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (all.isValid() && reading.expired(all.value())) {
+        all.next();
+      }
+      return all.isValid();
+    }
+
+    @Override
+    public Change next() {
+      Change found = new Change(all.key(), all.value());
+      all.next();
+      return found;
+    }
+  }
+
+  /**
+   * Records on their way through the reader: of what it makes of them, which row is whose. A record
+   * that it makes nothing of, as it cannot be read, leaves its key without a row.
+   */
+  private final class Answered implements Iterator<InternalRow> {
+    private final Iterator<Change> records;
+    private final HeldRows rows;
+    private final Deque<Change> asked = new ArrayDeque<>();
+
+    Answered(Iterator<Change> records, HeldRows rows) {
+      this.records = records;
+      this.rows = rows;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return records.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      Change next = records.next();
+      asked.add(next);
+      return StoredRow.row(topic, next.key, next.row);
+    }
+
+    /** The reader's next row: its last columns tell partition and offset of its record. */
+    void put(UnsafeRow row) {
+      int partition = row.getInt(row.numFields() - 2);
+      long offset = row.getLong(row.numFields() - 1);
+      for (Change record = asked.poll(); record != null; record = asked.poll()) {
+        if (StoredRow.offset(record.row) == offset
+            && StoredRow.partition(record.row) == partition) {
+          rows.put(record.key, row, StoredRow.timestamp(record.row));
+          return;
+        }
+        rows.remove(record.key);
+      }
+      throw new IllegalStateException("a row of no record");
+    }
+
+    void end() {
+      asked.forEach(record -> rows.remove(record.key));
+    }
+  }
+}

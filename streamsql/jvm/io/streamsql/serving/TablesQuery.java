@@ -1,0 +1,46 @@
+package io.streamsql.serving;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.rocksdb.RocksDBException;
+
+/** One query over all rows of some tables: a plan and the tables that its sources stand for. */
+public final class TablesQuery {
+  private final CompiledPlan plan;
+  private final List<TableRows> tables = new ArrayList<>();
+
+  /**
+   * @param plan has a source for each table that is added, in their order
+   */
+  public TablesQuery(CompiledPlan plan) {
+    this.plan = plan;
+  }
+
+  /**
+   * Adds a table.
+   *
+   * @param reader makes rows of the plan's source of the table's records
+   */
+  public void add(ServedTable table, CompiledPlan reader) {
+    tables.add(table.rows(reader));
+  }
+
+  /** The results over the tables as they are now. */
+  public ScannedRows run() throws RocksDBException {
+    List<TableRows.Reading> readings = new ArrayList<>();
+    List<Iterator<InternalRow>> inputs = new ArrayList<>();
+    try {
+      for (TableRows table : tables) {
+        TableRows.Reading reading = table.read();
+        readings.add(reading);
+        inputs.add(reading.rows());
+      }
+    } catch (RocksDBException | RuntimeException | Error e) {
+      ScannedRows.closeAll(readings);
+      throw e;
+    }
+    return new ScannedRows(plan, inputs, readings);
+  }
+}

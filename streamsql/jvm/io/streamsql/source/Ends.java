@@ -1,0 +1,13 @@
+package io.streamsql.source;
+
+import java.util.Collection;
+import java.util.Map;
+
+/** Where topics end: for each the next offset of each of its partitions; none where it is gone. */
+interface Ends {
+  /** The ends as they are now. */
+  Map<String, Map<Integer, Long>> now(Collection<String> topics) throws InterruptedException;
+
+  /** Returns when the ends of these topics are no longer those that are given. */
+  void awaitOthers(Map<String, Map<Integer, Long>> known) throws InterruptedException;
+}

@@ -1,0 +1,129 @@
+package io.streamsql.source;
+
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
+import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
+
+/**
+ * A stream of Spark's Kafka source that sleeps while there is nothing to read. Spark asks a
+ * micro-batch query's sources for news all the time, and begins a real-time batch, with its tasks
+ * and its commit, whether there are records or not; here either waits for the next record.
+ *
+ * <p>The places to wait at are where a micro-batch asks for the latest offset, and where a planned
+ * real-time batch asks for its input partitions: then only the tasks are left to be started.
+ */
+final class IdleStream
+    implements MicroBatchStream,
+        SupportsTriggerAvailableNow,
+        SupportsRealTimeMode,
+        ReportsSourceMetrics {
+  private final MicroBatchStream kafka;
+  private final QueryInputs.Input input;
+  private boolean availableNow;
+
+  IdleStream(MicroBatchStream kafka, QueryInputs.Input input) {
+    this.kafka = kafka;
+    this.input = input;
+  }
+
+  @Override
+  public void prepareForTriggerAvailableNow() {
+    availableNow = true;
+    ((SupportsTriggerAvailableNow) kafka).prepareForTriggerAvailableNow();
+  }
+
+  @Override
+  public void prepareForRealTimeMode() {
+    ((SupportsRealTimeMode) kafka).prepareForRealTimeMode();
+  }
+
+  @Override
+  public Offset latestOffset(Offset start, ReadLimit limit) {
+    boolean sleeps = !availableNow && start != null;
+    if (sleeps) {
+      input.begin(start.json());
+    }
+    Offset end = ((SupportsTriggerAvailableNow) kafka).latestOffset(start, limit);
+    if (sleeps) {
+      input.end((end == null ? start : end).json());
+    }
+    return end;
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions(Offset start) {
+    input.begin(start.json());
+    return ((SupportsRealTimeMode) kafka).planInputPartitions(start);
+  }
+
+  @Override
+  public Offset mergeOffsets(PartitionOffset[] offsets) {
+    Offset end = ((SupportsRealTimeMode) kafka).mergeOffsets(offsets);
+    input.end(end.json());
+    return end;
+  }
+
+  @Override
+  public void stop() {
+    input.close();
+    kafka.stop();
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions(Offset start, Offset end) {
+    return kafka.planInputPartitions(start, end);
+  }
+
+  @Override
+  public PartitionReaderFactory createReaderFactory() {
+    return kafka.createReaderFactory();
+  }
+
+  @Override
+  public Offset latestOffset() {
+    return kafka.latestOffset();
+  }
+
+  @Override
+  public Offset initialOffset() {
+    return kafka.initialOffset();
+  }
+
+  @Override
+  public ReadLimit getDefaultReadLimit() {
+    return ((SupportsTriggerAvailableNow) kafka).getDefaultReadLimit();
+  }
+
+  @Override
+  public Offset reportLatestOffset() {
+    return ((SupportsTriggerAvailableNow) kafka).reportLatestOffset();
+  }
+
+  @Override
+  public Offset deserializeOffset(String json) {
+    return kafka.deserializeOffset(json);
+  }
+
+  @Override
+  public void commit(Offset end) {
+    kafka.commit(end);
+  }
+
+  @Override
+  public Map<String, String> metrics(Optional<Offset> latestConsumed) {
+    return ((ReportsSourceMetrics) kafka).metrics(latestConsumed);
+  }
+
+  @Override
+  public String toString() {
+    return kafka.toString();
+  }
+}

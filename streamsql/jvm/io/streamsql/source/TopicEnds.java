@@ -1,0 +1,190 @@
+package io.streamsql.source;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * Where the topics of one Kafka cluster end. One thread asks for all queries that sleep, and only
+ * while one does.
+ */
+final class TopicEnds implements Ends {
+  private static final long LOOK_MILLIS = 100;
+  private static final long TROUBLE_MILLIS = 1_000;
+
+  /** How long partitions that were added may stay unseen. */
+  private static final long PARTITIONS_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private static final String PREFIX = "kafka.";
+  private static final Map<Map<String, Object>, TopicEnds> CLUSTERS = new ConcurrentHashMap<>();
+
+  private final Admin admin;
+  private final List<Sleeper> sleepers = new ArrayList<>();
+  private Thread watcher;
+
+  private TopicEnds(Map<String, Object> settings) {
+    admin = Admin.create(settings);
+  }
+
+  /** That of the cluster that a source's options name. */
+  static TopicEnds of(CaseInsensitiveStringMap options) {
+    Map<String, Object> settings = new HashMap<>();
+    options
+        .asCaseSensitiveMap()
+        .forEach(
+            (name, value) -> {
+              if (name.startsWith(PREFIX)) {
+                settings.put(name.substring(PREFIX.length()), value);
+              }
+            });
+    return CLUSTERS.computeIfAbsent(settings, TopicEnds::new);
+  }
+
+  @Override
+  public Map<String, Map<Integer, Long>> now(Collection<String> topics)
+      throws InterruptedException {
+    return ends(partitions(topics));
+  }
+
+  @Override
+  public void awaitOthers(Map<String, Map<Integer, Long>> known) throws InterruptedException {
+    Sleeper sleeper = new Sleeper(known, new CountDownLatch(1));
+    synchronized (this) {
+      sleepers.add(sleeper);
+      if (watcher == null) {
+        watcher = new Thread(this::watch, "topic ends");
+        watcher.setDaemon(true);
+        watcher.start();
+      }
+    }
+    try {
+      sleeper.news.await();
+    } finally {
+      synchronized (this) {
+        sleepers.remove(sleeper);
+      }
+    }
+  }
+
+  private void watch() {
+    Map<String, List<TopicPartition>> partitions = Map.of();
+    long described = 0;
+    while (true) {
+      Set<String> topics = topicsOfSleepers();
+      if (topics.isEmpty()) {
+        return;
+      }
+      try {
+        long now = System.nanoTime();
+        if (!partitions.keySet().equals(topics) || now - described > PARTITIONS_NANOS) {
+          partitions = partitions(topics);
+          described = now;
+        }
+        wake(ends(partitions));
+        Thread.sleep(LOOK_MILLIS);
+      } catch (KafkaException unreachable) {
+        // Who sleeps has nothing to read until the cluster is back.
+        pause();
+      } catch (InterruptedException stopped) {
+        return;
+      }
+    }
+  }
+
+  private synchronized Set<String> topicsOfSleepers() {
+    Set<String> topics = new HashSet<>();
+    sleepers.forEach(sleeper -> topics.addAll(sleeper.known.keySet()));
+    if (topics.isEmpty()) {
+      watcher = null;
+    }
+    return topics;
+  }
+
+  private synchronized void wake(Map<String, Map<Integer, Long>> ends) {
+    for (Sleeper sleeper : sleepers) {
+      // A topic that only a later sleeper waits for was not looked at yet.
+      boolean same =
+          sleeper.known.entrySet().stream()
+              .allMatch(e -> e.getValue().equals(ends.getOrDefault(e.getKey(), e.getValue())));
+      if (!same) {
+        sleeper.news.countDown();
+      }
+    }
+  }
+
+  private Map<String, List<TopicPartition>> partitions(Collection<String> topics)
+      throws InterruptedException {
+    Map<String, List<TopicPartition>> found = new HashMap<>();
+    Map<String, KafkaFuture<TopicDescription>> answers =
+        admin.describeTopics(new HashSet<>(topics)).topicNameValues();
+    for (Map.Entry<String, KafkaFuture<TopicDescription>> answer : answers.entrySet()) {
+      TopicDescription description = orNull(answer.getValue());
+      found.put(
+          answer.getKey(),
+          description == null
+              ? List.of()
+              : description.partitions().stream()
+                  .map(p -> new TopicPartition(description.name(), p.partition()))
+                  .toList());
+    }
+    return found;
+  }
+
+  private Map<String, Map<Integer, Long>> ends(Map<String, List<TopicPartition>> partitions)
+      throws InterruptedException {
+    Map<TopicPartition, OffsetSpec> asked = new HashMap<>();
+    Map<String, Map<Integer, Long>> found = new HashMap<>();
+    partitions.forEach(
+        (topic, places) -> {
+          found.put(topic, new HashMap<>());
+          places.forEach(place -> asked.put(place, OffsetSpec.latest()));
+        });
+    ListOffsetsResult answers = admin.listOffsets(asked);
+    for (TopicPartition place : asked.keySet()) {
+      ListOffsetsResult.ListOffsetsResultInfo end = orNull(answers.partitionResult(place));
+      if (end != null) {
+        found.get(place.topic()).put(place.partition(), end.offset());
+      }
+    }
+    return found;
+  }
+
+  /** The answer; null for a topic that is not there; KafkaException for all other failures. */
+  private static <T> T orNull(KafkaFuture<T> answer) throws InterruptedException {
+    try {
+      return answer.get();
+    } catch (ExecutionException failed) {
+      if (failed.getCause() instanceof UnknownTopicOrPartitionException) {
+        return null;
+      }
+      throw failed.getCause() instanceof KafkaException error ? error : new KafkaException(failed);
+    }
+  }
+
+  private static void pause() {
+    try {
+      Thread.sleep(TROUBLE_MILLIS);
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private record Sleeper(Map<String, Map<Integer, Long>> known, CountDownLatch news) {}
+}

@@ -1,0 +1,93 @@
+package io.streamsql.source;
+
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.metric.CustomMetric;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.kafka010.KafkaSourceProvider;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * A source of Structured Streaming, by its class name: that of Spark for Kafka, with its options,
+ * read through an {@link IdleStream}. The option {@value #QUERY} names the query that reads.
+ */
+public final class TopicSource implements TableProvider {
+  /**
+   * Which query reads: one that reads several topics sleeps until one of them gets a record.
+   * Without the option none sleeps.
+   */
+  public static final String QUERY = "streamsql.query";
+
+  private final TableProvider kafka = new KafkaSourceProvider();
+
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    return kafka.inferSchema(options);
+  }
+
+  @Override
+  public Table getTable(
+      StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    return new Topics((SupportsRead) kafka.getTable(schema, partitioning, properties));
+  }
+
+  private record Topics(SupportsRead kafka) implements SupportsRead {
+    @Override
+    public String name() {
+      return kafka.name();
+    }
+
+    @Override
+    @SuppressWarnings("deprecation") // Spark asks a table that says no columns for its schema.
+    public StructType schema() {
+      return kafka.schema();
+    }
+
+    @Override
+    public Set<TableCapability> capabilities() {
+      return kafka.capabilities();
+    }
+
+    @Override
+    public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+      ScanBuilder builder = kafka.newScanBuilder(options);
+      return () -> new TopicScan(builder.build(), options);
+    }
+  }
+
+  private record TopicScan(Scan kafka, CaseInsensitiveStringMap options) implements Scan {
+    @Override
+    public StructType readSchema() {
+      return kafka.readSchema();
+    }
+
+    @Override
+    public String description() {
+      return kafka.description();
+    }
+
+    @Override
+    public CustomMetric[] supportedCustomMetrics() {
+      return kafka.supportedCustomMetrics();
+    }
+
+    @Override
+    public MicroBatchStream toMicroBatchStream(String checkpoint) {
+      MicroBatchStream stream = kafka.toMicroBatchStream(checkpoint);
+      if (!options.containsKey(QUERY)) {
+        return stream;
+      }
+      QueryInputs inputs = QueryInputs.of(options.get(QUERY), TopicEnds.of(options));
+      String topic = options.get("subscribe");
+      return new IdleStream(stream, inputs.reading(topic));
+    }
+  }
+}

@@ -1,0 +1,29 @@
+package io.streamsql.kafka;
+
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** Producers of Kafka's own for tests, in the place of those that tasks share. */
+public final class MockProducers {
+  private static final AtomicInteger MADE = new AtomicInteger();
+
+  private MockProducers() {}
+
+  /** A producer, and the settings by which tasks get it. */
+  public record Shared(Map<String, String> settings, MockProducer<byte[], byte[]> producer) {}
+
+  /**
+   * A producer for the next tasks.
+   *
+   * @param completes whether each record is acknowledged at once
+   */
+  public static Shared share(boolean completes) {
+    ByteArraySerializer bytes = new ByteArraySerializer();
+    MockProducer<byte[], byte[]> producer = new MockProducer<>(completes, bytes, bytes);
+    Map<String, String> settings = Map.of("client.id", "test " + MADE.incrementAndGet());
+    SharedProducers.share(settings, producer);
+    return new Shared(settings, producer);
+  }
+}
