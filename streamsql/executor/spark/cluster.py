@@ -13,6 +13,8 @@ from pathlib import Path
 from streamsql.jvm.ivy import pyspark_jars_dir
 
 _EXECUTOR_OPTIONS = "-Duser.timezone=UTC -Dfile.encoding=UTF-8 -XX:-UsePerfData"
+_IN_PROCESS_SHUFFLE = "io.streamsql.shuffle.InProcessShuffle"
+"""Hands on the rows of real-time queries within the driver's JVM."""
 _SCALA = "2.13"
 """Of PySpark's jars; told, or Spark looks for the folders of a build."""
 _THREADS = re.compile(r"local\[(\d+)(?:,\s*\d+)?\]")
@@ -49,7 +51,9 @@ def cluster_settings(master: str, jars: Sequence[Path], scratch: Path) -> Mappin
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.local.dir": str(scratch),
         }
-    if not is_local(master):
+    if is_local(master):
+        settings["spark.shuffle.manager.incremental"] = _IN_PROCESS_SHUFFLE
+    else:
         settings |= {
             "spark.jars": ",".join(str(jar) for jar in jars),
             "spark.executor.extraJavaOptions": _EXECUTOR_OPTIONS,

@@ -1,0 +1,63 @@
+package io.streamsql.shuffle;
+
+import java.util.ArrayDeque;
+import org.apache.spark.TaskContext;
+
+/**
+ * The rows of one partition of a shuffle, from all tasks that write to it to the one that reads it.
+ * Rows of one writer keep their order.
+ */
+final class Lane {
+  /** More than that waits for the reader, however fast rows are written. */
+  private static final long MOST_BYTES = 8L << 20;
+
+  /** How often who waits looks whether its task is to end, should nobody interrupt it. */
+  private static final long LOOK_MS = 200;
+
+  private ArrayDeque<Object> rows = new ArrayDeque<>();
+  private long bytes;
+  private int writing;
+
+  Lane(int writers) {
+    writing = writers;
+  }
+
+  /** Adds a row that nobody changes any more; waits while the reader is far behind. */
+  synchronized void put(Object row, int size, TaskContext task) throws InterruptedException {
+    while (bytes >= MOST_BYTES) {
+      wait(LOOK_MS);
+      task.killTaskIfInterrupted();
+    }
+    bytes += size;
+    rows.add(row);
+    if (rows.size() == 1) {
+      notifyAll();
+    }
+  }
+
+  /** One of the writers has written all that it had. */
+  synchronized void end() {
+    writing--;
+    notifyAll();
+  }
+
+  /**
+   * All rows that are there, once there are any; none when all writers have ended.
+   *
+   * @param empty takes the place of what is given
+   */
+  synchronized ArrayDeque<Object> take(ArrayDeque<Object> empty, TaskContext task)
+      throws InterruptedException {
+    while (rows.isEmpty() && writing > 0) {
+      wait(LOOK_MS);
+      task.killTaskIfInterrupted();
+    }
+    ArrayDeque<Object> taken = rows;
+    rows = empty;
+    if (bytes >= MOST_BYTES) {
+      notifyAll();
+    }
+    bytes = 0;
+    return taken;
+  }
+}
