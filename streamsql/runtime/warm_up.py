@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 from streamsql.catalog import Catalog
@@ -16,14 +17,22 @@ from streamsql.runtime.state import EngineState
 
 _log = logging.getLogger("streamsql.warm_up")
 
-# What many queries have: both sides of a record decoded and encoded, a filter, expressions, state.
-_SCRIPT = """
+# What many queries have: both sides of a record decoded and encoded, a filter, expressions. The
+# state is Spark's aggregation's in the first, in the second one of our operators', as in joins.
+_SCRIPTS = (
+    """
 CREATE STREAM E (K STRING KEY, N INT, T DOUBLE, S STRING)
   WITH (KAFKA_TOPIC='e', VALUE_FORMAT='JSON');
 CREATE TABLE O WITH (KAFKA_TOPIC='o') AS
   SELECT K, COUNT(*) AS N, MAX(T * 2) AS T, LATEST_BY_OFFSET(UCASE(S)) AS S
   FROM E WHERE N >= 0 GROUP BY K;
-"""
+""",
+    """
+CREATE TABLE E (K STRING PRIMARY KEY, N INT, T DOUBLE, S STRING)
+  WITH (KAFKA_TOPIC='e', VALUE_FORMAT='JSON');
+CREATE TABLE O WITH (KAFKA_TOPIC='o') AS SELECT K, N, T * 2 AS T, UCASE(S) AS S FROM E WHERE N >= 0;
+""",
+)
 KEY = "key-%d"
 VALUE = '{"N": %1$d, "T": %1$d.5, "S": "text %1$d"}'
 QUERY_ID = "_streamsql_warm_up"
@@ -34,15 +43,16 @@ def start_warm_up(state: EngineState) -> None:
     threading.Thread(target=_run, args=(state,), name="warm-up", daemon=True).start()
 
 
-def planned() -> QueryPlan:
-    """The query that is run: no user's, and of no catalog."""
-    catalog = Catalog()
-    for statement in parse(_SCRIPT):
-        made = plan(statement, catalog, {})
-        apply(made, catalog)
-    if not isinstance(made, QueryStatementPlan):
-        raise InternalError("the script of the warm-up ends with no query")
-    return replace(made.query, query_id=QUERY_ID)
+def planned() -> Iterator[QueryPlan]:
+    """The queries that are run: no user's, and of no catalog."""
+    for script in _SCRIPTS:
+        catalog = Catalog()
+        for statement in parse(script):
+            made = plan(statement, catalog, {})
+            apply(made, catalog)
+        if not isinstance(made, QueryStatementPlan):
+            raise InternalError("a script of the warm-up ends with no query")
+        yield replace(made.query, query_id=QUERY_ID)
 
 
 def _run(state: EngineState) -> None:
@@ -53,7 +63,8 @@ def _run(state: EngineState) -> None:
     if not wanted():
         return
     try:
-        state.launcher.warm_up(planned(), KEY, VALUE, wanted)
+        for query in planned():
+            state.launcher.warm_up(query, KEY, VALUE, wanted)
     except Exception:
         # The engine was closed, or Spark has died: whoever needs it hears of it.
         _log.debug("the warm-up has failed", exc_info=True)

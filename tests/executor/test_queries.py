@@ -61,6 +61,7 @@ class Script:
         self.full = False
         self.broken: Exception | None = None
         self.stops: list[str] = []
+        self.read: Positions = {}
 
     def prepare(self, query: Definition) -> Positions:
         if self.broken:
@@ -74,7 +75,7 @@ class Script:
         return 10 * NEAR
 
     def live_positions(self, query: Definition) -> Positions:
-        return {}
+        return self.read
 
     def stopped(self, query_id: str) -> None:
         self.stops.append(query_id)
@@ -149,6 +150,18 @@ def test_a_query_near_the_end_goes_live_at_once(manager: QueryManager, script: S
     script.backlog = NEAR
     manager.add(definition())
     await_runs(script, "real-time")
+    await_state(manager, QueryState.RUNNING)
+
+
+def test_a_live_query_is_running_once_its_tasks_have_begun(
+    manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "BEHIND_SECONDS", 60.0)
+    script.backlog = 1
+    manager.add(definition())
+    await_runs(script, "real-time")
+    await_state(manager, QueryState.CATCHING_UP)
+    script.read = {"in": {0: 1}}
     await_state(manager, QueryState.RUNNING)
 
 

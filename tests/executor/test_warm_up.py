@@ -17,8 +17,8 @@ from streamsql.runtime.warm_up import KEY, QUERY_ID, VALUE, planned
 pytestmark = pytest.mark.spark
 
 
-def _sample() -> Sample:
-    return Sample(planned(), KEY, VALUE)
+def _samples() -> list[Sample]:
+    return [Sample(query, KEY, VALUE) for query in planned()]
 
 
 def _context(spark: SparkSession, folder: Path) -> LoweringContext:
@@ -27,7 +27,8 @@ def _context(spark: SparkSession, folder: Path) -> LoweringContext:
 
 
 def test_it_goes_through_both_modes_and_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    assert warm_up(_sample(), _context(spark, tmp_path), lambda: True) >= 20
+    for sample in _samples():
+        assert warm_up(sample, _context(spark, tmp_path), lambda: True) >= 12
     assert not spark.streams.active
     assert not list(tmp_path.iterdir())
     counted = cast(Any, spark)._jvm.io.streamsql.monitoring.QueryMetrics.all()
@@ -38,9 +39,10 @@ def test_it_goes_through_both_modes_and_leaves_nothing(spark: SparkSession, tmp_
 
 def test_it_ends_at_once_when_it_is_not_wanted(spark: SparkSession, tmp_path: Path) -> None:
     begin = time.monotonic()
-    assert warm_up(_sample(), _context(spark, tmp_path), lambda: False) == 0
+    sample = _samples()[0]
+    assert warm_up(sample, _context(spark, tmp_path), lambda: False) == 0
     looks = iter(range(5))
-    batches = warm_up(_sample(), _context(spark, tmp_path), lambda: next(looks, None) is not None)
-    assert batches < 20
+    batches = warm_up(sample, _context(spark, tmp_path), lambda: next(looks, None) is not None)
+    assert batches < 12
     assert time.monotonic() - begin < 60
     assert not spark.streams.active

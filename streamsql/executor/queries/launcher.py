@@ -153,7 +153,7 @@ class SparkLauncher:
             spec = self._spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
-            spec = self._spec(query, Mode.REAL_TIME)
+            spec = self._kept(query) or self._spec(query, Mode.REAL_TIME)
             self._keep(query, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))

@@ -364,7 +364,7 @@ class QueryManager:
         run = query.run
         assert run is not None
         live = query.activity is Activity.LIVE
-        query.look_at = now + (LIVE_LOOK_SECONDS if live else LOOK_SECONDS)
+        query.look_at = now + (LIVE_LOOK_SECONDS if live and query.reading else LOOK_SECONDS)
         if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
             query.recovered()
         if live and query.real_time:
@@ -374,6 +374,7 @@ class QueryManager:
             query.positions = {
                 topic: {**known.get(topic, {}), **read.get(topic, {})} for topic in known | read
             }
+            query.reading |= bool(read) or now - (query.live_since or now) > BEHIND_SECONDS
         else:
             query.positions = run.positions() or query.positions
         if query.positions is not None:

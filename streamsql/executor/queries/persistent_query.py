@@ -92,6 +92,8 @@ class PersistentQuery:
     retry_at: float = 0.0
     live_since: float | None = None
     behind_since: float | None = None
+    reading: bool = False
+    """Whether its live run has begun to read, or has nothing to read: its tasks take a moment."""
     rounds: int = 0
     """How often it has caught up in a row without being near the end afterwards."""
     started_at: float = 0.0
@@ -121,7 +123,7 @@ class PersistentQuery:
 
     def begun(self, run: Run, activity: Activity) -> None:
         """Note that it runs now."""
-        self.run, self.activity = run, activity
+        self.run, self.activity, self.reading = run, activity, not self.lag
         mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
         more = {"query_id": self.id, "mode": mode}
         _log.info("query is %s", activity.value, extra=more)
@@ -148,6 +150,8 @@ class PersistentQuery:
                 return QueryState.STARTING
             return QueryState.WAITING if self.retryable else QueryState.ERROR
         if self.activity is Activity.CATCHING_UP:
+            return QueryState.CATCHING_UP
+        if self.real_time and not self.reading:
             return QueryState.CATCHING_UP
         if not self.real_time and (self.lag or 0) > near:
             return QueryState.CATCHING_UP

@@ -27,7 +27,7 @@ from streamsql.planner.plans.logical import QueryPlan
 from streamsql.waiting import await_condition
 
 _MICRO_BATCHES = 4
-_REAL_TIME_BATCHES = 25
+_REAL_TIME_BATCHES = 13
 _INTERVAL_MS = 200
 _MOST_SECONDS = 60.0
 _SEND_SECONDS = 0.02

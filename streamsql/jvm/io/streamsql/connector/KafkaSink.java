@@ -5,6 +5,7 @@ import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
 import io.streamsql.monitoring.QueryMetrics;
 import io.streamsql.monitoring.QueryProgress;
+import io.streamsql.monitoring.ReadOffsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -82,7 +83,10 @@ public final class KafkaSink extends PythonForeachWriter {
     task = Thread.currentThread();
     refused = new ConcurrentLinkedQueue<>();
     topicBytes = null;
-    metrics = log == null ? null : QueryMetrics.of(log.queryId());
+    if (log != null) {
+      metrics = QueryMetrics.of(log.queryId());
+      ReadOffsets.writes(log.queryId());
+    }
     return true;
   }
 

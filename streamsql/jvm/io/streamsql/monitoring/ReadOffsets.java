@@ -1,6 +1,7 @@
 package io.streamsql.monitoring;
 
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -13,7 +14,15 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class ReadOffsets {
   private static final Map<String, Map<String, AtomicLong>> NEXT = new ConcurrentHashMap<>();
 
+  /** Queries that write: until then, what is read waits for the tasks behind. */
+  private static final Set<String> WRITING = ConcurrentHashMap.newKeySet();
+
   private ReadOffsets() {}
+
+  /** The tasks that write a query's rows have begun. */
+  public static void writes(String queryId) {
+    WRITING.add(queryId);
+  }
 
   /** Where a query's reader of one partition notes the offset after the record at hand. */
   static AtomicLong slot(String queryId, UTF8String topic, int partition) {
@@ -21,8 +30,14 @@ public final class ReadOffsets {
         .computeIfAbsent(topic + " " + partition, name -> new AtomicLong());
   }
 
-  /** A line {@code topic partition offset} for each partition of which a record has been read. */
+  /**
+   * A line {@code topic partition offset} for each partition of which a record has been read; none
+   * before the query writes.
+   */
   public static String of(String queryId) {
+    if (!WRITING.contains(queryId)) {
+      return "";
+    }
     StringBuilder lines = new StringBuilder();
     NEXT.getOrDefault(queryId, Map.of())
         .forEach((place, next) -> lines.append(place).append(' ').append(next.get()).append('\n'));
@@ -32,5 +47,6 @@ public final class ReadOffsets {
   /** Forgets a query: it has ended, or begins anew. */
   public static void forget(String queryId) {
     NEXT.remove(queryId);
+    WRITING.remove(queryId);
   }
 }
