@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -115,11 +116,14 @@ def place(options: argparse.Namespace) -> Iterator[Place]:
                 broker.stop()
 
 
-def measure(place: Place, name: str, options: argparse.Namespace) -> Row:
+def measure(
+    place: Place, name: str, options: argparse.Namespace, isolation: str = "read_committed"
+) -> Row:
     """One query: created over a topic that is being written, measured, dropped."""
     load = os.getloadavg()[0]
     servers = place.kafka.bootstrap
-    events, other, sink = (f"{purpose}-{name}" for purpose in ("events", "other", "sink"))
+    run = uuid.uuid4().hex[:8]
+    events, other, sink = (f"{purpose}-{run}" for purpose in ("events", "other", "sink"))
     for topic in (events, other, sink):
         place.kafka.create_topic(topic, PARTITIONS)
     with producer(servers) as put:
@@ -127,7 +131,8 @@ def measure(place: Place, name: str, options: argparse.Namespace) -> Row:
             put(other, str(key), {"NAME": f"the name of {key}"}, 0)
     *sources, query = LATENCY[name].over(events, other, sink).split("\n")
     place.run("\n".join(sources))
-    receiver, sender = Receiver(servers, sink, PARTITIONS), Sender(servers, events, options.rate)
+    receiver = Receiver(servers, sink, PARTITIONS, isolation)
+    sender = Sender(servers, events, options.rate)
     others = {receiver.process.pid or 0, sender.process.pid or 0}
     created = time.time()
     place.run(query)
@@ -145,7 +150,7 @@ def measure(place: Place, name: str, options: argparse.Namespace) -> Row:
     time.sleep(_LAST_SECOND)
     found = receiver.end(end)
     sender.stop()
-    _drop_all(place)
+    drop_all(place)
     return Row(
         query=name,
         rate=options.rate,
@@ -169,7 +174,7 @@ def _until(condition: Callable[[], bool], problem: str) -> None:
         raise SystemExit(problem)
 
 
-def _drop_all(place: Place) -> None:
+def drop_all(place: Place) -> None:
     """What reads before what is read."""
     place.run(f"TERMINATE {place.query().id};")
     for source in reversed(place.engine.catalog().sources.values()):

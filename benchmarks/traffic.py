@@ -54,13 +54,15 @@ def _event(number: int) -> tuple[str, str]:
 class Receiver:
     """Takes the latencies of a topic's records by the T in each, from the topic's beginning."""
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, partitions: int, isolation: str = "read_committed"
+    ) -> None:
         self._begin: Synchronized[float] = _context.Value("d", math.inf)
         self._end: Synchronized[float] = _context.Value("d", math.inf)
         self._answer, theirs = _context.Pipe(duplex=False)
         self.process = _context.Process(
             target=_receive,
-            args=(bootstrap, topic, partitions, self._begin, self._end, theirs),
+            args=(bootstrap, topic, partitions, isolation, self._begin, self._end, theirs),
             daemon=True,
         )
         self.process.start()
@@ -91,11 +93,13 @@ def _receive(
     bootstrap: str,
     topic: str,
     partitions: int,
+    isolation: str,
     begin: Synchronized[float],
     end: Synchronized[float],
     answer: Connection,
 ) -> None:
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": topic})
+    settings = {"bootstrap.servers": bootstrap, "group.id": topic, "isolation.level": isolation}
+    consumer = Consumer(settings)
     consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
     latencies: Latencies | None = None
     newest = 0.0

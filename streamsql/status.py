@@ -86,6 +86,8 @@ class QueryInfo:
     sql: str
     sink: str | None
     error: str | None = None
+    guarantee: str | None = None
+    """`at_least_once` or `exactly_once`; None: its rows go to its reader alone."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.ddl.sinks import new_sink
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.plans.context import Planning
+from streamsql.planner.plans.guarantee import guarantee
 from streamsql.planner.plans.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
 from streamsql.planner.plans.modes import decide_mode, sources_read
 from streamsql.planner.plans.starts import starts_of
@@ -120,7 +121,17 @@ def _query_plan(
     mode = decide_mode(optimized, emit, planning.session)
     reads = sources_read(root)
     starts = starts_of(root)
-    return QueryPlan(optimized, mode, emit, reads, query_id, built.columns, starts, root)
+    return QueryPlan(
+        optimized,
+        mode,
+        emit,
+        reads,
+        query_id,
+        built.columns,
+        starts,
+        guarantee(planning.session),
+        root,
+    )
 
 
 # -- CREATE .. AS SELECT -------------------------------------------------------------------------

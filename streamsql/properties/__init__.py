@@ -10,15 +10,17 @@ from collections.abc import Mapping
 
 from streamsql.errors import ConfigError, did_you_mean
 from streamsql.ksqldb import says
-from streamsql.properties import schema_registry
+from streamsql.properties import processing, schema_registry
 from streamsql.properties.definitions import PropertyDefinition, PropertyType
 
 _TEXT, _BOOLEAN, _INTEGER = PropertyType.TEXT, PropertyType.BOOLEAN, PropertyType.INTEGER
 
 AUTO_OFFSET_RESET = "auto.offset.reset"
-PROCESSING_MODE = "processing.mode"
-CATCH_UP_LAG = "processing.catch.up.lag"
-COMMIT_INTERVAL = "processing.commit.interval.ms"
+PROCESSING_MODE = processing.MODE
+CATCH_UP_LAG = processing.CATCH_UP_LAG
+COMMIT_INTERVAL = processing.COMMIT_INTERVAL
+GUARANTEE = processing.GUARANTEE
+TRANSACTION_INTERVAL = processing.TRANSACTION_INTERVAL
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
 DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
 WRAP_SINGLE_VALUES = "ksql.persistence.wrap.single.values"
@@ -56,31 +58,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "Where a new query begins to read its topics: earliest (all records) or latest.",
             choices=("earliest", "latest"),
         ),
-        PropertyDefinition(
-            PROCESSING_MODE,
-            _TEXT,
-            "auto",
-            "How new queries run once caught up: auto (real time where possible), realtime "
-            "(rejected where not possible) or microbatch.",
-            choices=("auto", "realtime", "microbatch"),
-        ),
-        PropertyDefinition(
-            CATCH_UP_LAG,
-            _INTEGER,
-            "200000",
-            "How many records a real-time query may be behind before it catches up in "
-            "micro-batches again.",
-            minimum=1000,
-        ),
-        PropertyDefinition(
-            COMMIT_INTERVAL,
-            _INTEGER,
-            "60000",
-            "How long new real-time queries run between two commits, in milliseconds. A commit "
-            "holds up the records of a moment; after a failure, what was read since is processed "
-            "again.",
-            minimum=5000,
-        ),
+        *processing.DEFINITIONS,
         PropertyDefinition(
             DEFAULT_KEY_FORMAT, _TEXT, "KAFKA", "The KEY_FORMAT of statements that give none."
         ),

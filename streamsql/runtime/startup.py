@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from streamsql.config import PROCESSING_LOG_TOPIC
+from streamsql.config import COMMITS_TOPIC, PROCESSING_LOG_TOPIC
 from streamsql.runtime.state import EngineState
 from streamsql.runtime.warm_up import start_warm_up
 
 _PROCESSING_LOG_SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(7 * 24 * 3_600_000)}
+# Read whole when the first query starts: small segments are compacted soon.
+_COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)}
 
 
 def start_queries(state: EngineState) -> None:
     """Make the processing log's topic, remove leftovers, let the queries run."""
     client = state.services.kafka.get()
     client.create_topic(PROCESSING_LOG_TOPIC, 1, -1, _PROCESSING_LOG_SETTINGS, exists_ok=True)
+    client.create_topic(COMMITS_TOPIC, 1, -1, _COMMITS_SETTINGS, exists_ok=True)
     state.pushes.remove_leftovers()
     state.services.spark.get()
     state.watch.start(state.queries.topics)

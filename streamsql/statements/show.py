@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from streamsql.catalog import Source
-from streamsql.config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX, REGISTRY_TOPIC
+from streamsql.config import COMMITS_TOPIC, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX, REGISTRY_TOPIC
 from streamsql.errors import CatalogError
 from streamsql.functions import REGISTRY
 from streamsql.kafka.client import KafkaClient, TopicInfo
@@ -24,6 +24,8 @@ from streamsql.statements.dispatch import handle
 from streamsql.statements.query_details import details
 from streamsql.status import QueryInfo, QueryState
 from streamsql.types import to_sql
+
+_INTERNAL = (PUSH_TOPIC_PREFIX, PROCESSING_LOG_TOPIC, REGISTRY_TOPIC, COMMITS_TOPIC)
 
 
 @handle.register
@@ -63,7 +65,7 @@ def _source_row(source: Source) -> tuple[object, ...]:
 def _topics(everything: bool) -> Callable[[Context, bool], Iterable[Result]]:
     def listed(context: Context, extended: bool) -> Iterable[Result]:
         client = context.state.services.kafka.get()
-        hidden = () if everything else (PUSH_TOPIC_PREFIX, PROCESSING_LOG_TOPIC, REGISTRY_TOPIC)
+        hidden = () if everything else _INTERNAL
         names = [n for n in client.topics() if not n.startswith(hidden or ("\0",))]
         found = [info for name in names if (info := client.describe(name)) is not None]
         plain = [(t.name, t.partitions, t.replicas) for t in found]
@@ -112,9 +114,20 @@ def _queries(context: Context, extended: bool) -> Iterable[Result]:
         parts = [part for q in infos for part in details(q, context)]
         return parts or [Text("There are no queries.")]
     fields = _fields(
-        "Query ID", "Query Type", "Status", "Mode", "Lag", "Sink Name", "Remark", "Query String"
+        "Query ID",
+        "Query Type",
+        "Status",
+        "Mode",
+        "Guarantee",
+        "Lag",
+        "Sink Name",
+        "Remark",
+        "Query String",
     )
-    rows = [(q.id, q.kind, q.state.value, q.mode, q.lag, q.sink, _remark(q), q.sql) for q in infos]
+    rows = [
+        (q.id, q.kind, q.state.value, q.mode, q.guarantee, q.lag, q.sink, _remark(q), q.sql)
+        for q in infos
+    ]
     return [Rows(fields, rows)]
 
 

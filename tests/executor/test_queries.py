@@ -62,6 +62,7 @@ class Script:
         self.broken: Exception | None = None
         self.stops: list[str] = []
         self.read: Positions = {}
+        self.interrupted = False
 
     def prepare(self, query: Definition) -> Positions:
         if self.broken:
@@ -70,6 +71,9 @@ class Script:
 
     def lag(self, *_: object) -> int:
         return self.backlog
+
+    def replays(self, query: Definition) -> bool:
+        return self.interrupted
 
     def behind(self, query: Definition) -> int:
         return 10 * NEAR
@@ -174,6 +178,15 @@ def test_a_query_far_behind_catches_up_first(manager: QueryManager, script: Scri
     run.end()
     await_runs(script, "catch up", "real-time")
     await_state(manager, QueryState.RUNNING)
+
+
+def test_a_query_that_may_have_been_interrupted_catches_up_first(
+    manager: QueryManager, script: Script
+) -> None:
+    script.interrupted = True
+    manager.add(definition())
+    await_runs(script, "catch up").end()
+    await_runs(script, "catch up", "real-time")
 
 
 def test_a_query_that_never_gets_near_goes_live_all_the_same(

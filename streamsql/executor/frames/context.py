@@ -19,6 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
+from streamsql.planner.plans.delivery import Replay
 from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column as SchemaColumn
@@ -48,6 +49,9 @@ PARTITION_COLUMN = "$partition"
 OFFSET_COLUMN = "$offset"
 """The row's place among those of its input, INT and BIGINT: of one partition, the order of the
 offsets is that of the rows."""
+
+INPUT_PARTITIONS = 1 << 20
+"""More than a topic can have."""
 
 SYSTEM_COLUMNS = (
     TIME_COLUMN,
@@ -87,6 +91,8 @@ class LoweringContext:
     """Whether a query sleeps while its topics get no records. One that is told by
     `processAllAvailable` to look for them must not."""
     include_rows_in_log: bool = False
+    committed_only: bool = False
+    """Whether queries read what transactions have committed, and nothing else."""
     schemas: Schemas = field(default_factory=Schemas)
     """Of formats whose schemas are in a registry."""
     records: Callable[[str], DataFrame] | None = None
@@ -107,6 +113,8 @@ class LoweringContext:
     def reader_options(self) -> dict[str, str]:
         """How Spark's Kafka source reads any topic."""
         consumer = {"max.poll.records": str(RECORDS_PER_POLL), **self.consumer_settings}
+        if self.committed_only:
+            consumer["isolation.level"] = "read_committed"
         return {
             "kafka.bootstrap.servers": self.bootstrap_servers,
             "includeHeaders": "true",
@@ -133,6 +141,16 @@ class Scope:
     """Of operators, by their `id`: the columns that operators above read."""
     shuffles: list[str] = field(default_factory=list)
     """What moves rows to their keys' tasks: as many stages behind the sources' run at a time."""
+    replay: Replay | None = None
+    """What tells rows that were committed from others; None: delivery is at least once."""
+    scans: list[Scan] = field(default_factory=list)
+    """The inputs, in the order in which they are lowered."""
+
+    @property
+    def names_causes(self) -> bool:
+        """Whether PARTITION_COLUMN and OFFSET_COLUMN name, at the sink, the record of the input
+        that caused the row: partitions of the second input are counted from INPUT_PARTITIONS."""
+        return self.replay in (Replay.SOURCE, Replay.CAUSE)
 
     def needed_above(self, node: LogicalPlan) -> frozenset[str] | None:
         """The columns of the operator that anything reads; None: not known, so all."""
@@ -179,6 +197,8 @@ class StreamingQuerySpec:
     producer_settings: Mapping[str, str]
     log: ProcessingLog
     jvm: Jvm
+    replay: Replay | None = None
+    """What tells rows that were committed from others; None: delivery is at least once."""
     limit: int | None = None
     """How many rows a push query wants; the reader of its topic counts them."""
 

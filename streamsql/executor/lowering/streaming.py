@@ -5,6 +5,7 @@ Says what is computed; how it is started and in which mode is start.py's busines
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 
 from pyspark.sql import DataFrame
@@ -27,6 +28,8 @@ from streamsql.executor.operators import pseudo_columns as derived
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.operators.joins import joins as join
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
+from streamsql.planner.plans.delivery import replay_of
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.logical import (
     Aggregate,
@@ -83,7 +86,11 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
     if plan.query_id is None or not isinstance(plan.root, Sink):
         raise InternalError("a persistent query needs an id and a sink")
-    scope = Scope(context, plan.query_id, plan.emit, plan.root, needed_columns(plan.root))
+    needed = needed_columns(plan.root)
+    exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
+    replay = replay_of(plan.root) if exactly_once else None
+    context = replace(context, committed_only=exactly_once)
+    scope = Scope(context, plan.query_id, plan.emit, plan.root, needed, replay=replay)
     return _spec(plan, scope, lower_rows(plan.root, scope))
 
 
@@ -131,6 +138,7 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         producer_settings=context.producer_settings,
         log=scope.log,
         jvm=scope.jvm,
+        replay=scope.replay,
         limit=min(limits, default=None),
     )
 

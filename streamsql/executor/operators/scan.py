@@ -11,6 +11,7 @@ from pyspark.sql.types import LongType
 from streamsql.executor.frames.context import (
     END_COLUMN,
     HEADERS_COLUMN,
+    INPUT_PARTITIONS,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
@@ -64,10 +65,14 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     )
     if source.timestamp is not None:
         rows = _with_event_time(rows, node, scope)
+    partition = F.col("ROWPARTITION")
+    if scope.names_causes and scope.scans:
+        partition = partition + F.lit(len(scope.scans) * INPUT_PARTITIONS)
+    scope.scans.append(node)
     return rows.withColumns(
         {
             "ROWTIME": quoted(TIME_COLUMN),
-            PARTITION_COLUMN: F.col("ROWPARTITION"),
+            PARTITION_COLUMN: partition,
             OFFSET_COLUMN: F.col("ROWOFFSET"),
         }
     )

@@ -14,6 +14,8 @@ from streamsql.executor.frames.context import (
     HEADERS_COLUMN,
     HEADERS_TYPE,
     NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
     START_COLUMN,
     TIME_COLUMN,
     Scope,
@@ -48,7 +50,20 @@ def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
         scope.jvm.encode(value, side, scope.log, "value").alias("value"),
         time.alias("timestamp"),
         quoted(HEADERS_COLUMN).alias("headers"),
+        *_cause(scope),
     )
+
+
+def _cause(scope: Scope) -> list[Column]:
+    """The record that caused the row, for delivery that is exactly once."""
+    if scope.replay is None:
+        return []
+    partition, offset = (
+        (quoted(PARTITION_COLUMN), quoted(OFFSET_COLUMN))
+        if scope.names_causes
+        else (F.lit(0), F.lit(0))
+    )
+    return [partition.cast("int").alias("partition"), offset.cast("bigint").alias("offset")]
 
 
 def lower_push(

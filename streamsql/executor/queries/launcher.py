@@ -32,6 +32,8 @@ from streamsql.executor.spark.cluster import is_local, task_slots
 from streamsql.kafka.start_offsets import offsets_of
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
+from streamsql.planner.plans.delivery import Replay, replay_of
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode, QueryPlan, Scan
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.statements import PullPlan
@@ -149,7 +151,7 @@ class SparkLauncher:
         from streamsql.executor.queries.start import Trigger, start
 
         self.stopped(query.id)
-        if lag > RECORDS_PER_BATCH:
+        if lag > RECORDS_PER_BATCH and not self.replays(query):
             spec = self._spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
@@ -157,6 +159,14 @@ class SparkLauncher:
             self._keep(query, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
+
+    def replays(self, query: Definition) -> bool:
+        """Whether a query that goes on has to begin with a micro-batch, which brings the rows that
+        an interrupted real-time batch may have committed up to date in one step."""
+        plan = query.plan
+        exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
+        begun = (self._data.checkpoints / query.id / "metadata").exists()
+        return begun and exactly_once and replay_of(plan.root) is Replay.KEY
 
     def _keep(self, query: Definition, spec: StreamingQuerySpec) -> None:
         with self._lock:

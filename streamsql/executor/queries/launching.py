@@ -24,6 +24,9 @@ class Launcher(Protocol):
         """Begin to go on for good: the run, the mode that Spark allows, and why if not the one
         asked for."""
 
+    def replays(self, query: Definition) -> bool:
+        """Whether a query that goes on has to begin with a micro-batch, however near it is."""
+
     def behind(self, query: Definition) -> int:
         """The lag, in records, at which a real-time query is to catch up again."""
 

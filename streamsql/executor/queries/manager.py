@@ -313,7 +313,8 @@ class QueryManager:
             query.positions, query.lag = positions, lag
             merging = definition.merges and query.rounds == 0
             near = lag <= (0 if merging else NEAR) or query.rounds >= MAX_ROUNDS
-            catching_up = query.drain or (query.real_time and not near)
+            replays = query.rounds == 0 and self._launcher.replays(definition)
+            catching_up = query.drain or (query.real_time and (replays or not near))
         if catching_up:
             started_at = time.monotonic()
             run = self._launcher.catch_up(definition, lag)

@@ -175,6 +175,7 @@ class PersistentQuery:
             self.definition.sql,
             self.definition.sink,
             self.error,
+            plan.guarantee.value,
         )
 
 

@@ -11,17 +11,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import remove_torn_commits
 from streamsql.executor.spark.failures import SPARK_FAILURES
-from streamsql.executor.spark.jvm import producer_settings
-from streamsql.properties import COMMIT_INTERVAL, get_int
+from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
+from streamsql.planner.plans.delivery import Replay
+from streamsql.properties import COMMIT_INTERVAL, TRANSACTION_INTERVAL, get_int
 
 
 class Trigger(Enum):
@@ -36,7 +39,7 @@ _starting = threading.Lock()
 
 
 def start(
-    spec: StreamingQuerySpec, trigger: Trigger, properties: Mapping[str, str] | None = None
+    spec: StreamingQuerySpec, trigger: Trigger, properties: Mapping[str, str] = MappingProxyType({})
 ) -> StreamingQuery:
     """The running query; `properties` are those it was created with. ExternalError where Spark does
     not start it."""
@@ -47,11 +50,11 @@ def start(
         **spec.producer_settings,
     }
     writer = (
-        spec.jvm.kafka_writer(spec.frame, settings, spec.log)
+        spec.jvm.kafka_writer(spec.frame, settings, spec.log, _delivery(spec, trigger, properties))
         .queryName(spec.query_id)
         .outputMode(spec.output_mode)
         .option("checkpointLocation", str(spec.checkpoint))
-        .trigger(**_spark_trigger(trigger, properties or {}))
+        .trigger(**_spark_trigger(trigger, properties))
     )
     conf = {"spark.sql.shuffle.partitions": str(pinned_shuffle_partitions(spec))}
     remove_torn_commits(spec.checkpoint)
@@ -65,6 +68,18 @@ def start(
         raise ExternalError(
             f"Spark did not start the query {spec.query_id}", detail=str(error)
         ) from error
+
+
+def _delivery(
+    spec: StreamingQuerySpec, trigger: Trigger, properties: Mapping[str, str]
+) -> ExactlyOnce | None:
+    if spec.replay is None:
+        return None
+    real_time = trigger is Trigger.REAL_TIME
+    interval = (get_int(properties, TRANSACTION_INTERVAL) or 0) if real_time else 0
+    # The Java part knows no other: what is not committed in parts has one token for each task.
+    replay = Replay.KEY if spec.replay is Replay.TASK else spec.replay
+    return ExactlyOnce(spec.query_id, COMMITS_TOPIC, interval, replay.value)
 
 
 def _spark_trigger(trigger: Trigger, properties: Mapping[str, str]) -> dict[str, Any]:

@@ -64,6 +64,17 @@ class ProcessingLog:
     java: Any
 
 
+@dataclass(frozen=True)
+class ExactlyOnce:
+    """How a query's records are delivered once each: see io.streamsql.delivery.Delivery."""
+
+    query_id: str
+    tokens_topic: str
+    interval_ms: int
+    """Between two commits in real time; 0: once for each task of a micro-batch."""
+    replay: str
+
+
 class Jvm:
     """The classes of io.streamsql as seen from one Spark session."""
 
@@ -184,16 +195,27 @@ class Jvm:
         return _frame(java.over(cast(Any, rows)._jdf), rows.sparkSession)
 
     def kafka_writer(
-        self, rows: DataFrame, producer_settings: Mapping[str, str], log: ProcessingLog | None
+        self,
+        rows: DataFrame,
+        producer_settings: Mapping[str, str],
+        log: ProcessingLog | None,
+        delivery: ExactlyOnce | None = None,
     ) -> DataStreamWriter:
         """A stream writer of rows (topic, key, value, timestamp in ms[, headers]) to Kafka.
 
-        Rows that Kafka can never hold go to `log`; without one they fail the query.
+        Rows that Kafka can never hold go to `log`; without one they fail the query. With
+        `delivery` the columns partition and offset of the record that caused the row follow.
         """
         settings = self._map(producer_settings)
         writer = rows.writeStream
+        once = None
+        if delivery is not None:
+            replay = self._io.delivery.Delivery.Replay.valueOf(delivery.replay)
+            once = self._io.delivery.Delivery(
+                delivery.query_id, delivery.tokens_topic, delivery.interval_ms, replay
+            )
         cast(Any, writer)._jwrite = self._io.connector.KafkaSink.write(
-            cast(Any, rows)._jdf, settings, log.java if log else None
+            cast(Any, rows)._jdf, settings, log.java if log else None, once
         )
         return writer
 

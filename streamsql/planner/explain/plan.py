@@ -9,6 +9,8 @@ from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Duration, Emit, Window
 from streamsql.planner.joins.text import join_text
+from streamsql.planner.plans.delivery import Replay, replay_of
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import (
     Aggregate,
     Derived,
@@ -43,6 +45,7 @@ def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
     lines = [
         f"{name}: {plan.root.kind.value}, EMIT {plan.emit.value}",
         f"Mode: {plan.mode.mode.value}, because {plan.mode.reason}",
+        *_delivery_lines(plan),
         *_state_lines(plan.root),
         "",
     ]
@@ -58,6 +61,21 @@ def verbose_lines(plan: QueryPlan) -> list[str]:
     if start == plan.root:
         lines.append("No rule changed it.")
     return lines
+
+
+def _delivery_lines(plan: QueryPlan) -> list[str]:
+    """How often its rows are delivered, said of what is not the default."""
+    if plan.guarantee is Guarantee.AT_LEAST_ONCE or not isinstance(plan.root, Sink):
+        return []
+    return [f"Delivery: exactly once; {_TOLD_APART[replay_of(plan.root)]}"]
+
+
+_TOLD_APART = {
+    Replay.SOURCE: "after a failure, rows are told apart by the record that caused them",
+    Replay.CAUSE: "after a failure, rows are told apart by the stream's record that caused them",
+    Replay.KEY: "after a failure, the newest row of each key is written once more",
+    Replay.TASK: "each task of a batch is committed as a whole",
+}
 
 
 def _state_lines(root: LogicalPlan) -> list[str]:

@@ -1,10 +1,8 @@
 """The logical plan: one frozen dataclass an operator, each knowing its schema, inputs and kind.
 
 Expressions inside a plan are bound and typed: every column is a `Column` with no table, named as in
-the input's schema, and every node has its SQL type in `node.type`. How is the executor's business.
-
-System columns are not part of a schema: each row carries its event time (ROWTIME), whether its
-value is null (a tombstone of a table) and, where one record causes one row, the record's headers.
+the input's schema, and every node has its SQL type in `node.type`. No schema has system columns:
+event time, whether the value is null (a tombstone), and a record's headers where it causes one row.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from functools import cached_property
 
 from streamsql.catalog import Source
 from streamsql.nodes import Duration, Emit, Expression, JoinType, StartPosition, Window
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.schema import (
     PSEUDO_COLUMNS,
     ROWTIME,
@@ -204,8 +203,8 @@ class JoinKind(Enum):
 class JoinWindow:
     """WITHIN: right rows from `before_ms` before to `after_ms` after the left row's time meet it.
 
-    `grace_ms` None: no GRACE PERIOD is written; rows may be a day late, and a row that has met none
-    is emitted at once. Else such a row is held until its window has passed.
+    Without `grace_ms` rows may be a day late, and one that has met none is emitted at once; else
+    such a row is held until its window has passed.
     """
 
     before_ms: int
@@ -388,6 +387,7 @@ class QueryPlan:
     """The names of the result's columns in the order of the SELECT (a schema has keys first)."""
     starts: Mapping[str, StartPosition] = field(default_factory=dict)
     """Where reading begins, by topics, of those for which the query says so."""
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
     unoptimized: LogicalPlan | None = None
     """The plan before the rules, for EXPLAIN VERBOSE."""
 

@@ -8,6 +8,8 @@ from sqlglot import exp
 
 from streamsql.errors import ConfigError
 from streamsql.nodes import Emit
+from streamsql.planner.plans.delivery import replay_of
+from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.logical import (
     Aggregate,
@@ -17,16 +19,25 @@ from streamsql.planner.plans.logical import (
     Mode,
     ModeDecision,
     Scan,
+    Sink,
 )
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.types.binding import aggregate_function
 from streamsql.properties import PROCESSING_MODE, get_text
 
+_NOT_IN_PARTS = (
+    "exactly-once delivery of its rows needs batches that are committed as a whole: behind this "
+    "state, what a failure interrupts does not come in the same order again"
+)
+
 
 def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
     """The mode; ConfigError where the session asks for real time and the query cannot have it."""
     wanted = get_text(properties, PROCESSING_MODE)
+    exactly_once = guarantee(properties) is Guarantee.EXACTLY_ONCE
     obstacle = next(_obstacles(root, emit), None)
+    if obstacle is None and exactly_once and isinstance(root, Sink):
+        obstacle = None if replay_of(root).real_time else _NOT_IN_PARTS
     if obstacle is not None and wanted == "realtime":
         raise ConfigError(
             f"The query cannot run in real time: {obstacle}",

@@ -85,7 +85,7 @@ def _planned(statement: SelectQuery, planning: Planning) -> PullPlan:
         None,
         columns,
         starts_of(built.root),
-        built.root,
+        unoptimized=built.root,
     )
     route = choose_route(built.root)
     check_allowed(asked, built, route, planning)

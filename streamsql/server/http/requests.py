@@ -35,7 +35,7 @@ IGNORED = frozenset(
     default.deserialization.exception.handler default.production.exception.handler
     enable.idempotence fetch.max.wait.ms fetch.min.bytes group.id linger.ms max.poll.records
     max.request.size max.task.idle.ms metadata.max.age.ms min.insync.replicas
-    num.standby.replicas num.stream.threads processing.guarantee replication.factor
+    num.standby.replicas num.stream.threads replication.factor
     request.timeout.ms retries retry.backoff.ms session.timeout.ms state.cleanup.delay.ms
     state.dir statestore.cache.max.bytes task.timeout.ms topology.optimization""".split()
 )

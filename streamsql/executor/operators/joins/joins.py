@@ -23,6 +23,7 @@ from streamsql.executor.frames.keyed import operate, unpacked, unpacked_headers
 from streamsql.executor.operators.joins.foreign_key import join_by_foreign_key
 from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, sides
 from streamsql.nodes import JoinType
+from streamsql.planner.plans.delivery import Replay
 from streamsql.planner.plans.logical import Join, JoinKind
 
 _KEY, _LEFT, _RIGHT = "$key", "$left", "$right"
@@ -89,6 +90,9 @@ def _result(
     keys: list[str],
     scope: Scope,
 ) -> DataFrame:
+    # Either the row's place for an operator behind this one, or, for the sink, what caused it.
+    causes = scope.replay is Replay.CAUSE
+    partition, offset = ("causePartition", "causeOffset") if causes else ("partition", "offset")
     rows = joined.select(
         unpacked("key", key_type, scope).alias(_KEY),
         unpacked("left", left.type, scope).alias(_LEFT),
@@ -96,8 +100,8 @@ def _result(
         F.col("time").alias(TIME_COLUMN),
         (F.col("left").isNull() & F.col("right").isNull()).alias(NULL_COLUMN),
         unpacked_headers(scope).alias(HEADERS_COLUMN),
-        F.col("partition").alias(PARTITION_COLUMN),
-        F.col("offset").alias(OFFSET_COLUMN),
+        F.col(partition).alias(PARTITION_COLUMN),
+        F.col(offset).alias(OFFSET_COLUMN),
     )
     fields = [f"key{i}" for i in range(len(keys))] if len(keys) > 1 else ["key"]
     bounds = (START_COLUMN, END_COLUMN)

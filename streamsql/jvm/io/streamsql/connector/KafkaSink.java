@@ -1,5 +1,9 @@
 package io.streamsql.connector;
 
+import io.streamsql.delivery.Delivery;
+import io.streamsql.delivery.TaskIdentity;
+import io.streamsql.delivery.TaskTransactions;
+import io.streamsql.delivery.TopicLimits;
 import io.streamsql.kafka.SharedProducers;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
@@ -37,8 +41,10 @@ import org.apache.spark.unsafe.types.UTF8String;
  * <p>In: rows of topic STRING, key BINARY, value BINARY, timestamp BIGINT in ms (null: now),
  * headers ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;; all but the topic may be null.
  * Delivery is at least once: the end of a task waits for its records and fails it if one was not
- * written. A record that Kafka can never take (too large, a time it does not allow) goes to the
- * processing log; one that could not be encoded is there already.
+ * written. With a {@link Delivery} it is exactly once, and the columns partition INT and offset
+ * BIGINT follow, which name the record of the input that caused the row. A record that Kafka can
+ * never take (too large, a time it does not allow) goes to the processing log; one that could not
+ * be encoded is there already.
  *
  * <p>It is by type what hands rows on to Python, and has nothing else of it: to that alone Spark
  * gives rows as they are. For any other writer it makes an object of each first.
@@ -48,6 +54,8 @@ public final class KafkaSink extends PythonForeachWriter {
   private static final String STEP = "Sink";
   private final Map<String, String> producerSettings;
   private final ProcessingLog log;
+  private final Delivery delivery;
+  private transient TaskTransactions transactions;
   private transient Producer<byte[], byte[]> producer;
   private transient volatile Exception failure;
   private transient Thread task;
@@ -56,29 +64,33 @@ public final class KafkaSink extends PythonForeachWriter {
   private transient UTF8String topicBytes;
   private transient String topic;
 
-  KafkaSink(Map<String, String> producerSettings, ProcessingLog log) {
+  KafkaSink(Map<String, String> producerSettings, ProcessingLog log, Delivery delivery) {
     super(null, null);
     this.producerSettings = Map.copyOf(producerSettings);
     this.log = log;
+    this.delivery = delivery;
   }
 
   /**
    * A writer for the rows, for the caller to give output mode, trigger and checkpoint.
    *
    * @param log takes rows that Kafka can never hold; null: such a row fails the query
+   * @param delivery how each is written exactly once; null: at least once
    */
   public static DataStreamWriter<Row> write(
-      Dataset<Row> rows, Map<String, String> producerSettings, ProcessingLog log) {
+      Dataset<Row> rows,
+      Map<String, String> producerSettings,
+      ProcessingLog log,
+      Delivery delivery) {
     QueryProgress.follow(rows.sparkSession());
     // Typed by its rows, which it takes in another form.
     @SuppressWarnings({"unchecked", "rawtypes"})
-    ForeachWriter<Row> sink = (ForeachWriter) new KafkaSink(producerSettings, log);
+    ForeachWriter<Row> sink = (ForeachWriter) new KafkaSink(producerSettings, log, delivery);
     return rows.writeStream().foreach(sink);
   }
 
   @Override
   public boolean open(long partition, long epoch) {
-    producer = SharedProducers.get(producerSettings);
     failure = null;
     task = Thread.currentThread();
     refused = new ConcurrentLinkedQueue<>();
@@ -86,6 +98,12 @@ public final class KafkaSink extends PythonForeachWriter {
     if (log != null) {
       metrics = QueryMetrics.of(log.queryId());
       ReadOffsets.writes(log.queryId());
+    }
+    if (delivery == null) {
+      producer = SharedProducers.get(producerSettings);
+    } else {
+      TaskIdentity identity = TaskIdentity.current(partition, epoch);
+      transactions = TaskTransactions.begin(delivery, identity, producerSettings, this::sent);
     }
     return true;
   }
@@ -105,7 +123,22 @@ public final class KafkaSink extends PythonForeachWriter {
       return; // and in the processing log
     }
     String to = topic(row.getUTF8String(0));
-    send(new ProducerRecord<>(to, null, timestamp, key, value, headers(row)));
+    ProducerRecord<byte[], byte[]> record =
+        new ProducerRecord<>(to, null, timestamp, key, value, headers(row));
+    if (delivery == null) {
+      send(record);
+    } else {
+      sendOnce(record, row);
+    }
+  }
+
+  private void sendOnce(ProducerRecord<byte[], byte[]> record, UnsafeRow row) {
+    String refusal = TopicLimits.of(producerSettings, record.topic()).refusal(record);
+    if (refusal != null) {
+      reject(refusal);
+      return;
+    }
+    transactions.write(record, row.getInt(5), row.getLong(6));
   }
 
   /** As text, made anew only where it is another one than the row's before. */
@@ -179,12 +212,25 @@ public final class KafkaSink extends PythonForeachWriter {
 
   @Override
   public void close(Throwable error) {
+    if (transactions != null) {
+      closeTransactions(error);
+      return;
+    }
     if (error != null || producer == null) {
       return; // the task's records are read and written again
     }
     producer.flush();
     failIfBroken();
     logRefused();
+  }
+
+  private void closeTransactions(Throwable error) {
+    if (error != null || failure != null) {
+      transactions.abandon();
+      failIfBroken();
+    } else {
+      transactions.finish();
+    }
   }
 
   private void failIfBroken() {

@@ -4,9 +4,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * The producers of this JVM, one for each distinct set of settings.
@@ -43,15 +41,6 @@ public final class SharedProducers {
   }
 
   private static Producer<byte[], byte[]> create(Map<String, String> settings) {
-    Map<String, Object> all = new HashMap<>(settings);
-    // The client looks for its plug-in classes in the thread's class loader; a task's is Spark's
-    // own for added jars, which need not be the one that loaded the Kafka client.
-    ClassLoader before = Thread.currentThread().getContextClassLoader();
-    Thread.currentThread().setContextClassLoader(KafkaProducer.class.getClassLoader());
-    try {
-      return new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
-    } finally {
-      Thread.currentThread().setContextClassLoader(before);
-    }
+    return ByteArrays.producer(new HashMap<>(settings));
   }
 }

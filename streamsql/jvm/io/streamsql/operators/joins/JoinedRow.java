@@ -14,6 +14,8 @@ public final class JoinedRow extends OrderedRow {
   private byte[] headers;
   private byte[] left;
   private byte[] right;
+  private int causePartition;
+  private long causeOffset;
 
   /** For Spark. */
   public JoinedRow() {}
@@ -57,5 +59,29 @@ public final class JoinedRow extends OrderedRow {
 
   public void setRight(byte[] right) {
     this.right = right;
+  }
+
+  /** Names the row that caused this one, where that is known. */
+  JoinedRow causedBy(OrderedRow row) {
+    causePartition = row.getPartition();
+    causeOffset = row.getOffset();
+    return this;
+  }
+
+  /** The partition of the row that caused this one; with the offset, its place in its input. */
+  public int getCausePartition() {
+    return causePartition;
+  }
+
+  public void setCausePartition(int partition) {
+    causePartition = partition;
+  }
+
+  public long getCauseOffset() {
+    return causeOffset;
+  }
+
+  public void setCauseOffset(long offset) {
+    causeOffset = offset;
   }
 }

@@ -50,7 +50,8 @@ public final class StreamTableJoin extends KeyedOperator<JoinedRow> {
       known = true;
     }
     if (row.getRow() != null && (outer || latest != null)) {
-      out.add(new JoinedRow(key, row.getTime(), row.getHeaders(), row.getRow(), latest));
+      JoinedRow joined = new JoinedRow(key, row.getTime(), row.getHeaders(), row.getRow(), latest);
+      out.add(joined.causedBy(row));
     }
   }
 

@@ -39,7 +39,7 @@ class KafkaSinkTest {
   private final MockProducers.Shared reports = MockProducers.share(true);
   private final MockProducer<byte[], byte[]> producer = output.producer();
   private final ProcessingLog log = new ProcessingLog("Q", "log", reports.settings(), false);
-  private final KafkaSink sink = new KafkaSink(output.settings(), log);
+  private final KafkaSink sink = new KafkaSink(output.settings(), log, null);
 
   @BeforeEach
   void open() {
@@ -174,14 +174,14 @@ class KafkaSinkTest {
     sink.process(row(-1L, "a"));
     assertEquals(0, producer.history().size());
     assertTrue(reported().contains("the record's timestamp is negative: -1"));
-    KafkaSink strict = new KafkaSink(output.settings(), null);
+    KafkaSink strict = new KafkaSink(output.settings(), null, null);
     strict.open(0, 0);
     assertThrows(IllegalArgumentException.class, () -> strict.process(row(-1L, "a")));
   }
 
   @Test
   void withoutALogARefusedRecordFailsTheTask() throws Exception {
-    KafkaSink strict = new KafkaSink(output.settings(), null);
+    KafkaSink strict = new KafkaSink(output.settings(), null, null);
     strict.open(0, 0);
     strict.process(row(1L, "a"));
     refuseNext(new RecordTooLargeException("too large"));

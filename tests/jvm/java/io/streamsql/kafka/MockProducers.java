@@ -21,7 +21,7 @@ public final class MockProducers {
    */
   public static Shared share(boolean completes) {
     ByteArraySerializer bytes = new ByteArraySerializer();
-    MockProducer<byte[], byte[]> producer = new MockProducer<>(completes, bytes, bytes);
+    MockProducer<byte[], byte[]> producer = new MockProducer<>(completes, null, bytes, bytes);
     Map<String, String> settings = Map.of("client.id", "test " + MADE.incrementAndGet());
     SharedProducers.share(settings, producer);
     return new Shared(settings, producer);

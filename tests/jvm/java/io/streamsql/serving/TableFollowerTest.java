@@ -18,7 +18,6 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.MockConsumer;
-import org.apache.kafka.clients.consumer.OffsetResetStrategy;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
@@ -87,7 +86,7 @@ class TableFollowerTest {
     private long added;
 
     KafkaLog(Topic topic) {
-      super(OffsetResetStrategy.NONE);
+      super("none");
       this.topic = topic;
       updatePartitions("t", List.of(new PartitionInfo("t", 0, NOBODY, new Node[0], new Node[0])));
       bound();

@@ -1,0 +1,85 @@
+package io.streamsql.delivery;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * What a committed transaction of one task holds, as the record that is committed with it says.
+ *
+ * @param batch the number of the batch
+ * @param complete whether the batch's rows of this task are all committed: true only of a
+ *     micro-batch, whose extent is fixed before it runs
+ * @param reached by partition of the input, the last record that caused a committed row
+ */
+record CommitToken(long batch, boolean complete, Map<Integer, Reached> reached) {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** Of the form below. A later one is refused: what it says cannot be known. */
+  private static final int VERSION = 1;
+
+  /**
+   * @param offset of the record
+   * @param rows how many of the rows that it caused are committed
+   */
+  record Reached(long offset, long rows) {
+    /** The one of two that is further on. */
+    Reached orLater(Reached other) {
+      boolean later = other.offset > offset || (other.offset == offset && other.rows > rows);
+      return later ? other : this;
+    }
+  }
+
+  byte[] toBytes() {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator out = JSON.createGenerator(text)) {
+      out.writeStartObject();
+      out.writeNumberField("version", VERSION);
+      out.writeNumberField("batch", batch);
+      out.writeBooleanField("complete", complete);
+      out.writeObjectFieldStart("reached");
+      for (Map.Entry<Integer, Reached> entry : reached.entrySet()) {
+        out.writeArrayFieldStart(entry.getKey().toString());
+        out.writeNumber(entry.getValue().offset);
+        out.writeNumber(entry.getValue().rows);
+        out.writeEndArray();
+      }
+      out.writeEndObject();
+      out.writeEndObject();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+    return text.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  static CommitToken of(byte[] bytes) {
+    JsonNode found;
+    try {
+      found = JSON.readTree(bytes);
+    } catch (IOException unreadable) {
+      throw new IllegalStateException("a commit token cannot be read", unreadable);
+    }
+    if (found.path("version").asInt() != VERSION) {
+      throw new IllegalStateException(
+          "a commit token of version "
+              + found.path("version").asText()
+              + " was written by a later version of streamsql; this one reads "
+              + VERSION);
+    }
+    Map<Integer, Reached> reached = new HashMap<>();
+    for (Map.Entry<String, JsonNode> entry : found.path("reached").properties()) {
+      JsonNode place = entry.getValue();
+      reached.put(
+          Integer.valueOf(entry.getKey()),
+          new Reached(place.path(0).asLong(), place.path(1).asLong()));
+    }
+    return new CommitToken(
+        found.path("batch").asLong(), found.path("complete").asBoolean(), reached);
+  }
+}

@@ -1,0 +1,117 @@
+package io.streamsql.delivery;
+
+import io.streamsql.kafka.ByteArrays;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * The newest committed token of each task of each query, out of the topic that holds them. It is
+ * read when a query starts, and from where the last reading ended.
+ */
+final class CommitTokens {
+  private static final Map<String, CommitTokens> TOPICS = new ConcurrentHashMap<>();
+  private static final Duration POLL = Duration.ofMillis(100);
+
+  /** Longer than a transaction lives that nobody ends: until then it hides what comes after it. */
+  private static final long MOST_NANOS = 120_000_000_000L;
+
+  private final Map<String, Object> settings;
+  private final TopicPartition place;
+  private final Map<String, Map<Long, CommitToken>> newest = new HashMap<>();
+  private KafkaConsumer<byte[], byte[]> consumer;
+
+  private CommitTokens(Map<String, Object> settings, String topic) {
+    this.settings = settings;
+    this.place = new TopicPartition(topic, 0);
+  }
+
+  /**
+   * Those of a cluster.
+   *
+   * @param clientSettings how to reach it
+   */
+  static CommitTokens of(Map<String, Object> clientSettings, String topic) {
+    String name = clientSettings.get("bootstrap.servers") + " " + topic;
+    return TOPICS.computeIfAbsent(name, n -> new CommitTokens(clientSettings, topic));
+  }
+
+  /** A key of the topic. */
+  static byte[] key(String run, long task) {
+    return ByteArrays.utf8(run + "/" + task);
+  }
+
+  /**
+   * The tokens of a checkpoint's query by the numbers of its tasks, as far as they are committed
+   * now. Waits for transactions that are open now: an earlier run's are fenced by its successor.
+   */
+  synchronized Map<Long, CommitToken> of(String checkpoint) {
+    boolean read = false;
+    try {
+      readTo(end());
+      read = true;
+    } finally {
+      if (!read && consumer != null) {
+        consumer.close();
+        consumer = null;
+        newest.clear();
+      }
+    }
+    return Map.copyOf(newest.getOrDefault(checkpoint, Map.of()));
+  }
+
+  private long end() {
+    try (Admin admin = Admin.create(settings)) {
+      // Read-uncommitted, as is the default: beyond all transactions that are open.
+      return admin
+          .listOffsets(Map.of(place, OffsetSpec.latest()))
+          .partitionResult(place)
+          .get()
+          .offset();
+    } catch (ExecutionException failed) {
+      throw failed.getCause() instanceof KafkaException error ? error : new KafkaException(failed);
+    } catch (InterruptedException stopped) {
+      throw new org.apache.kafka.common.errors.InterruptException(stopped);
+    }
+  }
+
+  private void readTo(long end) {
+    if (consumer == null) {
+      consumer = ByteArrays.consumer(settings, Map.of("isolation.level", "read_committed"));
+      consumer.assign(List.of(place));
+      consumer.seekToBeginning(List.of(place));
+    }
+    long deadline = System.nanoTime() + MOST_NANOS;
+    while (consumer.position(place) < end) {
+      for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
+        note(record);
+      }
+      if (System.nanoTime() > deadline) {
+        throw new KafkaException("transactions stay open that hide the commit tokens");
+      }
+    }
+  }
+
+  private void note(ConsumerRecord<byte[], byte[]> record) {
+    String key = ByteArrays.text(record.key());
+    int slash = key.lastIndexOf('/');
+    String checkpoint = key.substring(0, slash);
+    long task = Long.parseLong(key.substring(slash + 1));
+    if (record.value() == null) {
+      newest.getOrDefault(checkpoint, new HashMap<>()).remove(task);
+    } else {
+      newest
+          .computeIfAbsent(checkpoint, name -> new HashMap<>())
+          .put(task, CommitToken.of(record.value()));
+    }
+  }
+}

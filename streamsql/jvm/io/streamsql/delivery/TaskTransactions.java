@@ -1,0 +1,209 @@
+package io.streamsql.delivery;
+
+import io.streamsql.delivery.Delivery.Replay;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.producer.Callback;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
+
+/**
+ * The transactions in which one task writes its records, each with a token that says how far it
+ * reaches. A task of a micro-batch has one; in Real-Time Mode, where a batch lasts a minute, one
+ * begins with the first record and ends an interval later.
+ *
+ * <p>Records are written by the task's thread, transactions end in one of their own, so that a
+ * record is not uncommitted until the next one comes.
+ */
+public final class TaskTransactions {
+  private static final ScheduledExecutorService COMMITTERS =
+      Executors.newScheduledThreadPool(
+          8,
+          work -> {
+            Thread thread = new Thread(work, "transaction committer");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  private final Delivery delivery;
+  private final TaskIdentity identity;
+  private final Callback written;
+  private final String id;
+  private final Thread task = Thread.currentThread();
+  private final Producer<byte[], byte[]> producer;
+  private final ReplayGate gate;
+
+  /** Of a replayed batch, the newest record of each topic and key; null: all records count. */
+  private final Map<Object, ProducerRecord<byte[], byte[]>> newest;
+
+  private boolean open;
+  private long number;
+  private boolean ended;
+  private RuntimeException failure;
+
+  private TaskTransactions(
+      Delivery delivery,
+      TaskIdentity identity,
+      Callback written,
+      Producer<byte[], byte[]> producer,
+      ReplayGate gate,
+      boolean collapses) {
+    this.delivery = delivery;
+    this.identity = identity;
+    this.written = written;
+    this.id = delivery.transactionalId(identity);
+    this.producer = producer;
+    this.gate = gate;
+    this.newest = collapses ? new LinkedHashMap<>() : null;
+  }
+
+  /**
+   * Those of a task that begins.
+   *
+   * @param settings of the producer
+   * @param written told of each record, as by the producer
+   */
+  public static TaskTransactions begin(
+      Delivery delivery, TaskIdentity identity, Map<String, String> settings, Callback written) {
+    String id = delivery.transactionalId(identity);
+    Producer<byte[], byte[]> known = TransactionalProducers.known(id, identity.run());
+    if (known != null && !identity.again()) {
+      // What this run has written before ended with its batch: nothing is written again.
+      return new TaskTransactions(delivery, identity, written, known, ReplayGate.open(), false);
+    }
+    Producer<byte[], byte[]> producer =
+        TransactionalProducers.create(settings, id, identity.run(), delivery.intervalMillis() > 0);
+    Map<Long, CommitToken> tokens =
+        CommitTokens.of(clientSettings(settings), delivery.tokensTopic()).of(identity.checkpoint());
+    CommitToken own = tokens.get(identity.task());
+    ReplayGate gate = ReplayGate.of(delivery.replay(), identity.batch(), own, tokens.values());
+    boolean torn = own != null && own.batch() >= identity.batch() && !own.complete();
+    boolean collapses = torn && delivery.replay() == Replay.KEY;
+    return new TaskTransactions(delivery, identity, written, producer, gate, collapses);
+  }
+
+  /** A producer's settings but for those that only a producer has. */
+  static Map<String, Object> clientSettings(Map<String, String> settings) {
+    Map<String, Object> client = new HashMap<>();
+    settings.forEach(
+        (name, value) -> {
+          if (name.equals("bootstrap.servers")
+              || name.startsWith("security.")
+              || name.startsWith("sasl.")
+              || name.startsWith("ssl.")) {
+            client.put(name, value);
+          }
+        });
+    return client;
+  }
+
+  /**
+   * Writes a record, unless it has been committed before.
+   *
+   * @param partition with {@code offset}: the record of the input that caused it
+   */
+  public synchronized void write(
+      ProducerRecord<byte[], byte[]> record, int partition, long offset) {
+    failIfBroken();
+    if (gate.isClosed() || (delivery.replay() != Replay.KEY && !gate.lets(partition, offset))) {
+      return;
+    }
+    if (newest == null) {
+      send(record);
+    } else {
+      newest.put(new Key(record.topic(), record.key()), record);
+    }
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // `written` hears of it, and so does the commit
+  private void send(ProducerRecord<byte[], byte[]> record) {
+    if (!open) {
+      producer.beginTransaction();
+      open = true;
+      number++;
+      if (delivery.intervalMillis() > 0) {
+        long own = number;
+        COMMITTERS.schedule(
+            () -> commitInTime(own), delivery.intervalMillis(), TimeUnit.MILLISECONDS);
+      }
+    }
+    producer.send(record, written);
+  }
+
+  private synchronized void commitInTime(long transaction) {
+    if (!open || ended || number != transaction || failure != null) {
+      return;
+    }
+    try {
+      commit(false);
+    } catch (RuntimeException e) {
+      failure = e;
+      task.interrupt(); // It may wait for its next record for long.
+    }
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // the commit fails if it is not written
+  private void commit(boolean complete) {
+    CommitToken token = new CommitToken(identity.batch(), complete, gate.reached());
+    byte[] key = CommitTokens.key(identity.checkpoint(), identity.task());
+    producer.send(new ProducerRecord<>(delivery.tokensTopic(), 0, key, token.toBytes()));
+    producer.commitTransaction();
+    open = false;
+  }
+
+  /** The task has come to its end: all that it has written is committed when this returns. */
+  public synchronized void finish() {
+    failIfBroken();
+    if (newest != null) {
+      newest.values().forEach(this::send);
+    }
+    if (open) {
+      commit(delivery.intervalMillis() == 0);
+    }
+    ended = true;
+  }
+
+  /** The task has failed, or was stopped: nothing of the open transaction counts. */
+  public void abandon() {
+    // Not in the task's thread, which may have been interrupted.
+    COMMITTERS.execute(
+        () -> {
+          synchronized (this) {
+            ended = true;
+            if (open) {
+              abort();
+            }
+          }
+        });
+  }
+
+  private void abort() {
+    try {
+      producer.abortTransaction();
+      open = false;
+    } catch (KafkaException e) {
+      // A successor, or the broker, will do it.
+      TransactionalProducers.discard(id, producer);
+    }
+  }
+
+  private void failIfBroken() {
+    if (failure != null) {
+      TransactionalProducers.discard(id, producer);
+      throw failure;
+    }
+  }
+
+  /** What a record's newer version has in common with it. */
+  private record Key(String topic, ByteBuffer key) {
+    Key(String topic, byte[] key) {
+      this(topic, key == null ? null : ByteBuffer.wrap(key));
+    }
+  }
+}

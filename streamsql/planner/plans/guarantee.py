@@ -1,0 +1,22 @@
+"""How often a row of a query's result is delivered when something fails, as the session asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from streamsql.properties import GUARANTEE, get_text
+
+
+class Guarantee(Enum):
+    """Seen by who reads committed data alone."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    EXACTLY_ONCE = "exactly_once"
+
+
+def guarantee(properties: Mapping[str, str]) -> Guarantee:
+    """What the session asks for."""
+    asked = get_text(properties, GUARANTEE) or ""
+    exactly = asked.startswith(Guarantee.EXACTLY_ONCE.value)
+    return Guarantee.EXACTLY_ONCE if exactly else Guarantee.AT_LEAST_ONCE

@@ -1,0 +1,55 @@
+"""How new queries run and deliver: their mode, and what is committed when."""
+
+from __future__ import annotations
+
+from streamsql.properties.definitions import PropertyDefinition, PropertyType
+
+MODE = "processing.mode"
+CATCH_UP_LAG = "processing.catch.up.lag"
+COMMIT_INTERVAL = "processing.commit.interval.ms"
+GUARANTEE = "processing.guarantee"
+TRANSACTION_INTERVAL = "streamsql.commit.interval.ms"
+
+DEFINITIONS = (
+    PropertyDefinition(
+        MODE,
+        PropertyType.TEXT,
+        "auto",
+        "How new queries run once caught up: auto (real time where possible), realtime "
+        "(rejected where not possible) or microbatch.",
+        choices=("auto", "realtime", "microbatch"),
+    ),
+    PropertyDefinition(
+        CATCH_UP_LAG,
+        PropertyType.INTEGER,
+        "200000",
+        "How many records a real-time query may be behind before it catches up in "
+        "micro-batches again.",
+        minimum=1000,
+    ),
+    PropertyDefinition(
+        COMMIT_INTERVAL,
+        PropertyType.INTEGER,
+        "60000",
+        "How long new real-time queries run between two commits, in milliseconds. A commit "
+        "holds up the records of a moment; after a failure, what was read since is processed "
+        "again.",
+        minimum=5000,
+    ),
+    PropertyDefinition(
+        GUARANTEE,
+        PropertyType.TEXT,
+        "at_least_once",
+        "How new queries deliver when something fails: at_least_once, or exactly_once (the same "
+        "as exactly_once_v2), where a reader of committed data sees each row once.",
+        choices=("at_least_once", "exactly_once", "exactly_once_v2"),
+    ),
+    PropertyDefinition(
+        TRANSACTION_INTERVAL,
+        PropertyType.INTEGER,
+        "100",
+        "How long a real-time query with exactly_once keeps a transaction open, in "
+        "milliseconds: so far are readers of committed data behind.",
+        minimum=10,
+    ),
+)

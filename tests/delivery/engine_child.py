@@ -1,0 +1,29 @@
+"""An engine on a broker that outlives it: `python -m delivery.engine_child FOLDER BOOTSTRAP SQL`.
+
+Creates what SQL says once, says `ready` and lives until it is ended.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from streamsql.engine import Engine, EngineConfig, Session
+
+
+def main(folder: str, bootstrap: str, script: str) -> None:
+    """Runs until SIGTERM."""
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    with Engine(EngineConfig(data_dir=Path(folder), bootstrap_servers=bootstrap)) as engine:
+        engine.wait_until_ready()
+        if not engine.catalog().queries:
+            list(engine.execute(Path(script).read_text("utf-8"), Session()))
+        print("ready", flush=True)
+        ended.wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

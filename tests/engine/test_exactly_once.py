@@ -1,0 +1,84 @@
+"""Exactly-once delivery without failures of machines: queries that are stopped and go on, and
+records that Kafka never takes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from awaiting import await_until
+from engine.live import PATIENCE, Live
+
+from streamsql.engine import QueryState
+from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+EXACTLY_ONCE = "SET 'processing.guarantee' = 'exactly_once';"
+
+
+def produce(kafka: KafkaClient, topic: str, first: int, count: int) -> None:
+    numbers = range(first, first + count)
+    rows = (NewRecord(f"k{n % 5}".encode(), json.dumps({"n": n}).encode()) for n in numbers)
+    kafka.produce(topic, rows)
+
+
+def committed(kafka: KafkaClient, topic: str) -> list[int]:
+    """The numbers in a topic, read as `consume` does: committed ones alone."""
+    ends = kafka.end_offsets(topic)
+    records = kafka.consume(topic, until=ends)
+    return [json.loads(r.value or b"{}")["N"] for r in records]
+
+
+def test_a_query_that_is_paused_again_and_again(live: Live, kafka: KafkaClient) -> None:
+    live.run(
+        f"{EXACTLY_ONCE} CREATE STREAM $s (k STRING KEY, n INT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=2, VALUE_FORMAT='JSON');"
+        "CREATE STREAM $o AS SELECT k, n FROM $s;"
+    )
+    (query,) = (q.id for q in live.engine.queries())
+    assert live.query(query).guarantee == "exactly_once"
+    source, sink = live.name("S"), live.name("O")
+    for first in range(0, 300, 100):
+        live.await_state(query, QueryState.RUNNING)
+        assert live.query(query).mode == "real-time"
+        produce(kafka, source, first, 100)
+        await_until(
+            lambda: len(committed(kafka, sink)) >= first + 50,  # noqa: B023 - run at once
+            "half of them to be committed",
+            PATIENCE,
+        )
+        live.run(f"PAUSE {query};")
+        live.run(f"RESUME {query};")
+    await_until(lambda: len(committed(kafka, sink)) >= 300, "all to be committed", PATIENCE)
+    assert Counter(committed(kafka, sink)) == Counter(range(300))
+
+
+def test_a_record_that_kafka_does_not_take_ends_no_transaction(
+    live: Live, kafka: KafkaClient
+) -> None:
+    sink = live.name("O")
+    kafka.create_topic(sink, 1, -1, {"message.timestamp.after.max.ms": "60000"})
+    live.run(
+        f"{EXACTLY_ONCE} CREATE STREAM $s (n INT, width INT, due BIGINT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "CREATE STREAM $o WITH (TIMESTAMP='due') AS"
+        " SELECT n, LPAD('x', width, 'x') AS text, due FROM $s;"
+    )
+    future = 4_000_000_000_000
+    live.run(
+        "INSERT INTO $s VALUES (1, 1, 1000); INSERT INTO $s VALUES (2, 2000000, 1000);"
+        f"INSERT INTO $s VALUES (3, 1, {future}); INSERT INTO $s VALUES (4, 1, 1000);"
+    )
+    await_until(lambda: committed(kafka, sink) == [1, 4], "the records around them", PATIENCE)
+    (query,) = (q.id for q in live.engine.queries())
+    errors = live.stream(
+        f"SELECT message->productionError->errorMessage FROM KSQL_PROCESSING_LOG"
+        f" WHERE queryId = '{query}' EMIT CHANGES;"
+    )
+    found = [str(row.values[0]) for row in live.take(errors, 2)]
+    errors.cancel()
+    assert "2000" in found[0] and "takes no more than" in found[0]
+    assert str(future) in found[1]
