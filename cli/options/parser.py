@@ -143,10 +143,22 @@ def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(
         commands,
         "kafka",
-        "The embedded Kafka broker of the data folder.",
+        "The embedded Kafka broker of the data folder; the transactions of any cluster.",
         "subcommands.kafka:command",
     )
-    parser.add_argument("action", choices=("start", "stop", "status"))
+    actions: Commands[argparse.ArgumentParser] = parser.add_subparsers(
+        dest="action", required=True, metavar="ACTION"
+    )
+    for name in ("start", "stop", "status"):
+        _common(actions.add_parser(name, help=f"{name} the broker", allow_abbrev=False))
+    transactions = actions.add_parser(
+        "transactions",
+        help="list the transactions of all ids, or abort those of some",
+        allow_abbrev=False,
+    )
+    transactions.add_argument("what", choices=("list", "abort"))
+    transactions.add_argument("ids", metavar="ID", nargs="*", help="transactional ids, to abort")
+    _common(transactions)
     _common(parser)
 
 

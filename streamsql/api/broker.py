@@ -1,7 +1,16 @@
-"""The embedded broker of a data folder, without an engine."""
+"""The embedded broker of a data folder, and the transactions of a cluster, without an engine."""
 
 from __future__ import annotations
 
 from streamsql.kafka.broker import BrokerStatus, broker_status, start_detached, stop_detached
+from streamsql.kafka.transactions import Transaction, abort, transactions
 
-__all__ = ["BrokerStatus", "broker_status", "start_detached", "stop_detached"]
+__all__ = [
+    "BrokerStatus",
+    "Transaction",
+    "abort",
+    "broker_status",
+    "start_detached",
+    "stop_detached",
+    "transactions",
+]
