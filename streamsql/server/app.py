@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from streamsql.errors import StreamSQLError
 from streamsql.server.endpoints import (
@@ -30,6 +31,7 @@ from streamsql.server.endpoints import (
     websocket,
 )
 from streamsql.server.endpoints.forward import Forward
+from streamsql.server.endpoints.lookups import Lookups
 from streamsql.server.http.errors import Failure, RequestError, failure
 from streamsql.server.middleware.guard import Guard
 from streamsql.server.middleware.request_log import Paths, RequestLog
@@ -70,22 +72,26 @@ def middleware(state: ServerState) -> list[Middleware]:
         Middleware(Guard, state=state),
         *security(config),
         Middleware(Forward, state=state),
+        Middleware(Lookups, state=state),
     ]
 
 
-def build_app(state: ServerState, more: Sequence[BaseRoute] = ()) -> Starlette:
+def build_app(state: ServerState, more: Sequence[BaseRoute] = ()) -> ASGIApp:
     """The application over one engine; `more`: further endpoints, for tests."""
-    app = Starlette(
+    endpoints = Starlette(
         routes=[*routes(), *more],
-        middleware=middleware(state),
         exception_handlers={
             RequestError: _refused,
             StreamSQLError: _refused,
             HTTPException: _http_error,
         },
     )
-    app.router.redirect_slashes = False
-    app.state.server = state
+    endpoints.router.redirect_slashes = False
+    endpoints.state.server = state
+    # Not by Starlette, which has layers of its own around these, for each request.
+    app: ASGIApp = endpoints
+    for cls, args, options in reversed(middleware(state)):
+        app = cls(app, *args, **options)
     return app
 
 

@@ -21,11 +21,15 @@ CONNECTIONS = 2
 """Each is served by a thread of the JVM."""
 
 
+_QUESTION = struct.Struct(">iq")
+
+
 class Channel(asyncio.Protocol):
     """One connection; of one event loop."""
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[bytes]] = deque()
+        self._unsent: list[bytes] = []
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -43,11 +47,21 @@ class Channel(asyncio.Protocol):
 
     def ask(self, number: int, keys: bytes) -> asyncio.Future[bytes]:
         """The results for keys as `keys.packed` makes them; ExternalError comes out of it."""
-        assert self._transport is not None
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bytes] = loop.create_future()
         self._waiting.append(future)
-        self._transport.write(struct.pack(">iq", 8 + len(keys), number) + keys)
+        self._unsent += (_QUESTION.pack(8 + len(keys), number), keys)
+        if len(self._waiting) == 1:
+            self._send()
+        elif len(self._unsent) == 2:
+            # Others are asking, too: what they ask in the loop's same turn goes with it.
+            loop.call_soon(self._send)
         return future
+
+    def _send(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        if unsent and self._transport is not None:
+            self._transport.write(b"".join(unsent))
 
     def close(self) -> None:
         """Give the connection up; requests under way fail."""
@@ -60,14 +74,17 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """asyncio's: a piece of the answers, each of which has its length before it."""
-        received = self._received
-        received += data
-        while len(received) >= 5:
-            end = 4 + int.from_bytes(received[:4], "big")
-            if len(received) < end:
+        received: bytes | bytearray = data
+        if self._received:
+            received = self._received
+            received += data
+        at, length = 0, len(received)
+        while length - at >= 5:
+            end = at + 4 + int.from_bytes(received[at : at + 4], "big")
+            if length < end:
                 break
-            status, content = received[4], bytes(received[5:end])
-            del received[:end]
+            status, content = received[at + 4], bytes(received[at + 5 : end])
+            at = end
             future = self._waiting.popleft()
             if future.done():
                 continue  # nobody waits for it any more
@@ -75,6 +92,7 @@ class Channel(asyncio.Protocol):
                 future.set_result(content)
             else:
                 future.set_exception(_failed(content.decode()))
+        self._received = bytearray(received[at:])
 
     def connection_lost(self, exc: Exception | None) -> None:
         """asyncio's: requests under way fail."""

@@ -21,10 +21,15 @@ class CurrentChannel:
         """A connection of the running event loop to the JVM; None before there is one."""
         from streamsql.serving.channel import Channels
 
+        channels = self._channels
+        if channels is not None and channels.spark is self._services.latest_spark():
+            # Its connections end with the JVM.
+            channel = channels.choose()
+            if channel is not None:
+                return channel
         spark = self._services.current_spark()
         if spark is None:
             return None
-        channels = self._channels
         if channels is None or channels.spark is not spark:
             self.close()
             self._channels = channels = Channels(spark)

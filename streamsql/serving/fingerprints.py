@@ -43,8 +43,42 @@ class Fingerprint:
     literals: tuple[Literal, ...]
 
 
+KEPT = 1_000
+_KNOWN: dict[tuple[str, str], str] = {}
+"""Of statements with one literal: the fingerprint's text by what stands before it and after."""
+_NUMBER_LAST = re.compile(r"(.*[\s=])([0-9]+)(\s*;?\s*)", re.DOTALL)
+
+
 def fingerprint_of(sql: str) -> Fingerprint | None:
     """None for what is not worth it or not simple: comments, variables, other statements."""
+    parts = _around_literal(sql)
+    if parts is None:
+        return _read(sql)
+    before, written, after = parts
+    end = len(before) + len(written)
+    text = _KNOWN.get((before, after))
+    if text is not None:
+        return Fingerprint(text, (Literal(written, end),))
+    found = _read(sql)
+    if found is not None and found.literals == (Literal(written, end),):
+        if len(_KNOWN) >= KEPT:
+            _KNOWN.clear()
+        _KNOWN[before, after] = found.text
+    return found
+
+
+def _around_literal(sql: str) -> tuple[str, str, str] | None:
+    """A statement in three, if it looks as if the second was its only literal: its first text, or
+    the number at its end."""
+    before, quote, rest = sql.partition("'")
+    if quote:
+        text, quote, after = rest.partition("'")
+        return (before, f"'{text}'", after) if quote else None
+    number = _NUMBER_LAST.fullmatch(sql) if len(sql) <= LONGEST else None
+    return None if number is None else (number[1], number[2], number[3])
+
+
+def _read(sql: str) -> Fingerprint | None:
     begin = len(sql) - len(sql.lstrip())
     if len(sql) > LONGEST or sql[begin : begin + 6].upper() != "SELECT":
         return None

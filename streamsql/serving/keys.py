@@ -18,6 +18,7 @@ from streamsql.values.records import key_encoder
 
 _LAST = (1 << 56) - 1
 """No window begins later: the first byte of its start is 0."""
+_EVER = struct.pack(">qq", 0, _LAST)
 _FIRST_SURROGATE = "\ud800"
 
 
@@ -51,17 +52,17 @@ def key_bytes(source: Source, values: Sequence[Value]) -> bytes:
 
 def packed(keys: Sequence[bytes], source: Source, window: WindowRange | None) -> bytes:
     """Keys as KeyLookups.java reads them: what bounds their windows, then the keys."""
-    low, high = _bounds(source, window)
-    found = [struct.pack(">qq", low, high)]
+    bounds = _EVER if window is None else struct.pack(">qq", *_bounds(source, window))
+    found = [bounds]
     for key in keys:
         found += (struct.pack(">i", len(key)), key)
     return b"".join(found)
 
 
-def _bounds(source: Source, window: WindowRange | None) -> tuple[int, int]:
+def _bounds(source: Source, window: WindowRange) -> tuple[int, int]:
     """Of the number that follows the key's own bytes: a window's start, a session's end."""
     kind = source.topic.window
-    if window is None or kind is None:
+    if kind is None:
         return 0, _LAST
     if kind.type is WindowType.SESSION:
         low, high = window.end_from, window.end_to

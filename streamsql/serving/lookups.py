@@ -110,7 +110,7 @@ class Lookups:
         """The answer, or None where the statement has to take the usual way, or is the first of
         its shape and not given parsed."""
         found = self._ready(sql, session, catalog, statement)
-        if found is None:
+        if found is None or not self._stores.is_alive(found[0].table):
             return None
         prepared, values = found
         source = prepared.source

@@ -17,12 +17,10 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.services import Services
 from streamsql.nodes import Statement
-from streamsql.parser import parse
 from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
 from streamsql.planner.plans.statements import PullPlan
-from streamsql.planner.statements import plan
 from streamsql.results import Answer, Row
 from streamsql.schema import Kind
 from streamsql.serving.compiled import CompiledPlans
@@ -40,9 +38,9 @@ from streamsql.serving.lookups import Lookups
 from streamsql.serving.rows import answer_rows, result_schema
 from streamsql.serving.stores import TableStores
 from streamsql.serving.table_queries import TableQueries
+from streamsql.serving.warm_up import WarmUp
 from streamsql.session import Session
 from streamsql.status import StoreInfo
-from streamsql.types import quote
 
 if TYPE_CHECKING:
     from streamsql.serving.table import StoredTable
@@ -64,11 +62,10 @@ class Serving:
         self._catalog = catalog
         self.stores = TableStores(services, data.serving, catalog, self._warm_up)
         self._services = services
-        self._warm: object = None
-        """The Spark session that has compiled a query for a store."""
         self.consistency = Consistency(services.kafka.get, launcher, queries, self.stores)
         self._plans = CompiledPlans(services, data.serving, catalog)
         self._queries = TableQueries(services, data.serving, catalog, table_memory)
+        self._warming = WarmUp(services, catalog, self._plans, self._queries)
         self._channel = CurrentChannel(services)
         self._lookups = Lookups(self.stores, self._plans, self.consistency, self._channel)
 
@@ -81,15 +78,8 @@ class Serving:
         self.stores.changed()
 
     def _warm_up(self, source: Source) -> None:
-        """Compile a query before anybody waits for it: a JVM's first one takes a second."""
-        spark = self._services.current_spark()
-        if spark is None or self._warm is spark:
-            return
-        self._warm = spark
-        (statement,) = parse(f"SELECT * FROM {quote(source.name)};")
-        everything = plan(statement, self._catalog(), {})
-        assert isinstance(everything, PullPlan)
-        self._plans.get(everything, {})
+        """Of a table that is followed: let the JVM compile before anybody waits for it."""
+        self._warming.go_on(source, self.stores, self.lookup)
 
     def close(self) -> None:
         """Stop following tables and answering pull queries."""

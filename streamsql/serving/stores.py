@@ -95,10 +95,15 @@ class TableStores:
         return table
 
     def is_open(self, table: StoredTable) -> bool:
-        """Whether the store is still the one of its topic, in the JVM that runs now."""
+        """Whether the store is still the one of its topic, in the latest JVM, which may have died
+        since: `is_alive` asks the system."""
         opened = self._opened.get(table.topic)
         is_of_topic = opened is not None and opened.table is table
-        return is_of_topic and self._services.current_spark() is table.spark
+        return is_of_topic and self._services.latest_spark() is table.spark
+
+    def is_alive(self, table: StoredTable) -> bool:
+        """Whether the JVM that the store is in runs now."""
+        return self._services.current_spark() is table.spark
 
     def peek(self, source: Source) -> StoredTable | None:
         """The store of a table that is being followed."""

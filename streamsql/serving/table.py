@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -96,7 +96,7 @@ class StoredTable:
         server = cast(Any, self.spark)._jvm.io.streamsql.serving.LookupServer
         return KeyLookups(self.topic, self._java.lookups(program, suffix), server)
 
-    def scan(self, program: Any, low: bytes | None, high: bytes | None) -> Iterator[bytes]:
+    def scan(self, program: Any, low: bytes | None, high: bytes | None) -> Generator[bytes]:
         """A program's results for all rows with keys between the two, inclusive."""
         try:
             rows = self._java.scan(program, low, high)

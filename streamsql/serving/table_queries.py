@@ -78,6 +78,14 @@ class TableQueries:
             if name is not None:
                 self._give_back(name, catalog, ready)
 
+    def prepare(self, plan: PullPlan, properties: Mapping[str, str]) -> None:
+        """Compile a query for whoever asks first."""
+        spark = self._services.spark.get().session
+        catalog = self._catalog()
+        if plan.statement is not None:
+            ready = self._compiled(plan, properties, spark)
+            self._give_back(to_sql(plan.statement), catalog, ready)
+
     def _taken(self, name: str | None, catalog: Catalog, spark: object) -> _Ready | None:
         with self._lock:
             if self._free_for is not catalog:

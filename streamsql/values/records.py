@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -103,12 +104,25 @@ _LAYOUTS["DOUBLE"] = struct.Struct(">d")
 
 def pack(t: SQLType, value: Any) -> bytes:
     """A value as Kafka's own serializers write it; struct.error for a number that is too large."""
+    return packer(t)(value)
+
+
+def packer(t: SQLType) -> Callable[[Any], bytes]:
+    """`pack` for one type."""
     entry = scalar(t)
     if layout := _LAYOUTS.get(entry.name):
-        return layout.pack(value)
-    if entry.name not in ("STRING", "BYTES"):
-        raise InternalError(f"the KAFKA format cannot hold {value!r}")
-    return bytes(value) if entry.name == "BYTES" else str(value).encode()
+        return layout.pack
+    if entry.name == "BYTES":
+        return bytes
+    return _text if entry.name == "STRING" else partial(_unpackable, entry.name)
+
+
+def _text(value: Any) -> bytes:
+    return str(value).encode()
+
+
+def _unpackable(name: str, value: Any) -> bytes:
+    raise InternalError(f"the KAFKA format cannot hold {value!r}, a {name}")
 
 
 def unpack(t: SQLType, data: bytes) -> Any:
@@ -123,9 +137,8 @@ def _kafka(spec: FormatSpec, columns: Sequence[Column], wrapped: bool) -> Encode
     if not columns:
         return lambda cells: None
     (column,) = columns
-    return lambda cells: (
-        None if (cell := cells.get(column.name)) is None else pack(column.type, cell)
-    )
+    name, write = column.name, packer(column.type)
+    return lambda cells: None if (cell := cells.get(name)) is None else write(cell)
 
 
 def _none(spec: FormatSpec, columns: Sequence[Column], wrapped: bool) -> Encoder:

@@ -17,6 +17,7 @@ from streamsql.schema import WINDOW_BOUNDS, Column, Namespace, Schema
 from streamsql.values.nested import Codec, converter
 
 TOMBSTONE = "tombstone"
+_read = json.JSONDecoder(parse_float=Decimal).decode
 BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 
 
@@ -38,7 +39,7 @@ def push_decoder(schema: Schema) -> Callable[[bytes], Row]:
     ]
 
     def decode(record: bytes) -> Row:
-        found = json.loads(record, parse_float=Decimal)
+        found = _read(record.decode())
         cells = (None if (c := found[name]) is None else codec(c) for name, codec in kinds)
         return Row(tuple(cells), bool(found[TOMBSTONE]))
 

@@ -55,6 +55,12 @@ class Services:
         runtime = self.spark.peek()
         return None if runtime is None else runtime.current
 
+    def latest_spark(self) -> SparkSession | None:
+        """The session that was started last, in a JVM that may have died since: who holds a
+        connection to it knows better, and need not ask the system."""
+        runtime = self.spark.peek()
+        return None if runtime is None else runtime.latest
+
     @property
     def steps(self) -> tuple[StartupStep, ...]:
         """How far each of them is."""

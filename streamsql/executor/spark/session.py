@@ -172,6 +172,11 @@ class SparkRuntime:
         return session if self.is_running else None
 
     @property
+    def latest(self) -> SparkSession | None:
+        """The session that was started last, whether its JVM still lives or not."""
+        return self._session
+
+    @property
     def log_file(self) -> Path:
         """What the JVM writes."""
         return self._data_dir / "logs" / "spark.log"

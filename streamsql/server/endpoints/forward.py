@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamsql.server.http.errors import NOT_READY, Failure, RequestError
+from streamsql.server.http.replay import Replayed
 from streamsql.server.http.requests import StatementRequest, parse_json
 from streamsql.server.state.server_state import (
     TOKEN_HEADER,
@@ -62,7 +63,7 @@ class Forward:
         if not self._is_candidate(scope):
             return await self._app(scope, receive, send)
         body, messages = await _body(receive, self._limit(scope))
-        again = _Replayed(messages, receive)
+        again = Replayed(messages, receive)
         if not await self._state.run(partial(self._needs_leader, scope, body)):
             return await self._app(scope, again, send)
         async with _client() as client:
@@ -146,17 +147,6 @@ async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
-
-
-class _Replayed:
-    """A `receive` that gives first what has been received already."""
-
-    def __init__(self, messages: list[Message], receive: Receive) -> None:
-        self._messages = messages
-        self._receive = receive
-
-    async def __call__(self) -> Message:
-        return self._messages.pop(0) if self._messages else await self._receive()
 
 
 async def _body(receive: Receive, limit: int) -> tuple[bytes, list[Message]]:

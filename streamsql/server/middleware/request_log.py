@@ -6,9 +6,9 @@ Neither bodies nor what follows a `?` are ever logged: there may be anything in 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import time
-import uuid
 from collections.abc import Iterable
 
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -105,6 +105,6 @@ class RequestLog:
 def _id_of(scope: Scope) -> str:
     """The client's own id for its request, if it is a decent one, else a new one."""
     for name, value in scope["headers"]:
-        if name.lower() == _HEADER_BYTES and _GOOD_ID.fullmatch(value):
+        if name == _HEADER_BYTES and _GOOD_ID.fullmatch(value):
             return str(value, "ascii")
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()

@@ -15,7 +15,7 @@ from streamsql.types import SQLType, is_null, to_sql
 from streamsql.values.nested import json_writer
 from streamsql.values.scalars import json_text
 
-__all__ = ["ColumnTexts", "RowWriter", "json_text"]
+__all__ = ["ColumnTexts", "RowWriter", "json_text", "said_of_columns"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class ColumnTexts:
     names: list[str]
     types: list[str]
     write: RowWriter
+    about: str
+    """The object that says what the rows of a complete answer are."""
 
     @staticmethod
     def of(schema: Schema) -> ColumnTexts:
@@ -33,11 +35,20 @@ class ColumnTexts:
         if known is not None and known[0] is schema:
             return known[1]
         types = [column.type for column in schema]
-        found = ColumnTexts(list(schema.names), [to_sql(t) for t in types], RowWriter(types))
+        names, texts = list(schema.names), [to_sql(t) for t in types]
+        about = json_text(said_of_columns(None, names, texts))
+        found = ColumnTexts(names, texts, RowWriter(types), about)
         if len(_KNOWN) >= KEPT:
             _KNOWN.clear()
         _KNOWN[id(schema)] = schema, found
         return found
+
+
+def said_of_columns(
+    query_id: str | None, names: Sequence[str], types: Sequence[str]
+) -> dict[str, object]:
+    """What stands before rows: their columns, and of rows that keep coming the query."""
+    return {"queryId": query_id, "columnNames": names, "columnTypes": types}
 
 
 KEPT = 1_000

@@ -9,7 +9,7 @@ from streamsql.results import Row
 from streamsql.schema import Schema
 from streamsql.server.http.errors import Failure
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, PROTOBUF
-from streamsql.server.rows.json_values import ColumnTexts, json_text
+from streamsql.server.rows.json_values import ColumnTexts, json_text, said_of_columns
 from streamsql.server.rows.protobuf import RowMessages
 
 ENDED = "Query Ended"
@@ -126,12 +126,10 @@ class DelimitedRows(Form):
 
     def head(self) -> str:
         """A line that says what the rows are."""
-        about = {
-            "queryId": self.query_id if self.push else None,
-            "columnNames": self._columns.names,
-            "columnTypes": self._columns.types,
-        }
-        return json_text(about) + "\n"
+        known = self._columns
+        if not self.push:
+            return known.about + "\n"
+        return json_text(said_of_columns(self.query_id, known.names, known.types)) + "\n"
 
     def row(self, row: Row) -> str:
         """One row, as an array on a line of its own."""

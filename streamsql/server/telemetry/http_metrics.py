@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -41,12 +43,17 @@ class HttpMetrics:
             registry=self.registry,
         )
 
+        # What `labels` gives, which takes longer than counting does.
+        self._running_of = cache(self._running.labels)
+        self._seconds_of = cache(self._seconds.labels)
+        self._requests_of = cache(self._requests.labels)
+
     def begun(self, path: str) -> None:
         """A request for this path has come."""
-        self._running.labels(path).inc()
+        self._running_of(path).inc()
 
     def ended(self, path: str, method: str, status: int, seconds: float) -> None:
         """`seconds` until the answer began."""
-        self._running.labels(path).dec()
-        self._requests.labels(path, method, str(status)).inc()
-        self._seconds.labels(path).observe(seconds)
+        self._running_of(path).dec()
+        self._requests_of(path, method, status).inc()
+        self._seconds_of(path).observe(seconds)

@@ -1,12 +1,13 @@
 package io.streamsql.serving;
 
 import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -21,10 +22,12 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>A question is its length (int), a number that {@link #register} gave (long) and keys as {@link
  * KeyLookups#get} reads them; its answer the length (int), 0 (byte) and the results, or 1 and the
- * text of what went wrong.
+ * text of what went wrong. Answers to what was asked together are sent together: with many callers
+ * most of a lookup's cost is in sending and in waking who waits.
  */
 public final class LookupServer {
   private static final int LARGEST = 16 << 20;
+  private static final int BUFFERED = 64 << 10;
   private static final Map<Long, KeyLookups> KNOWN = new ConcurrentHashMap<>();
   private static final AtomicLong NUMBERS = new AtomicLong();
 
@@ -75,14 +78,21 @@ public final class LookupServer {
   private static void serve(SocketChannel connection) {
     try (connection;
         DataInputStream in =
-            new DataInputStream(new BufferedInputStream(Channels.newInputStream(connection)))) {
+            new DataInputStream(
+                new BufferedInputStream(Channels.newInputStream(connection), BUFFERED));
+        DataOutputStream out =
+            new DataOutputStream(
+                new BufferedOutputStream(Channels.newOutputStream(connection), BUFFERED))) {
       while (true) {
         int length = in.readInt();
         if (length < 8 || length > LARGEST) {
           return;
         }
         long number = in.readLong();
-        send(connection, answer(number, in.readNBytes(length - 8)));
+        answer(out, number, in.readNBytes(length - 8));
+        if (in.available() == 0) {
+          out.flush();
+        }
       }
     } catch (EOFException ended) {
       // the other side is gone
@@ -91,28 +101,23 @@ public final class LookupServer {
     }
   }
 
-  private static ByteBuffer answer(long number, byte[] keys) {
+  private static void answer(DataOutputStream out, long number, byte[] keys) throws IOException {
+    int status = 0;
+    byte[] content;
     try {
       KeyLookups lookups = KNOWN.get(number);
       if (lookups == null) {
         throw new IllegalStateException("the lookup is not known any more");
       }
-      return frame((byte) 0, lookups.get(keys));
+      content = lookups.get(keys);
     } catch (Exception e) {
+      status = 1;
       String text = e.getMessage() == null ? e.toString() : e.getMessage();
-      return frame((byte) 1, text.getBytes(StandardCharsets.UTF_8));
+      content = text.getBytes(StandardCharsets.UTF_8);
     }
-  }
-
-  private static ByteBuffer frame(byte status, byte[] content) {
-    ByteBuffer out = ByteBuffer.allocate(5 + content.length);
-    return out.putInt(1 + content.length).put(status).put(content).flip();
-  }
-
-  private static void send(SocketChannel connection, ByteBuffer out) throws IOException {
-    while (out.hasRemaining()) {
-      connection.write(out);
-    }
+    out.writeInt(1 + content.length);
+    out.writeByte(status);
+    out.write(content);
   }
 
   /** Takes no more connections. */

@@ -1,0 +1,95 @@
+"""Has the JVM load and compile what pull queries run before anybody waits for one.
+
+The first query of a JVM takes a second, and its first lookups some hundred ms. So the first served
+table that has rows is asked for one of its own, again and again, while it or the engine's start is
+waited for anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import ExternalError
+from streamsql.executor.frames.push_rows import push_decoder
+from streamsql.executor.services.services import Services
+from streamsql.nodes import Statement
+from streamsql.parser import parse
+from streamsql.planner.plans.routes import StoredTables
+from streamsql.planner.plans.statements import PullPlan
+from streamsql.planner.statements import plan
+from streamsql.results import Answer, Value
+from streamsql.serving.compiled import CompiledPlans
+from streamsql.serving.rows import result_schema
+from streamsql.serving.stores import TableStores
+from streamsql.serving.table_queries import TableQueries
+from streamsql.session import Session
+from streamsql.types import quote
+
+LOOKUPS = 300
+"""The JVM compiles what it has run some hundred times."""
+Lookup = Callable[[str, Statement | None, Session], Answer | None]
+
+
+class WarmUp:
+    """For one engine; used by the thread that sees to the stores."""
+
+    def __init__(
+        self,
+        services: Services,
+        catalog: Callable[[], Catalog],
+        plans: CompiledPlans,
+        queries: TableQueries,
+    ) -> None:
+        self._services = services
+        self._catalog = catalog
+        self._plans = plans
+        self._queries = queries
+        self._compiled: object = None
+        """The Spark session that has compiled queries, and the one that has looked up keys."""
+        self._looked_up: object = None
+
+    def go_on(self, source: Source, stores: TableStores, lookup: Lookup) -> None:
+        """Do what can be done now with a table whose store is open. Once for each JVM."""
+        spark = self._services.current_spark()
+        if spark is None or self._looked_up is spark:
+            return
+        everything = self._plan(f"SELECT * FROM {quote(source.name)};")
+        program = self._plans.get(everything, {})
+        if self._compiled is not spark:
+            self._compiled = spark
+            counted = self._plan(f"SELECT COUNT(*) AS N FROM {quote(source.name)};")
+            if isinstance(counted.route, StoredTables):
+                self._queries.prepare(counted, {})
+        table = stores.get(source)
+        try:
+            table.await_complete(0)
+        except ExternalError:
+            return  # it is being filled; the next time
+        rows = table.scan(program, None, None)
+        first = next(rows, None)
+        rows.close()
+        if first is not None:
+            self._looked_up = spark
+            schema = result_schema(everything)
+            cells = dict(zip(schema.names, push_decoder(schema)(first).values, strict=True))
+            self._look_up(source, [cells[column.name] for column in source.schema.key], lookup)
+
+    def _plan(self, sql: str) -> PullPlan:
+        (statement,) = parse(sql)
+        found = plan(statement, self._catalog(), {})
+        assert isinstance(found, PullPlan)
+        return found
+
+    def _look_up(self, source: Source, key: list[Value], lookup: Lookup) -> None:
+        names = (quote(column.name) for column in source.schema.key)
+        where = " AND ".join(f"{n} = {_literal(v)}" for n, v in zip(names, key, strict=True))
+        sql = f"SELECT * FROM {quote(source.name)} WHERE {where};"
+        (statement,) = parse(sql)
+        for _ in range(LOOKUPS):
+            if lookup(sql, statement, Session()) is None:
+                return  # a key of a type that is not looked up this way
+
+
+def _literal(value: Value) -> str:
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
