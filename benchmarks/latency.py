@@ -131,8 +131,8 @@ def measure(
             put(other, str(key), {"NAME": f"the name of {key}"}, 0)
     *sources, query = LATENCY[name].over(events, other, sink).split("\n")
     place.run("\n".join(sources))
-    receiver = Receiver(servers, sink, PARTITIONS, isolation)
-    sender = Sender(servers, events, options.rate)
+    receiver = Receiver(servers, [sink], PARTITIONS, isolation)
+    sender = Sender(servers, [events], options.rate)
     others = {receiver.process.pid or 0, sender.process.pid or 0}
     created = time.time()
     place.run(query)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from confluent_kafka import Producer
@@ -13,18 +13,19 @@ from confluent_kafka import Producer
 @contextmanager
 def producing(
     bootstrap: str,
-    topic: str,
+    topic: str | Sequence[str],
     record: Callable[[int], tuple[str, str]],
     *,
     rate: int,
     burst: int = 1,
     linger_ms: int = 1,
 ) -> Iterator[None]:
-    """`rate` records a second, `burst` at a time, until the block ends.
+    """`rate` records a second, `burst` at a time, until the block ends; to several topics in turn.
 
     `record(n)` gives key and value of the n-th, from 0, at the moment when it is sent.
     """
     done = threading.Event()
+    topics = [topic] if isinstance(topic, str) else topic
 
     def run() -> None:
         client = Producer({"bootstrap.servers": bootstrap, "linger.ms": linger_ms})
@@ -32,7 +33,7 @@ def producing(
         while not done.is_set():
             for _ in range(burst):
                 key, value = record(sent)
-                client.produce(topic, key=key, value=value)
+                client.produce(topics[sent % len(topics)], key=key, value=value)
                 sent += 1
             client.poll(0)
             time.sleep(max(0.0, begin + sent / rate - time.time()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
@@ -26,12 +27,13 @@ _context = get_context("spawn")
 
 
 class Sender:
-    """Sends `rate` events a second from now on: a key, ID INT and T DOUBLE, the time in seconds."""
+    """Sends `rate` events a second from now on, to the topics in turn: a key, ID INT and T DOUBLE,
+    the time in seconds."""
 
-    def __init__(self, bootstrap: str, topic: str, rate: int) -> None:
+    def __init__(self, bootstrap: str, topics: Sequence[str], rate: int) -> None:
         self._done = _context.Event()
         self.process = _context.Process(
-            target=_send, args=(bootstrap, topic, rate, self._done), daemon=True
+            target=_send, args=(bootstrap, topics, rate, self._done), daemon=True
         )
         self.process.start()
 
@@ -41,9 +43,9 @@ class Sender:
         self.process.join()
 
 
-def _send(bootstrap: str, topic: str, rate: int, done: Event) -> None:
+def _send(bootstrap: str, topics: Sequence[str], rate: int, done: Event) -> None:
     burst = max(1, rate // 1000)
-    with producing(bootstrap, topic, _event, rate=rate, burst=burst):
+    with producing(bootstrap, topics, _event, rate=rate, burst=burst):
         done.wait()
 
 
@@ -52,24 +54,28 @@ def _event(number: int) -> tuple[str, str]:
 
 
 class Receiver:
-    """Takes the latencies of a topic's records by the T in each, from the topic's beginning."""
+    """Takes the latencies of topics' records by the T in each, from the topics' beginnings."""
 
     def __init__(
-        self, bootstrap: str, topic: str, partitions: int, isolation: str = "read_committed"
+        self,
+        bootstrap: str,
+        topics: Sequence[str],
+        partitions: int,
+        isolation: str = "read_committed",
     ) -> None:
         self._begin: Synchronized[float] = _context.Value("d", math.inf)
         self._end: Synchronized[float] = _context.Value("d", math.inf)
         self._answer, theirs = _context.Pipe(duplex=False)
         self.process = _context.Process(
             target=_receive,
-            args=(bootstrap, topic, partitions, isolation, self._begin, self._end, theirs),
+            args=(bootstrap, topics, partitions, isolation, self._begin, self._end, theirs),
             daemon=True,
         )
         self.process.start()
         theirs.close()
 
     def first_row(self, seconds: float) -> float | None:
-        """When the topic's first record came, by the clock; None if not in time."""
+        """When each topic had its first record, by the clock; None if not in time."""
         return self._answer.recv() if self._answer.poll(seconds) else None
 
     def begin(self, now: float) -> None:
@@ -91,30 +97,35 @@ class Receiver:
 
 def _receive(
     bootstrap: str,
-    topic: str,
+    topics: Sequence[str],
     partitions: int,
     isolation: str,
     begin: Synchronized[float],
     end: Synchronized[float],
     answer: Connection,
 ) -> None:
-    settings = {"bootstrap.servers": bootstrap, "group.id": topic, "isolation.level": isolation}
+    settings = {"bootstrap.servers": bootstrap, "group.id": topics[0], "isolation.level": isolation}
     consumer = Consumer(settings)
-    consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+    consumer.assign([TopicPartition(t, p, 0) for t in topics for p in range(partitions)])
     latencies: Latencies | None = None
-    newest = 0.0
-    while (now := time.time()) < end.value + _ARRIVAL_SECONDS and newest < end.value:
+    newest: dict[str, float] = {}
+    while time.time() < end.value + _ARRIVAL_SECONDS and not _past(newest, topics, end):
         message = consumer.poll(0.1)
         if message is None or message.error() or not (value := message.value()):
             continue
         now = time.time()
-        if newest == 0.0:
+        sent, topic = json.loads(value)["T"], message.topic() or ""
+        if topic not in newest and len(newest) == len(topics) - 1:
             answer.send(now)
-        sent = json.loads(value)["T"]
-        newest = max(newest, sent)
+        newest[topic] = max(newest.get(topic, 0.0), sent)
         if latencies is None and begin.value < math.inf:
             latencies = Latencies(begin.value)
         if latencies is not None and sent < end.value:
             latencies.add(sent, now)
     consumer.close()
-    answer.send(latencies if newest >= end.value else None)
+    answer.send(latencies if _past(newest, topics, end) else None)
+
+
+def _past(newest: dict[str, float], topics: Sequence[str], end: Synchronized[float]) -> bool:
+    """Whether each topic has a record that was sent after the end."""
+    return time.time() > end.value and min(newest.get(t, 0.0) for t in topics) >= end.value

@@ -16,9 +16,9 @@ COMMITS_TOPIC = "_streamsql_commits"
 """What the transactions of queries with exactly-once delivery say of how far they reach."""
 REGISTRY_TOPIC = "_schemas"
 """What the embedded schema registry knows."""
-DEFAULT_MASTER = "local[64]"
+DEFAULT_MASTER = "local[1024]"
 """Threads, not cores: a real-time query holds one per source partition and per shuffle partition
-while it runs."""
+while it runs. One that no query holds is never made."""
 
 
 @dataclass(frozen=True)

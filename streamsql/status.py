@@ -88,6 +88,8 @@ class QueryInfo:
     error: str | None = None
     guarantee: str | None = None
     """`at_least_once` or `exactly_once`; None: its rows go to its reader alone."""
+    asleep: bool = False
+    """Whether its topics get no records: it costs nothing until one comes."""
 
 
 @dataclass(frozen=True)

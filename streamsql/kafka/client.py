@@ -278,6 +278,27 @@ class KafkaClient:
         """The offset that each partition's next record will get."""
         return self._offsets(topic, OffsetSpec.latest())
 
+    def all_end_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+        """Those of many topics, in two requests; none of a topic that cannot be asked."""
+        found: dict[str, dict[int, int]] = {}
+        try:
+            known = self._admin.list_topics(timeout=self.timeout).topics
+            wanted = {
+                TopicPartition(name, p): OffsetSpec.latest()
+                for name in set(topics) & known.keys()
+                for p in known[name].partitions
+            }
+            ends = self._admin.list_offsets(wanted, request_timeout=self.timeout) if wanted else {}
+        except KafkaException as error:
+            raise self._failure("read where topics end", error) from error
+        unknown = set()
+        for place, end in ends.items():
+            try:
+                found.setdefault(place.topic, {})[place.partition] = end.result().offset
+            except KafkaException:
+                unknown.add(place.topic)
+        return {topic: partitions for topic, partitions in found.items() if topic not in unknown}
+
     def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
         """The first offset whose record is not older than `timestamp` (ms), else the end."""
         found = self._offsets(topic, OffsetSpec.for_timestamp(timestamp))

@@ -31,9 +31,9 @@ DEFINITIONS = (
         COMMIT_INTERVAL,
         PropertyType.INTEGER,
         "60000",
-        "How long new real-time queries run between two commits, in milliseconds. A commit "
-        "holds up the records of a moment; after a failure, what was read since is processed "
-        "again.",
+        "How long new real-time queries run between two commits, in milliseconds; where many "
+        "run, some commit earlier, so that they do not all at once. A commit holds up the "
+        "records of a moment; after a failure, what was read since is processed again.",
         minimum=5000,
     ),
     PropertyDefinition(

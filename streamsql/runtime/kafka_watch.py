@@ -91,11 +91,10 @@ class KafkaWatch:
             self._lost_since = self._lost_since or time.monotonic()
             self._revive()
             return
-        for topic in set(self._topics()):
-            try:
-                self._ends[topic] = client.end_offsets(topic)
-            except StreamSQLError:
-                self._ends.pop(topic, None)
+        try:
+            self._ends = client.all_end_offsets(self._topics())
+        except StreamSQLError:
+            self._ends = {}
 
     def _revive(self) -> None:
         broker = self._services.broker

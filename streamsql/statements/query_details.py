@@ -19,6 +19,7 @@ from streamsql.runtime.state import Context
 from streamsql.statements.metrics import metrics_lines
 from streamsql.status import QueryInfo
 
+ASLEEP = "asleep: its topics get no records"
 _TITLE_WIDTH = 12
 _OFFSET_FIELDS = tuple(
     Field(name)
@@ -41,6 +42,7 @@ def details(info: QueryInfo, context: Context) -> list[Result]:
         "Type": info.kind,
         "State": info.state.value,
         "Mode": f"{info.mode} ({info.reason})",
+        "Activity": ASLEEP if info.asleep else None,
         "Lag": "unknown" if info.lag is None else f"{info.lag} record{'s' * (info.lag != 1)}",
         **metrics_lines(context.state.query_metrics().get(info.id)),
         "Error": info.error,
@@ -66,7 +68,8 @@ def query_line(query_id: str, context: Context) -> str:
     if info is None:
         return query_id
     lag = "" if info.lag is None else f", lag {info.lag}"
-    return f"{info.id} ({info.state.value}, {info.mode}{lag}): {info.sql}"
+    asleep = ", asleep" if info.asleep else ""
+    return f"{info.id} ({info.state.value}, {info.mode}{asleep}{lag}): {info.sql}"
 
 
 def query_lines(query_id: str, context: Context) -> Iterator[str]:
@@ -76,6 +79,9 @@ def query_lines(query_id: str, context: Context) -> Iterator[str]:
     if info is not None and info.error:
         yield f"  Error: {info.error.splitlines()[0]}"
     if definition is not None:
+        planned = definition.plan.mode
+        if info is not None and info.mode != planned.mode.value:
+            yield f"  Mode: {info.mode}, because {info.reason}"
         for store in state_stores(definition.plan.root):
             yield f"  State: {store.text}"
     for title, text in metrics_lines(context.state.query_metrics().get(query_id)).items():

@@ -21,7 +21,7 @@ from streamsql.schema import Kind
 from streamsql.statements import connectors
 from streamsql.statements.describe import description
 from streamsql.statements.dispatch import handle
-from streamsql.statements.query_details import details
+from streamsql.statements.query_details import ASLEEP, details
 from streamsql.status import QueryInfo, QueryState
 from streamsql.types import to_sql
 
@@ -132,7 +132,8 @@ def _queries(context: Context, extended: bool) -> Iterable[Result]:
 
 
 def _remark(query: QueryInfo) -> str | None:
-    """What is out of the ordinary: an error, why it waits, why it does not run in real time."""
+    """What is out of the ordinary: an error, why it waits, why it does not run in real time, and
+    that it sleeps."""
     if query.error:
         return query.error.splitlines()[0]
     if (
@@ -140,7 +141,7 @@ def _remark(query: QueryInfo) -> str | None:
         or query.mode != Mode.REAL_TIME.value
     ):
         return query.reason
-    return None
+    return ASLEEP if query.asleep else None
 
 
 def _functions(context: Context, extended: bool) -> Iterable[Result]:

@@ -32,7 +32,7 @@ class Scripted(SparkLauncher):
     def _spec(self, query: Definition, mode: Mode) -> Any:
         self.lowered.append(mode)
         frame = SimpleNamespace(sparkSession=self.session)
-        return SimpleNamespace(frame=frame, checkpoint=Path("nowhere"))
+        return SimpleNamespace(frame=frame, jvm=None, checkpoint=Path("nowhere"))
 
     def _take_slots(self, query_id: str, spec: Any) -> bool:
         return True

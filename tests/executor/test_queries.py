@@ -15,10 +15,11 @@ from awaiting import await_until
 from streamsql.catalog import Source
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import manager as queries
-from streamsql.executor.queries import persistent_query
+from streamsql.executor.queries import observing, persistent_query, slots
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.manager import NEAR, QueryManager
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.pulse import Pulse, parse
 from streamsql.executor.queries.spark_run import Failure
 from streamsql.nodes import Emit
 from streamsql.planner.plans.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
@@ -33,6 +34,7 @@ class ScriptedRun:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.running = True
+        self.finished = False
         self.error: Failure | None = None
 
     def active(self) -> bool:
@@ -43,6 +45,9 @@ class ScriptedRun:
 
     def positions(self) -> Positions | None:
         return None
+
+    def finish(self) -> None:
+        self.finished = True
 
     def stop(self) -> None:
         self.running = False
@@ -59,6 +64,7 @@ class Script:
         self.backlog = 0
         self.outage: str | None = None
         self.full = False
+        self.sleepers: set[str] = set()
         self.broken: Exception | None = None
         self.stops: list[str] = []
         self.read: Positions = {}
@@ -78,8 +84,11 @@ class Script:
     def behind(self, query: Definition) -> int:
         return 10 * NEAR
 
-    def live_positions(self, query: Definition) -> Positions:
-        return self.read
+    def pulse(self) -> Pulse:
+        return Pulse(asleep=self.sleepers, read={"Q": self.read} if self.read else {})
+
+    def has_room(self, query: Definition) -> bool:
+        return not self.full
 
     def stopped(self, query_id: str) -> None:
         self.stops.append(query_id)
@@ -128,7 +137,7 @@ def manager(
         ("LIVE_LOOK_SECONDS", 0.01),
         ("BEHIND_SECONDS", 0.05),
     ):
-        monkeypatch.setattr(queries, name, seconds)
+        monkeypatch.setattr(observing, name, seconds)
     monkeypatch.setattr(persistent_query, "RETRY", Backoff(0.02, 60.0))
     manager = QueryManager(script, script, tmp_path)
     manager.start()
@@ -160,7 +169,7 @@ def test_a_query_near_the_end_goes_live_at_once(manager: QueryManager, script: S
 def test_a_live_query_is_running_once_its_tasks_have_begun(
     manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "BEHIND_SECONDS", 60.0)
+    monkeypatch.setattr(observing, "BEHIND_SECONDS", 60.0)
     script.backlog = 1
     manager.add(definition())
     await_runs(script, "real-time")
@@ -287,7 +296,7 @@ def test_pause_and_resume(manager: QueryManager, script: Script, tmp_path: Path)
     await_runs(script, "real-time")
     (tmp_path / "Q").mkdir()
     manager.pause("Q")
-    assert not script.runs[0].running and script.stops == ["Q"]
+    assert not script.runs[0].running and script.runs[0].finished and script.stops == ["Q"]
     assert info(manager).state is QueryState.PAUSED
     manager.resume("Q")
     await_runs(script, "real-time", "real-time")
@@ -302,6 +311,7 @@ def test_terminate_removes_the_checkpoint(
     (tmp_path / "Q").mkdir()
     manager.terminate("Q")
     assert not script.runs[0].running and not (tmp_path / "Q").exists()
+    assert not script.runs[0].finished, "what it would commit is deleted"
     assert manager.infos() == []
     with pytest.raises(BindError, match="Unknown queryId: Q"):
         manager.pause("Q")
@@ -318,6 +328,64 @@ def test_a_query_paused_before_the_start_is_not_started(script: Script, tmp_path
         assert info(manager).state is QueryState.PAUSED
     finally:
         manager.close()
+
+
+def test_after_a_restart_a_query_without_records_runs_unstarted(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QueryManager, "_start_unstarted", lambda *_: None)
+    manager = QueryManager(script, script, tmp_path)
+    manager.add(definition())
+    script.sleepers.add("Q")
+    manager.start()
+    try:
+        await_state(manager, QueryState.RUNNING)
+        assert info(manager).asleep and script.runs == []
+        manager.pause("Q")
+        assert info(manager).state is QueryState.PAUSED and not info(manager).asleep
+    finally:
+        manager.close()
+
+
+def test_an_unstarted_query_is_started_when_there_is_time(script: Script, tmp_path: Path) -> None:
+    manager = QueryManager(script, script, tmp_path)
+    for name in ("Q", "R"):
+        manager.add(definition(query_id=name))
+    manager.start()
+    try:
+        await_runs(script, "real-time", "real-time")
+        await_state(manager, QueryState.RUNNING)
+    finally:
+        manager.close()
+
+
+def test_what_failed_to_start_is_tried_again_later(script: Script, tmp_path: Path) -> None:
+    manager = QueryManager(script, script, tmp_path)
+    manager.add(definition())
+    script.broken = ValueError("odd")
+    manager.start()
+    try:
+        await_state(manager, QueryState.ERROR)
+    finally:
+        manager.close()
+
+
+def test_a_busy_query_takes_the_slots_of_one_that_sleeps(
+    manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slots, "SHARE_SECONDS", 0.01)
+    monkeypatch.setattr(slots, "SLEEPS_SECONDS", 0.05)
+    monkeypatch.setattr(slots, "LEAST_RATE", 0.0)
+    script.sleepers.add("Q")
+    manager.add(definition())
+    await_runs(script, "real-time")
+    script.full = True
+    manager.add(definition(query_id="R"))
+    await_runs(script, "real-time", "micro-batch", "micro-batch")
+    await_until(lambda: info(manager).reason == slots.YIELDED, "Q to give its slots away")
+    assert not script.runs[0].running
+    script.full = False
+    await_until(lambda: manager.infos()[1].mode == "real-time", "R to get them")
 
 
 def test_on_standby_queries_are_known_but_not_run(
@@ -386,3 +454,8 @@ def test_drain_gives_up_on_a_query_that_fails_for_good(
     manager.add(definition())
     with pytest.raises(ExternalError, match="query Q failed: odd"):
         manager.drain(["Q"])
+
+
+def test_what_the_jvm_says_of_queries_every_second() -> None:
+    lines = ["running\tQ", "asleep\tQ", "read\tR\tin\t0\t7", "read\tR\tin\t1\t8", "running\tR"]
+    assert parse("\n".join(lines)) == Pulse({"Q", "R"}, {"Q"}, {"R": {"in": {0: 7, 1: 8}}})

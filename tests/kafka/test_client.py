@@ -86,6 +86,7 @@ def test_reading_all_that_is_there(kafka: KafkaClient, topic_name: str) -> None:
     kafka.create_topic(topic_name, 3)
     kafka.produce(topic_name, (NewRecord(b"%d" % i, b"%d" % i) for i in range(20_000)))
     end = kafka.end_offsets(topic_name)
+    assert kafka.all_end_offsets([topic_name, "no-such"]) == {topic_name: end}
     assert sum(end.values()) == 20_000
     kafka.produce(topic_name, [NewRecord(b"%d" % i, b"late") for i in range(100)])
     read = list(kafka.consume(topic_name, until=end))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 import pytest
@@ -29,8 +29,8 @@ class Failing:
     def reachable(self, timeout: float) -> bool:
         return self.running
 
-    def end_offsets(self, topic: str) -> dict[int, int]:
-        return {0: 7}
+    def all_end_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+        return {topic: {0: 7} for topic in topics}
 
     def alive(self) -> bool:
         return self.running

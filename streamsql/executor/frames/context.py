@@ -90,6 +90,8 @@ class LoweringContext:
     sleeps: bool = True
     """Whether a query sleeps while its topics get no records. One that is told by
     `processAllAvailable` to look for them must not."""
+    sleeps_at_once: bool = False
+    """Whether it may sleep before its first batch, as nothing but a record gives it work."""
     include_rows_in_log: bool = False
     committed_only: bool = False
     """Whether queries read what transactions have committed, and nothing else."""

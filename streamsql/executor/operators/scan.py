@@ -91,7 +91,9 @@ def _records(topic: str, scope: Scope) -> DataFrame:
         .option("fetchOffset.retryIntervalMs", "200")
     )
     if context.sleeps:
-        reader = reader.option("streamsql.query", scope.query_id)
+        reader = reader.option("streamsql.query", scope.query_id).option(
+            "streamsql.sleeps.at.once", context.sleeps_at_once
+        )
     if context.max_records_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", str(context.max_records_per_batch))
     return reader.load()

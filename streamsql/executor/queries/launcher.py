@@ -26,6 +26,7 @@ from streamsql.executor.queries.checkpoint import (
 from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.pulse import Pulse, parse
 from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.cluster import is_local, task_slots
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from streamsql.results import Row
 
 DYING_SECONDS = 0.5
+NO_SLOTS = "all task slots are held by other real-time queries"
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
 _MOST_LOWERED = 16
@@ -109,20 +111,21 @@ class SparkLauncher:
             return sys.maxsize
         return get_int(query.properties, CATCH_UP_LAG)
 
-    def live_positions(self, query: Definition) -> Positions:
-        """How far a query has read in its present batch, of the partitions it has read from."""
+    def pulse(self) -> Pulse:
+        """Who runs, who sleeps, and how far each has read; nothing where there is no JVM."""
         spark = self._services.current_spark()
         if spark is None:
-            return {}
-        try:
-            text = str(cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.of(query.id))
-        except Exception:
-            return {}
-        positions: Positions = {}
-        for line in text.splitlines():
-            topic, partition, offset = line.split(" ")
-            positions.setdefault(topic, {})[int(partition)] = int(offset)
-        return positions
+            return Pulse()
+        from streamsql.executor.spark.failures import JVM_FAILURES
+
+        java = cast(Any, spark)
+        with suppress(*JVM_FAILURES):
+            return parse(str(java._jvm.io.streamsql.monitoring.Pulse.of(java._jsparkSession)))
+        return Pulse()
+
+    def live_positions(self, query: Definition) -> Positions:
+        """How far a query has read in its present batch, of the partitions it has read from."""
+        return self.pulse().read.get(query.id, {})
 
     def starting_offsets(
         self,
@@ -192,11 +195,15 @@ class SparkLauncher:
         reason = None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
             mode = Mode.MICRO_BATCH
-            reason = "all task slots are held by other real-time queries"
+            reason = NO_SLOTS
             spec = self._spec(query, mode)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
         remove_uncommitted_state(spec.checkpoint)
-        return SparkRun(start(spec, trigger, query.properties)), mode, reason
+        if mode is not Mode.REAL_TIME:
+            return SparkRun(start(spec, trigger, query.properties)), mode, reason
+        company = self._budget.holders - 1 if self._budget else 0
+        run = SparkRun(start(spec, trigger, query.properties, company), spec.jvm)
+        return run, mode, reason
 
     def push(
         self,
@@ -282,7 +289,10 @@ class SparkLauncher:
         from streamsql.executor.lowering.streaming import lower
 
         context = self._context(query.properties, query.starting_offsets, mode)
-        return lower(query.plan, replace(context, checkpoint_folder=self._data.checkpoints))
+        context = replace(
+            context, checkpoint_folder=self._data.checkpoints, sleeps_at_once=query.only_reacts
+        )
+        return lower(query.plan, context)
 
     def _context(
         self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode
@@ -313,6 +323,10 @@ class SparkLauncher:
                 slots = task_slots(self._master) or spark.sparkContext.defaultParallelism
                 self._budget = SlotBudget(slots)
             return self._budget
+
+    def has_room(self, query: Definition) -> bool:
+        """Whether the query would find the task slots that it needs in real time."""
+        return self._budget is not None and self._budget.has_room(query.id)
 
     def _take_slots(self, query_id: str, spec: StreamingQuerySpec) -> bool:
         from streamsql.executor.queries.start import slots_needed

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.pulse import Pulse
 from streamsql.executor.queries.spark_run import Run
 from streamsql.planner.plans.logical import Mode
 
@@ -27,11 +28,14 @@ class Launcher(Protocol):
     def replays(self, query: Definition) -> bool:
         """Whether a query that goes on has to begin with a micro-batch, however near it is."""
 
+    def pulse(self) -> Pulse:
+        """Who runs, who sleeps, and how far each has read in its present batch."""
+
+    def has_room(self, query: Definition) -> bool:
+        """Whether the query would find the task slots that it needs in real time."""
+
     def behind(self, query: Definition) -> int:
         """The lag, in records, at which a real-time query is to catch up again."""
-
-    def live_positions(self, query: Definition) -> Positions:
-        """How far a query has read in its present batch, of the partitions it has read from."""
 
     def stopped(self, query_id: str) -> None:
         """The query's run has ended: its place is free."""

@@ -19,9 +19,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from streamsql.errors import BindError, ExternalError
-from streamsql.executor.queries import checkpoint
+from streamsql.executor.queries import checkpoint, observing, slots
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.launching import Launcher, Watch
+from streamsql.executor.queries.observing import Observer
 from streamsql.executor.queries.persistent_query import (
     Activity,
     Definition,
@@ -30,18 +31,13 @@ from streamsql.executor.queries.persistent_query import (
     on_standby,
 )
 from streamsql.executor.queries.spark_run import classify
+from streamsql.executor.queries.unstarted import Unstarted
+from streamsql.planner.plans.logical import Mode
 from streamsql.status import QueryInfo, QueryState
 
-LOOK_SECONDS = 0.1
-LIVE_LOOK_SECONDS = 1.0
-"""Each look costs Spark's JVM a little of the time that live queries need."""
 WORKERS = 4
 NEAR = 1_000
 """Records: a query with less lag than this goes live without catching up first."""
-STEADY_SECONDS = 30.0
-"""A query that has run for so long is no longer held to have failed before."""
-BEHIND_SECONDS = 5.0
-"""How long a live query must be far behind before it goes back to catching up."""
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
 STOP_SECONDS = 90.0
@@ -57,6 +53,8 @@ class QueryManager:
         """`by_itself` False: queries run only when `drain` tells them to."""
         self._launcher = launcher
         self._watch = watch
+        self._observer = Observer(launcher, watch)
+        self._shared_at = 0.0
         self._checkpoints = checkpoints
         self._by_itself = by_itself
         self._standby = False
@@ -94,7 +92,8 @@ class QueryManager:
     def add(self, definition: Definition) -> None:
         """Take over a new query; it is started in the background."""
         with self._changed:
-            self._queries[definition.id] = PersistentQuery(definition)
+            restored = self._standby or self._thread.ident is None
+            self._queries[definition.id] = PersistentQuery(definition, restored=restored)
             self._changed.notify_all()
 
     def replace(self, definition: Definition) -> None:
@@ -222,12 +221,14 @@ class QueryManager:
     def _supervise(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait(LOOK_SECONDS)
+                self._changed.wait(observing.LOOK_SECONDS)
                 queries = list(self._queries.values())
             # Without the lock: a Spark that hangs must not keep SHOW QUERIES from answering.
             for query in queries:
                 if not query.busy:
                     self._guarded(query, self._step)
+            self._start_unstarted(queries)
+            self._share_slots(queries)
             if self._closing and not any(q.run or q.busy for q in queries):
                 return
 
@@ -249,10 +250,33 @@ class QueryManager:
             return
         if now < query.look_at:
             return
-        if query.run.active():
-            self._observe(query, now)
-        else:
+        if self._observer.sleeps_on(query, now):
+            return
+        if self._observer.has_ended(query):
             self._ended(query, now)
+            return
+        self._observer.look(query, now)
+        if self._observer.is_left_behind(query, now):
+            self._submit(query, self._stop)
+
+    def _start_unstarted(self, queries: list[PersistentQuery]) -> None:
+        """Those that have something to read, else one at a time while nothing else starts."""
+        unstarted = [q for q in queries if isinstance(q.run, Unstarted) and not q.busy]
+        free = not any(q.busy for q in queries)
+        due = [q for q in unstarted if not q.asleep] or unstarted[: int(free)]
+        for query in due if self._watch.outage is None else ():
+            query.restored = False
+            self._submit(query, self._start_in_spark)
+
+    def _share_slots(self, queries: list[PersistentQuery]) -> None:
+        """Move a query to its other mode, where another use of the task slots is better."""
+        now = time.monotonic()
+        if now - self._shared_at < slots.SHARE_SECONDS or any(q.busy for q in queries):
+            return
+        self._shared_at = now
+        if moved := slots.to_move(queries, lambda q: self._launcher.has_room(q.definition), now):
+            moved.yields = moved.real_time
+            self._submit(moved, self._stop)
 
     def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
         query.work = self._pool.submit(self._work, query, action)
@@ -322,18 +346,33 @@ class QueryManager:
                 query.begun(run, Activity.CATCHING_UP)
                 query.started_at = started_at
             return
+        if query.restored and lag == 0 and definition.only_reacts and not query.drain:
+            with self._changed:
+                query.begun(Unstarted(positions), Activity.LIVE)
+                query.asleep = True
+            return
         plan = definition.plan.mode
-        run, mode, reason = self._launcher.live(definition, plan.mode)
+        wanted = Mode.MICRO_BATCH if query.yields else plan.mode
+        run, mode, reason = self._launcher.live(definition, wanted)
         with self._changed:
             query.mode = mode if mode is not plan.mode else None
             query.begun(run, Activity.LIVE)
-            query.mode_reason = reason
+            query.mode_reason = slots.YIELDED if query.yields else reason
+            query.yields = False
             query.live_since, query.behind_since, query.rounds = time.monotonic(), None, 0
 
+    def _start_in_spark(self, query: PersistentQuery) -> None:
+        try:
+            self._start(query)
+        except BaseException:
+            query.run = None
+            raise
+
     def _stop(self, query: PersistentQuery) -> None:
-        run = query.run
-        if run is not None:
-            run.stop()
+        if query.run is not None:
+            if not query.removed and self._watch.outage is None:
+                query.run.finish()
+            query.run.stop()
         self._launcher.stopped(query.id)
         with self._changed:
             query.run = None
@@ -359,35 +398,3 @@ class QueryManager:
         """A drain goes on over outages, but not over errors that come again and again."""
         if query.drain and not query.retryable and query.failures >= 3:
             query.settled.set()
-
-    def _observe(self, query: PersistentQuery, now: float) -> None:
-        """Look at a run that is well: how far it is, and whether it still is in the right mode."""
-        run = query.run
-        assert run is not None
-        live = query.activity is Activity.LIVE
-        query.look_at = now + (LIVE_LOOK_SECONDS if live and query.reading else LOOK_SECONDS)
-        if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
-            query.recovered()
-        if live and query.real_time:
-            # Its batches are long: what it has read by now is nearer to the truth.
-            read = self._launcher.live_positions(query.definition)
-            known = query.positions or {}
-            query.positions = {
-                topic: {**known.get(topic, {}), **read.get(topic, {})} for topic in known | read
-            }
-            query.reading |= bool(read) or now - (query.live_since or now) > BEHIND_SECONDS
-        else:
-            query.positions = run.positions() or query.positions
-        if query.positions is not None:
-            query.lag = self._watch.lag(query.positions)
-        self._fall_back(query, now, live)
-
-    def _fall_back(self, query: PersistentQuery, now: float, live: bool) -> None:
-        limit = self._launcher.behind(query.definition)
-        far = live and query.real_time and query.lag is not None and query.lag > limit
-        if not far:
-            query.behind_since = None
-        elif query.behind_since is None:
-            query.behind_since = now
-        elif now - query.behind_since > BEHIND_SECONDS:
-            self._submit(query, self._stop)

@@ -11,8 +11,11 @@ from enum import Enum
 
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.spark_run import Run
+from streamsql.executor.queries.use import Use
 from streamsql.log.entries import Offsets
-from streamsql.planner.plans.logical import Mode, QueryPlan, Sink
+from streamsql.nodes import Emit
+from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
+from streamsql.planner.plans.modes import operators
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
 
@@ -59,6 +62,12 @@ class Definition:
         that is there, can take them by time."""
         return len(self.topics) > 1
 
+    @property
+    def only_reacts(self) -> bool:
+        """Whether nothing is ever to be written but for a record that comes."""
+        joins = any(isinstance(operator, Join) for operator in operators(self.plan.root))
+        return not (joins or self.merges) and self.plan.emit is not Emit.FINAL
+
 
 @dataclass(frozen=True)
 class KnownQuery:
@@ -100,6 +109,13 @@ class PersistentQuery:
     """When its present run was started."""
     look_at: float = 0.0
     """When its run is to be looked at again."""
+    asleep: bool = False
+    """Whether it waits for its topics to get records, and costs nothing meanwhile."""
+    use: Use = field(default_factory=Use)
+    yields: bool = False
+    """Whether its next run is to leave its task slots to others."""
+    restored: bool = False
+    """Whether it ran before this engine: then it need not run again before there is a record."""
     drain: bool = False
     """Asked to process, once, all that is there."""
     drain_since: float = 0.0
@@ -123,7 +139,8 @@ class PersistentQuery:
 
     def begun(self, run: Run, activity: Activity) -> None:
         """Note that it runs now."""
-        self.run, self.activity, self.reading = run, activity, not self.lag
+        self.run, self.activity, self.asleep, self.restored = run, activity, False, False
+        self.reading = not self.lag
         mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
         more = {"query_id": self.id, "mode": mode}
         _log.info("query is %s", activity.value, extra=more)
@@ -176,6 +193,7 @@ class PersistentQuery:
             self.definition.sink,
             self.error,
             plan.guarantee.value,
+            asleep=self.asleep and state is QueryState.RUNNING,
         )
 
 
@@ -184,4 +202,5 @@ def on_standby(info: QueryInfo) -> QueryInfo:
     if info.state is QueryState.PAUSED:
         return info
     reason = "another server of the service runs it"
-    return replace(info, state=QueryState.STANDBY, reason=reason, lag=None, error=None)
+    standby = QueryState.STANDBY
+    return replace(info, state=standby, reason=reason, lag=None, error=None, asleep=False)

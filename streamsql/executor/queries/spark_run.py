@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +13,11 @@ from streamsql.executor.queries.checkpoint import Positions, merge
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from streamsql.executor.spark.jvm import Jvm
+
+
+FINISH_MILLISECONDS = 5_000
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,10 @@ class Run(Protocol):
         """By topic and partition the offset after the last record done; None before the first
         batch."""
 
+    def finish(self) -> None:
+        """Have it commit what it has read so far, for it to be stopped; takes some seconds at most,
+        and then it may not have."""
+
     def stop(self) -> None:
         """End it; returns once it has ended."""
 
@@ -42,8 +52,10 @@ class Run(Protocol):
 class SparkRun:
     """A run that is a Spark streaming query."""
 
-    def __init__(self, query: StreamingQuery) -> None:
+    def __init__(self, query: StreamingQuery, jvm: Jvm | None = None) -> None:
+        """With `jvm`: one in real time, which can finish."""
         self._query = query
+        self._jvm = jvm
 
     def active(self) -> bool:
         """Whether it still runs; false also if the JVM is gone."""
@@ -77,6 +89,12 @@ class SparkRun:
             if isinstance(content, dict):
                 merge(positions, content)
         return positions
+
+    def finish(self) -> None:
+        """End a real-time batch before its time: else a minute's records are read again."""
+        if self._jvm is not None:
+            with suppress(Exception):
+                self._jvm.finish(self._query, FINISH_MILLISECONDS)
 
     def stop(self) -> None:
         """End it; what its current batch has not committed will be processed again."""

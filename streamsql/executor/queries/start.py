@@ -36,16 +36,32 @@ class Trigger(Enum):
 
 
 _starting = threading.Lock()
+_MOST_SPREAD = 0.5
+_LEAST_INTERVAL_MS = 5_000
+"""Of Spark's."""
+_MANY = 10
+"""Where more run, what plans them is compiled already, and their records are sent together."""
+_LINGER_MS = 5
+_GOLDEN = 0.618034
+"""Its multiples lie apart from each other, modulo 1, however many there are."""
 
 
 def start(
-    spec: StreamingQuerySpec, trigger: Trigger, properties: Mapping[str, str] = MappingProxyType({})
+    spec: StreamingQuerySpec,
+    trigger: Trigger,
+    properties: Mapping[str, str] = MappingProxyType({}),
+    company: int = 0,
 ) -> StreamingQuery:
-    """The running query; `properties` are those it was created with. ExternalError where Spark does
-    not start it."""
+    """The running query; `properties` are those it was created with, `company` is how many others
+    run in real time. ExternalError where Spark does not start it."""
     settings = {
         **producer_settings(
             spec.bootstrap_servers, "realtime" if trigger is Trigger.REAL_TIME else "catchup"
+        ),
+        **(
+            {"linger.ms": str(_LINGER_MS)}
+            if trigger is Trigger.REAL_TIME and company >= _MANY
+            else {}
         ),
         **spec.producer_settings,
     }
@@ -54,14 +70,14 @@ def start(
         .queryName(spec.query_id)
         .outputMode(spec.output_mode)
         .option("checkpointLocation", str(spec.checkpoint))
-        .trigger(**_spark_trigger(trigger, properties))
+        .trigger(**_spark_trigger(trigger, properties, company))
     )
     conf = {"spark.sql.shuffle.partitions": str(pinned_shuffle_partitions(spec))}
     remove_torn_commits(spec.checkpoint)
     try:
         with configured(spec.frame.sparkSession, conf):
             query = writer.start()
-        if trigger is Trigger.REAL_TIME:
+        if trigger is Trigger.REAL_TIME and company < _MANY:
             spec.jvm.rehearse(query)
         return query
     except SPARK_FAILURES as error:
@@ -82,7 +98,7 @@ def _delivery(
     return ExactlyOnce(spec.query_id, COMMITS_TOPIC, interval, replay.value)
 
 
-def _spark_trigger(trigger: Trigger, properties: Mapping[str, str]) -> dict[str, Any]:
+def _spark_trigger(trigger: Trigger, properties: Mapping[str, str], company: int) -> dict[str, Any]:
     match trigger:
         case Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
@@ -90,7 +106,15 @@ def _spark_trigger(trigger: Trigger, properties: Mapping[str, str]) -> dict[str,
             return {"processingTime": "0 seconds"}
         case Trigger.REAL_TIME:
             # Each of its batches ends with a commit.
-            return {"realTime": f"{get_int(properties, COMMIT_INTERVAL)} milliseconds"}
+            interval = staggered(get_int(properties, COMMIT_INTERVAL), company)
+            return {"realTime": f"{interval} milliseconds"}
+
+
+def staggered(interval_ms: int, company: int) -> int:
+    """The interval between a query's commits, shorter by up to a half where many run: those that
+    the same record has woken would all commit at the same moment, again and again."""
+    spread = min(_MOST_SPREAD, company / 100)
+    return max(_LEAST_INTERVAL_MS, round(interval_ms * (1 - spread * (company * _GOLDEN % 1))))
 
 
 def pinned_shuffle_partitions(spec: StreamingQuerySpec) -> int:
@@ -135,21 +159,35 @@ class SlotBudget:
     def __init__(self, slots: int, reserved: int = 4) -> None:
         self._free = slots - reserved
         self._held: dict[str, int] = {}
+        self._needed: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def acquire(self, query_id: str, slots: int) -> bool:
         """Whether there is room; then the slots are held until `release`."""
         with self._lock:
+            self._needed[query_id] = slots
             free = self._free - sum(n for q, n in self._held.items() if q != query_id)
             if slots > free:
                 return False
             self._held[query_id] = slots
             return True
 
+    def has_room(self, query_id: str) -> bool:
+        """Whether there is room for what a query has asked for before."""
+        with self._lock:
+            wanted = self._needed.get(query_id)
+            return wanted is not None and wanted <= self._free - sum(self._held.values())
+
     def release(self, query_id: str) -> None:
         """The query has ended: others may have its slots."""
         with self._lock:
             self._held.pop(query_id, None)
+
+    @property
+    def holders(self) -> int:
+        """How many queries hold slots."""
+        with self._lock:
+            return len(self._held)
 
     @property
     def free(self) -> int:

@@ -223,6 +223,10 @@ class Jvm:
         """Have the JVM compile, in the background, what runs between the query's batches."""
         self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)
 
+    def finish(self, query: StreamingQuery, milliseconds: int) -> None:
+        """Have a query in real time commit what it has read, and read no more."""
+        self._io.source.QueryInputs.finish(cast(Any, query)._jsq, milliseconds)
+
     def _side(self, side: SideFormat) -> tuple[str, Any, str]:
         return side.name, self._map(side.properties), side.schema.json()
 

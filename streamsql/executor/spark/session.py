@@ -43,6 +43,8 @@ SETTINGS: dict[str, str] = {
     # MAP(..) with a key twice keeps the last one; by default it would end the query.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": "2",
+    # The master's threads are for queries that wait; what is computed at once has fewer.
+    "spark.default.parallelism": "64",
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",

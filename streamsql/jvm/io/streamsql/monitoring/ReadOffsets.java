@@ -27,21 +27,22 @@ public final class ReadOffsets {
   /** Where a query's reader of one partition notes the offset after the record at hand. */
   static AtomicLong slot(String queryId, UTF8String topic, int partition) {
     return NEXT.computeIfAbsent(queryId, id -> new ConcurrentHashMap<>())
-        .computeIfAbsent(topic + " " + partition, name -> new AtomicLong());
+        .computeIfAbsent(topic + "\t" + partition, name -> new AtomicLong());
   }
 
   /**
-   * A line {@code topic partition offset} for each partition of which a record has been read; none
-   * before the query writes.
+   * For {@link Pulse}: a line for each partition of which a query has read a record; none before the
+   * query writes.
    */
-  public static String of(String queryId) {
-    if (!WRITING.contains(queryId)) {
-      return "";
-    }
-    StringBuilder lines = new StringBuilder();
-    NEXT.getOrDefault(queryId, Map.of())
-        .forEach((place, next) -> lines.append(place).append(' ').append(next.get()).append('\n'));
-    return lines.toString();
+  static void addTo(StringBuilder lines) {
+    NEXT.forEach(
+        (query, places) -> {
+          if (WRITING.contains(query)) {
+            String begin = "read\t" + query + "\t";
+            places.forEach(
+                (place, next) -> lines.append(begin + place + "\t" + next.get() + "\n"));
+          }
+        });
   }
 
   /** Forgets a query: it has ended, or begins anew. */

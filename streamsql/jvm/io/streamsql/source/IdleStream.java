@@ -18,7 +18,8 @@ import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow
  * and its commit, whether there are records or not; here either waits for the next record.
  *
  * <p>The places to wait at are where a micro-batch asks for the latest offset, and where a planned
- * real-time batch asks for its input partitions: then only the tasks are left to be started.
+ * real-time batch asks for its input partitions: then only the tasks are left to be started. These
+ * read what is fetched once for all queries: {@link TailReader}.
  */
 final class IdleStream
     implements MicroBatchStream,
@@ -27,11 +28,18 @@ final class IdleStream
         ReportsSourceMetrics {
   private final MicroBatchStream kafka;
   private final QueryInputs.Input input;
+  private final Map<String, Object> settings;
+  private final String query;
   private boolean availableNow;
+  private boolean realTime;
 
-  IdleStream(MicroBatchStream kafka, QueryInputs.Input input) {
+  /** The settings are those of Kafka's clients. */
+  IdleStream(
+      MicroBatchStream kafka, QueryInputs.Input input, Map<String, Object> settings, String query) {
     this.kafka = kafka;
     this.input = input;
+    this.settings = settings;
+    this.query = query;
   }
 
   @Override
@@ -42,6 +50,7 @@ final class IdleStream
 
   @Override
   public void prepareForRealTimeMode() {
+    realTime = true;
     ((SupportsRealTimeMode) kafka).prepareForRealTimeMode();
   }
 
@@ -84,7 +93,8 @@ final class IdleStream
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return kafka.createReaderFactory();
+    PartitionReaderFactory own = kafka.createReaderFactory();
+    return realTime ? new TailReader.Factory(own, settings, query) : own;
   }
 
   @Override

@@ -1,11 +1,18 @@
 package io.streamsql.source;
 
+import io.streamsql.formats.Json;
+import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
 /**
  * The topics that one query reads, and whether there is anything to read.
@@ -18,12 +25,15 @@ import java.util.concurrent.ConcurrentHashMap;
  * before it (a watermark that moved) has been done.
  */
 public final class QueryInputs {
+  private static final long LOOK_MILLIS = 5;
   private static final Map<String, QueryInputs> QUERIES = new ConcurrentHashMap<>();
 
   private final String query;
   private final Ends ends;
   private final List<Input> inputs = new ArrayList<>();
   private volatile boolean asleep;
+  private volatile boolean finishing;
+  private volatile boolean finished;
 
   QueryInputs(String query, Ends ends) {
     this.query = query;
@@ -41,22 +51,74 @@ public final class QueryInputs {
     return inputs != null && inputs.asleep;
   }
 
-  /** One input more, until it is closed. */
-  synchronized Input reading(String topic) {
-    Input input = new Input(topic);
+  /** The queries that sleep now. */
+  public static List<String> asleep() {
+    return QUERIES.keySet().stream().filter(QueryInputs::isAsleep).toList();
+  }
+
+  /** Those of a query that runs; null where it does not, or not in this JVM. */
+  static QueryInputs find(String query) {
+    return QUERIES.get(query);
+  }
+
+  /** Whether the query's batch is to end now: then it reads no more. */
+  boolean isFinishing() {
+    return finishing;
+  }
+
+  /**
+   * Has a query in real time end its batch and commit it, for it to be stopped without reading
+   * anything twice afterwards. It begins no other batch.
+   *
+   * @return whether it has within this time; then, or if it sleeps, all that it read is committed
+   */
+  public static boolean finish(StreamingQuery query, long millis) throws InterruptedException {
+    QueryInputs inputs = QUERIES.get(query.name());
+    if (inputs == null || inputs.asleep) {
+      return true;
+    }
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    long batch = lastBatch(query);
+    inputs.finishing = true;
+    TopicTails.rouse();
+    // Spark tells nothing of a batch without records: then it is the next one that begins.
+    while (lastBatch(query) == batch && !inputs.finished) {
+      if (!query.isActive() || System.nanoTime() > deadline) {
+        return false;
+      }
+      TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
+    }
+    return true;
+  }
+
+  private static long lastBatch(StreamingQuery query) {
+    StreamingQueryProgress progress = query.lastProgress();
+    return progress == null ? -1 : progress.batchId();
+  }
+
+  /** One input more, until it is closed; `atOnce`: see {@link TopicSource#AT_ONCE}. */
+  synchronized Input reading(String topic, boolean atOnce) {
+    finishing = finished = false;
+    Input input = new Input(topic, atOnce);
     inputs.add(input);
     return input;
   }
 
   /** Returns at once if there may be something to read, else when there is. */
   private void await(Input beginning, String start) throws InterruptedException {
+    if (finishing) {
+      finished = true;
+      new CountDownLatch(1).await(); // It is being stopped.
+    }
     Map<String, Map<Integer, Long>> known;
     synchronized (this) {
       if (!beginning.ended) {
         return; // It is asked again within one round.
       }
-      known = isQuiet() ? ends.now(inputs.stream().map(input -> input.topic).toList()) : Map.of();
-      if (!isSame(known)) {
+      boolean atOnce = beginning.mayBeginAsleep() && inputs.size() == 1;
+      boolean looks = atOnce || isQuiet();
+      known = looks ? ends.now(inputs.stream().map(input -> input.topic).toList()) : Map.of();
+      if (atOnce ? !isAt(start, beginning.topic, known) : !isSame(known)) {
         beginning.began(start, known.get(beginning.topic));
         return;
       }
@@ -81,6 +143,21 @@ public final class QueryInputs {
         && inputs.stream().allMatch(input -> known.get(input.topic).equals(input.ends));
   }
 
+  /** Whether Spark's offsets of a topic, as JSON, are where it ends. */
+  private static boolean isAt(String offsets, String topic, Map<String, Map<Integer, Long>> known) {
+    Map<Integer, Long> found = new HashMap<>();
+    try {
+      Json.TREES
+          .readTree(offsets)
+          .path(topic)
+          .properties()
+          .forEach(e -> found.put(Integer.valueOf(e.getKey()), e.getValue().asLong()));
+    } catch (IOException notOffsets) {
+      return false;
+    }
+    return !found.isEmpty() && found.equals(known.get(topic));
+  }
+
   private synchronized void remove(Input input) {
     inputs.remove(input);
     if (inputs.isEmpty()) {
@@ -91,6 +168,7 @@ public final class QueryInputs {
   /** One topic as the query reads it, in rounds that begin and end. */
   final class Input {
     private final String topic;
+    private final boolean atOnce;
     private String start = "";
     private String end = "none yet";
     private boolean ended = true;
@@ -98,8 +176,13 @@ public final class QueryInputs {
     /** Where the topic ended when the last round began; null if that was not looked up. */
     private Map<Integer, Long> ends;
 
-    private Input(String topic) {
+    private Input(String topic, boolean atOnce) {
       this.topic = topic;
+      this.atOnce = atOnce;
+    }
+
+    private boolean mayBeginAsleep() {
+      return atOnce && start.isEmpty();
     }
 
     /** A round begins at these offsets; sleeps first if the query has nothing to read. */

@@ -43,8 +43,13 @@ final class TopicEnds implements Ends {
     admin = Admin.create(settings);
   }
 
-  /** That of the cluster that a source's options name. */
-  static TopicEnds of(CaseInsensitiveStringMap options) {
+  /** That of the cluster of these settings. */
+  static TopicEnds of(Map<String, Object> settings) {
+    return CLUSTERS.computeIfAbsent(settings, TopicEnds::new);
+  }
+
+  /** The settings of Kafka's clients that a source's options hold. */
+  static Map<String, Object> settings(CaseInsensitiveStringMap options) {
     Map<String, Object> settings = new HashMap<>();
     options
         .asCaseSensitiveMap()
@@ -54,7 +59,7 @@ final class TopicEnds implements Ends {
                 settings.put(name.substring(PREFIX.length()), value);
               }
             });
-    return CLUSTERS.computeIfAbsent(settings, TopicEnds::new);
+    return settings;
   }
 
   @Override

@@ -26,6 +26,12 @@ public final class TopicSource implements TableProvider {
    */
   public static final String QUERY = "streamsql.query";
 
+  /**
+   * Whether the query, which reads one topic, may sleep before its first batch: time alone gives it
+   * nothing to write.
+   */
+  public static final String AT_ONCE = "streamsql.sleeps.at.once";
+
   private final TableProvider kafka = new KafkaSourceProvider();
 
   @Override
@@ -85,9 +91,12 @@ public final class TopicSource implements TableProvider {
       if (!options.containsKey(QUERY)) {
         return stream;
       }
-      QueryInputs inputs = QueryInputs.of(options.get(QUERY), TopicEnds.of(options));
-      String topic = options.get("subscribe");
-      return new IdleStream(stream, inputs.reading(topic));
+      Map<String, Object> settings = TopicEnds.settings(options);
+      String query = options.get(QUERY);
+      QueryInputs.Input input =
+          QueryInputs.of(query, TopicEnds.of(settings))
+              .reading(options.get("subscribe"), options.getBoolean(AT_ONCE, false));
+      return new IdleStream(stream, input, settings, query);
     }
   }
 }

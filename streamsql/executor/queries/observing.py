@@ -1,0 +1,77 @@
+"""Looks at runs that are well: how far a query is, whether it sleeps, whether its mode is right.
+
+Each look costs Spark's JVM a little of what live queries need; one that sleeps needs none.
+"""
+
+from __future__ import annotations
+
+from streamsql.executor.queries.launching import Launcher, Watch
+from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
+from streamsql.executor.queries.pulse import Pulse
+from streamsql.executor.queries.unstarted import Unstarted
+
+LOOK_SECONDS = 0.1
+LIVE_LOOK_SECONDS = 1.0
+STEADY_SECONDS = 30.0
+"""A query that has run for so long is no longer held to have failed before."""
+BEHIND_SECONDS = 5.0
+"""How long a live query must be far behind before it goes back to catching up."""
+
+
+class Observer:
+    """Looks at one query after the other; used by the thread that supervises them."""
+
+    def __init__(self, launcher: Launcher, watch: Watch) -> None:
+        self._launcher = launcher
+        self._watch = watch
+        self._pulse = Pulse()
+        self._asked_at = float("-inf")
+
+    def sleeps_on(self, query: PersistentQuery, now: float) -> bool:
+        """Whether the query sleeps, as it did at the last look: there is nothing new to be seen."""
+        if now - self._asked_at >= (LIVE_LOOK_SECONDS if query.reading else LOOK_SECONDS):
+            self._pulse, self._asked_at = self._launcher.pulse(), now
+        was, query.asleep = query.asleep, query.id in self._pulse.asleep
+        if was and query.asleep:
+            query.look_at = now + LIVE_LOOK_SECONDS
+        return was and query.asleep
+
+    def has_ended(self, query: PersistentQuery) -> bool:
+        """Whether its run is over."""
+        live = query.activity is Activity.LIVE and query.id in self._pulse.running
+        return query.run is not None and not live and not query.run.active()
+
+    def look(self, query: PersistentQuery, now: float) -> None:
+        """Note how far it is; after that, its lag is known."""
+        run = query.run
+        assert run is not None
+        live = query.activity is Activity.LIVE
+        query.look_at = now + (LIVE_LOOK_SECONDS if live and query.reading else LOOK_SECONDS)
+        if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
+            query.recovered()
+        if live and query.real_time:
+            # Its batches are long: what it has read by now is nearer to the truth.
+            read = self._pulse.read.get(query.id, {})
+            known = query.positions or {}
+            query.positions = {
+                topic: {**known.get(topic, {}), **read.get(topic, {})} for topic in known | read
+            }
+            query.reading |= bool(read) or now - (query.live_since or now) > BEHIND_SECONDS
+        else:
+            query.positions = run.positions() or query.positions
+        if query.positions is not None:
+            query.lag = self._watch.lag(query.positions)
+        if isinstance(run, Unstarted):
+            query.asleep = not query.lag
+        query.use.saw(query.positions, query.asleep, now)
+
+    def is_left_behind(self, query: PersistentQuery, now: float) -> bool:
+        """Whether it runs in real time and has been so far behind for so long that it is to catch
+        up again."""
+        limit = self._launcher.behind(query.definition)
+        live = query.activity is Activity.LIVE and query.real_time
+        if not (live and query.lag is not None and query.lag > limit):
+            query.behind_since = None
+        elif query.behind_since is None:
+            query.behind_since = now
+        return query.behind_since is not None and now - query.behind_since > BEHIND_SECONDS

@@ -1,0 +1,24 @@
+package io.streamsql.monitoring;
+
+import io.streamsql.source.QueryInputs;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.streaming.StreamingQuery;
+
+/** What is to be known of all queries every second, in one answer. */
+public final class Pulse {
+  private Pulse() {}
+
+  /**
+   * Lines of words between tabs: {@code running} and {@code asleep} with a query; {@code read} with
+   * a query, a topic, a partition and the offset after the last record read.
+   */
+  public static String of(SparkSession session) {
+    StringBuilder lines = new StringBuilder();
+    for (StreamingQuery query : session.streams().active()) {
+      lines.append("running\t").append(query.name()).append('\n');
+    }
+    QueryInputs.asleep().forEach(query -> lines.append("asleep\t").append(query).append('\n'));
+    ReadOffsets.addTo(lines);
+    return lines.toString();
+  }
+}

@@ -1,0 +1,204 @@
+package io.streamsql.source;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * The newest records of one partition, read from Kafka once for all that read it in this JVM.
+ *
+ * <p>A reader that is too far behind for what is held reads by itself until it has come near. What
+ * is fetched never runs further ahead of the foremost reader than half of what can be held.
+ */
+final class Tail {
+  private static final int MOST_RECORDS = 4096;
+  private static final long MOST_BYTES = 2 << 20;
+
+  final TopicPartition partition;
+
+  /** Records by their number modulo its length: those from {@code first} to before {@code end}. */
+  @SuppressWarnings({"unchecked", "rawtypes"})
+  private final ConsumerRecord<byte[], byte[]>[] ring = new ConsumerRecord[MOST_RECORDS];
+
+  private long first;
+  private long end;
+  private long bytes;
+
+  /** The number of the record after the last one that any reader has taken. */
+  private long foremost;
+
+  private long unreadBytes;
+
+  /** All records from this offset to before {@code position} are held. */
+  private long from;
+
+  private long position;
+
+  /** Where fetching is to go on; negative: where it is. */
+  private long seek;
+
+  private int readers;
+  private long leftNanos;
+  private boolean broken;
+
+  /** Begins at an offset; nothing is fetched yet. */
+  Tail(TopicPartition partition, long offset) {
+    this.partition = partition;
+    beginAt(offset);
+  }
+
+  private void beginAt(long offset) {
+    for (; first < end; first++) {
+      ring[place(first)] = null;
+    }
+    bytes = unreadBytes = 0;
+    foremost = end;
+    from = position = seek = offset;
+  }
+
+  // -- for what fetches ---------------------------------------------------------------------------
+
+  /** Where fetching is to begin, asked once a change; negative: where it is. */
+  synchronized long takeSeek() {
+    long wanted = seek;
+    seek = -1;
+    return wanted;
+  }
+
+  /** Records that follow those there are. */
+  synchronized void add(List<ConsumerRecord<byte[], byte[]>> found) {
+    if (seek >= 0 || found.isEmpty()) {
+      return; // If any, they are of where it was.
+    }
+    for (ConsumerRecord<byte[], byte[]> row : found) {
+      long size = size(row);
+      while (end - first >= MOST_RECORDS || (end > first && bytes + size > MOST_BYTES)) {
+        forgetFirst();
+      }
+      ring[place(end++)] = row;
+      bytes += size;
+      unreadBytes += size;
+    }
+    position = found.get(found.size() - 1).offset() + 1;
+    notifyAll();
+  }
+
+  private void forgetFirst() {
+    ConsumerRecord<byte[], byte[]> gone = ring[place(first)];
+    ring[place(first)] = null;
+    bytes -= size(gone);
+    from = gone.offset() + 1;
+    if (foremost == first) {
+      foremost++;
+      unreadBytes -= size(gone);
+    }
+    first++;
+  }
+
+  /** Whether enough is held that nobody has read. */
+  synchronized boolean isFull() {
+    return end - foremost > MOST_RECORDS / 2 || unreadBytes > MOST_BYTES / 2;
+  }
+
+  /** Nothing will come any more: all readers go on by themselves. */
+  synchronized void breakOff() {
+    broken = true;
+    notifyAll();
+  }
+
+  /** Has all who wait for a record ask anew whether they are to. */
+  synchronized void rouse() {
+    notifyAll();
+  }
+
+  /** Whether nobody has read for so long. */
+  synchronized boolean isLeft(long nanos) {
+    return readers == 0 && System.nanoTime() - leftNanos > nanos;
+  }
+
+  // -- for those who read -------------------------------------------------------------------------
+
+  synchronized int readers() {
+    return readers;
+  }
+
+  synchronized void enter() {
+    readers++;
+  }
+
+  synchronized void leave() {
+    readers--;
+    leftNanos = System.nanoTime();
+  }
+
+  /**
+   * The number from which to {@link #take} the records of this offset and after; negative if they
+   * are not held. Where nobody else reads, what is held begins there from now on.
+   */
+  synchronized long find(long offset) {
+    if (broken) {
+      return -1;
+    }
+    if (offset < from || offset > position + MOST_RECORDS) {
+      if (readers > 1) {
+        return -1;
+      }
+      beginAt(offset);
+    }
+    long low = first;
+    long high = end;
+    while (low < high) {
+      long middle = (low + high) / 2;
+      if (ring[place(middle)].offset() < offset) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** Whether a reader that is at this offset finds here all that follows. */
+  synchronized boolean holds(long offset) {
+    return !broken && from <= offset && offset <= position;
+  }
+
+  /**
+   * The record of a number, waited for until then, or while it is to be waited for.
+   *
+   * @return null if it has not come in time, or will not come: {@link #has} tells
+   */
+  synchronized ConsumerRecord<byte[], byte[]> take(
+      long number, long deadline, BooleanSupplier waits) throws InterruptedException {
+    while (number == end && !broken && waits.getAsBoolean()) {
+      long left = deadline - System.nanoTime();
+      if (left <= 0) {
+        return null;
+      }
+      TimeUnit.NANOSECONDS.timedWait(this, left);
+    }
+    if (!has(number) || number == end) {
+      return null;
+    }
+    ConsumerRecord<byte[], byte[]> found = ring[place(number)];
+    for (; foremost <= number; foremost++) {
+      unreadBytes -= size(ring[place(foremost)]);
+    }
+    return found;
+  }
+
+  /** Whether the record of a number is held, or will be. */
+  synchronized boolean has(long number) {
+    return !broken && first <= number && number <= end;
+  }
+
+  private static int place(long number) {
+    return (int) (number % MOST_RECORDS);
+  }
+
+  private static long size(ConsumerRecord<byte[], byte[]> row) {
+    return Math.max(0, row.serializedKeySize()) + Math.max(0, row.serializedValueSize()) + 64L;
+  }
+}

@@ -1,0 +1,165 @@
+package io.streamsql.source;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
+import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
+import org.apache.spark.sql.kafka010.KafkaOffsetRange;
+import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
+import org.apache.spark.sql.kafka010.KafkaSourcePartitionOffset;
+import scala.Function1;
+
+/**
+ * Reads a partition in real time out of what is fetched for all readers; while that does not hold
+ * what comes next, as Spark's own reader does.
+ */
+final class TailReader implements SupportsRealTimeRead<InternalRow> {
+  private final PartitionReaderFactory kafka;
+  private final KafkaBatchInputPartition input;
+  private final TopicPartition partition;
+  private final Function1<ConsumerRecord<byte[], byte[]>, UnsafeRow> toRow;
+  private final Tail tail;
+  private long next;
+  private InternalRow row;
+
+  /** Which record of the tail is the next; negative: none. */
+  private long number = -1;
+
+  /** Spark's, while it is needed. */
+  private SupportsRealTimeRead<InternalRow> own;
+
+  /** Those of the query; null on a cluster. */
+  private final QueryInputs inputs;
+
+  private TailReader(
+      PartitionReaderFactory kafka,
+      KafkaBatchInputPartition input,
+      TopicTails tails,
+      QueryInputs inputs) {
+    this.kafka = kafka;
+    this.input = input;
+    this.inputs = inputs;
+    partition = input.offsetRange().topicPartition();
+    toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(input.includeHeaders());
+    next = input.offsetRange().fromOffset();
+    tail = tails.enter(partition, next);
+    number = tail.find(next);
+  }
+
+  /** Makes the readers of a query's real-time batch; `settings` are of Kafka's consumer. */
+  record Factory(PartitionReaderFactory kafka, Map<String, Object> settings, String query)
+      implements PartitionReaderFactory {
+    @Override
+    public PartitionReader<InternalRow> createReader(InputPartition partition) {
+      if (partition instanceof KafkaBatchInputPartition input
+          && input.offsetRange().fromOffset() >= 0) {
+        return new TailReader(kafka, input, TopicTails.of(settings), QueryInputs.find(query));
+      }
+      return kafka.createReader(partition);
+    }
+  }
+
+  @Override
+  public RecordStatus nextWithTimeout(Long start, Long timeout) throws IOException {
+    if (!goesOn()) {
+      return RecordStatus.newStatusWithoutArrivalTime(false);
+    }
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
+    while (number >= 0) {
+      ConsumerRecord<byte[], byte[]> found = take(deadline);
+      if (found == null) {
+        if (tail.has(number)) {
+          return RecordStatus.newStatusWithoutArrivalTime(false);
+        }
+        number = -1;
+      } else {
+        number++;
+        if (found.offset() >= next) {
+          next = found.offset() + 1;
+          row = toRow.apply(found);
+          return RecordStatus.newStatusWithoutArrivalTime(true);
+        }
+      }
+    }
+    return nextOfOwn(start, timeout);
+  }
+
+  private boolean goesOn() {
+    return inputs == null || !inputs.isFinishing();
+  }
+
+  private ConsumerRecord<byte[], byte[]> take(long deadline) throws IOException {
+    try {
+      return tail.take(number, deadline, this::goesOn);
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("the task was stopped");
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private RecordStatus nextOfOwn(Long start, Long timeout) throws IOException {
+    if (own == null) {
+      KafkaOffsetRange range = input.offsetRange();
+      own =
+          (SupportsRealTimeRead<InternalRow>)
+              kafka.createReader(
+                  new KafkaBatchInputPartition(
+                      new KafkaOffsetRange(
+                          partition, next, range.untilOffset(), range.preferredLoc()),
+                      input.executorKafkaParams(),
+                      input.pollTimeoutMs(),
+                      input.failOnDataLoss(),
+                      input.includeHeaders()));
+    }
+    RecordStatus status = own.nextWithTimeout(start, timeout);
+    if (status.hasRecord()) {
+      row = own.get();
+      next = ((KafkaSourcePartitionOffset) own.getOffset()).partitionOffset();
+      if (tail.holds(next)) {
+        number = tail.find(next);
+        row = row.copy();
+        closeOwn();
+      }
+    }
+    return status;
+  }
+
+  @Override
+  public PartitionOffset getOffset() {
+    return new KafkaSourcePartitionOffset(partition, next);
+  }
+
+  @Override
+  public boolean next() {
+    throw new UnsupportedOperationException("only for real time");
+  }
+
+  @Override
+  public InternalRow get() {
+    return row;
+  }
+
+  @Override
+  public void close() throws IOException {
+    tail.leave();
+    closeOwn();
+  }
+
+  private void closeOwn() throws IOException {
+    if (own != null) {
+      own.close();
+      own = null;
+    }
+  }
+}

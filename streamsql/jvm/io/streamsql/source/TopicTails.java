@@ -1,0 +1,173 @@
+package io.streamsql.source;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the real-time readers of this JVM read from one Kafka cluster: one consumer, with a thread
+ * of its own, fetches each partition once, however many queries read it.
+ *
+ * <p>A reader of its own for each query and partition asks the broker three times for what may be
+ * one record; with a hundred queries that is most of what a machine does.
+ */
+final class TopicTails {
+  private static final Logger LOG = LoggerFactory.getLogger(TopicTails.class);
+  private static final Duration POLL = Duration.ofMillis(100);
+
+  /** What comes with one poll must fit into half a tail. */
+  private static final int MOST_POLLED = 1_000;
+
+  /** Longer than readers are away between two batches. */
+  private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private static final int MANY_READERS = 40;
+  private static final long LONGEST_PAUSE_MILLIS = 100;
+  private static final Map<Map<String, Object>, TopicTails> CLUSTERS = new ConcurrentHashMap<>();
+
+  private final Function<Map<String, Object>, Consumer<byte[], byte[]>> consumers;
+  private final Map<String, Object> settings;
+  private final Map<TopicPartition, Tail> tails = new HashMap<>();
+
+  /** Of the thread that fetches; null while none does. */
+  private Consumer<byte[], byte[]> consumer;
+
+  TopicTails(
+      Map<String, Object> settings,
+      Function<Map<String, Object>, Consumer<byte[], byte[]>> consumers) {
+    this.settings = settings;
+    this.consumers = consumers;
+  }
+
+  /** Those of the cluster of these settings of Kafka's consumer. */
+  static TopicTails of(Map<String, Object> settings) {
+    return CLUSTERS.computeIfAbsent(settings, s -> new TopicTails(s, TopicTails::connect));
+  }
+
+  /** Has all who wait for a record ask anew whether they are to. */
+  static void rouse() {
+    CLUSTERS.values().forEach(TopicTails::rouseReaders);
+  }
+
+  private synchronized void rouseReaders() {
+    tails.values().forEach(Tail::rouse);
+  }
+
+  private static Consumer<byte[], byte[]> connect(Map<String, Object> given) {
+    Map<String, Object> all = new HashMap<>(given);
+    all.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    all.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+    all.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MOST_POLLED);
+    // A task's class loader need not be the one that has Kafka's plug-ins: see SharedProducers.
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    Thread.currentThread().setContextClassLoader(KafkaConsumer.class.getClassLoader());
+    try {
+      return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
+    }
+  }
+
+  /** The tail of a partition for a reader that begins at the offset, until it leaves. */
+  synchronized Tail enter(TopicPartition partition, long offset) {
+    Tail tail = tails.computeIfAbsent(partition, p -> new Tail(p, offset));
+    tail.enter();
+    if (consumer == null) {
+      Consumer<byte[], byte[]> made = consumers.apply(settings);
+      Thread thread = new Thread(() -> fetch(made), "topic tails");
+      thread.setDaemon(true);
+      consumer = made;
+      thread.start();
+    }
+    consumer.wakeup();
+    return tail;
+  }
+
+  private void fetch(Consumer<byte[], byte[]> from) {
+    try (from) {
+      for (Set<Tail> found = assign(from); !found.isEmpty(); found = assign(from)) {
+        try {
+          ConsumerRecords<byte[], byte[]> records = from.poll(POLL);
+          found.forEach(tail -> tail.add(records.records(tail.partition)));
+          TimeUnit.MILLISECONDS.sleep(pause(readers()));
+        } catch (WakeupException changed) {
+          LOG.trace("what is read has changed", changed);
+        } catch (InterruptedException never) {
+          throw new IllegalStateException(never);
+        } catch (OffsetOutOfRangeException gone) {
+          breakOff(gone.partitions());
+        }
+      }
+    } catch (RuntimeException failed) {
+      LOG.warn("topics are no longer read for all queries together", failed);
+      Set<TopicPartition> all;
+      synchronized (this) {
+        all = new HashSet<>(tails.keySet());
+        consumer = null;
+      }
+      breakOff(all);
+    }
+  }
+
+  /**
+   * How long records are gathered, in ms: to wake a reader costs more than to give it a record, and
+   * all that comes after it as well, if they come alone.
+   */
+  static long pause(int readers) {
+    return readers < MANY_READERS ? 0 : Math.min(LONGEST_PAUSE_MILLIS, readers / 2);
+  }
+
+  private synchronized int readers() {
+    return tails.values().stream().mapToInt(Tail::readers).sum();
+  }
+
+  /** Has the consumer read what is to be read; nothing: it has no task any more. */
+  private synchronized Set<Tail> assign(Consumer<byte[], byte[]> from) {
+    tails.values().removeIf(tail -> tail.isLeft(LINGER_NANOS));
+    if (tails.isEmpty()) {
+      consumer = null;
+      return Set.of();
+    }
+    if (!from.assignment().equals(tails.keySet())) {
+      from.assign(tails.keySet());
+    }
+    List<TopicPartition> full = new ArrayList<>();
+    List<TopicPartition> wanted = new ArrayList<>();
+    for (Tail tail : tails.values()) {
+      long seek = tail.takeSeek();
+      if (seek >= 0) {
+        from.seek(tail.partition, seek);
+      }
+      (tail.isFull() ? full : wanted).add(tail.partition);
+    }
+    from.pause(full);
+    from.resume(wanted);
+    return new HashSet<>(tails.values());
+  }
+
+  private synchronized void breakOff(Set<TopicPartition> partitions) {
+    for (TopicPartition partition : partitions) {
+      Tail tail = tails.remove(partition);
+      if (tail != null) {
+        tail.breakOff();
+      }
+    }
+  }
+}

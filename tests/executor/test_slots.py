@@ -1,0 +1,79 @@
+"""Who holds the task slots in real time, where there are not enough for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
+from streamsql.executor.queries.slots import SLEEPS_SECONDS, to_move
+from streamsql.executor.queries.start import SlotBudget, staggered
+from streamsql.executor.queries.unstarted import Unstarted
+from streamsql.executor.queries.use import Use
+from streamsql.planner.plans.logical import Mode
+from tests.executor.test_queries import definition
+
+NOW = 1000.0
+
+
+def query(
+    name: str, *, mode: Mode, rate: float = 0.0, slept: float | None = None, wanted: str = "auto"
+) -> PersistentQuery:
+    made = PersistentQuery(
+        replace(definition(query_id=name), properties={"processing.mode": wanted})
+    )
+    made.begun(Unstarted({}), Activity.LIVE)
+    made.mode = mode
+    made.use = Use(rate, None if slept is None else NOW - slept)
+    return made
+
+
+def test_nothing_moves_while_nobody_waits() -> None:
+    idle = query("idle", mode=Mode.REAL_TIME, slept=10 * SLEEPS_SECONDS)
+    quiet = query("quiet", mode=Mode.MICRO_BATCH, rate=0.1)
+    assert to_move([idle, quiet], lambda q: True, NOW) is None
+
+
+def test_the_busiest_gets_what_is_free() -> None:
+    some = query("some", mode=Mode.MICRO_BATCH, rate=5)
+    most = query("most", mode=Mode.MICRO_BATCH, rate=50)
+    assert to_move([some, most], lambda q: True, NOW) is most
+
+
+def test_who_slept_longest_gives_its_slots_away() -> None:
+    busy = query("busy", mode=Mode.MICRO_BATCH, rate=50)
+    awake = query("awake", mode=Mode.REAL_TIME, rate=2)
+    short = query("short", mode=Mode.REAL_TIME, slept=SLEEPS_SECONDS / 2)
+    long = query("long", mode=Mode.REAL_TIME, slept=2 * SLEEPS_SECONDS)
+    longer = query("longer", mode=Mode.REAL_TIME, slept=3 * SLEEPS_SECONDS)
+    pinned = query("pinned", mode=Mode.REAL_TIME, slept=4 * SLEEPS_SECONDS, wanted="realtime")
+    assert to_move([busy, awake, short], lambda q: False, NOW) is None
+    found = [busy, awake, short, long, longer, pinned]
+    assert to_move(found, lambda q: False, NOW) is longer
+
+
+def test_the_rate_is_that_of_late_and_none_asleep() -> None:
+    use = Use()
+    for second in range(1, 60):
+        use.saw({"in": {0: 100 * second}}, False, float(second))
+    assert 90 < use.rate <= 100
+    use.saw({"in": {0: 5900}}, True, 60.0)
+    assert use.rate == 0 and use.slept(65.0) == 5
+    use.saw({"in": {0: 5901}}, False, 70.0)
+    assert use.slept(71.0) == 0
+
+
+def test_room_is_for_what_was_asked_for() -> None:
+    budget = SlotBudget(10, reserved=4)
+    assert budget.acquire("a", 4) and not budget.acquire("b", 3)
+    assert not budget.has_room("b") and not budget.has_room("never asked")
+    budget.release("a")
+    assert budget.has_room("b")
+
+
+def test_many_queries_commit_at_different_times() -> None:
+    assert staggered(60_000, 0) == 60_000
+    assert staggered(60_000, 1) > 59_000
+    assert staggered(5_000, 99) == 5_000, "Spark allows no less"
+    found = sorted(staggered(60_000, company) for company in range(50, 100))
+    assert found[0] >= 30_000 and found[-1] <= 60_000
+    assert max(b - a for a, b in zip(found, found[1:], strict=False)) < 2_000
