@@ -31,16 +31,15 @@ public final class ReadOffsets {
   }
 
   /**
-   * For {@link Pulse}: a line for each partition of which a query has read a record; none before the
-   * query writes.
+   * For {@link Pulse}: a line for each partition of which a query has read a record; none before
+   * the query writes.
    */
   static void addTo(StringBuilder lines) {
     NEXT.forEach(
         (query, places) -> {
           if (WRITING.contains(query)) {
             String begin = "read\t" + query + "\t";
-            places.forEach(
-                (place, next) -> lines.append(begin + place + "\t" + next.get() + "\n"));
+            places.forEach((place, next) -> lines.append(begin + place + "\t" + next.get() + "\n"));
           }
         });
   }
