@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.MockConsumer;
-import org.apache.kafka.clients.consumer.OffsetResetStrategy;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -95,7 +94,7 @@ class TopicTailsTest {
         new TopicTails(
             Map.of(),
             settings -> {
-              MockConsumer<byte[], byte[]> consumer = new MockConsumer<>(OffsetResetStrategy.NONE);
+              MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
               made.add(consumer);
               return consumer;
             });
@@ -111,7 +110,7 @@ class TopicTailsTest {
 
   @Test
   void readersGoOnByThemselvesWhereFetchingFails() throws InterruptedException {
-    MockConsumer<byte[], byte[]> consumer = new MockConsumer<>(OffsetResetStrategy.NONE);
+    MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
     TopicTails tails = new TopicTails(Map.of(), settings -> consumer);
     Tail tail = tails.enter(ORDERS, 5);
     long number = tail.find(5);
