@@ -94,7 +94,7 @@ class QueryRun(CaseRun):
     ) -> StreamingQuery:
         """The case's only query."""
         (spec,) = self.specs()
-        return start(spec, trigger, properties)
+        return start(spec, trigger, properties or {})
 
     @property
     def context(self) -> LoweringContext:
