@@ -29,9 +29,9 @@ DIFFERENCES_SHOWN = 12
 
 def command(args: argparse.Namespace) -> int:
     """`test`: 0 only if no test failed or broke."""
+    from streamsql.test_driver.fixture import open_fixture
     from streamsql.testing.cases.load import load
-    from streamsql.testing.comparison.compare import Comparison
-    from streamsql.testing.pipeline.fixture import open_fixture
+    from streamsql.testing.comparison import Comparison
     from streamsql.testing.suite import run_cases
 
     cases = load(map(Path, args.paths), args.keep or "")

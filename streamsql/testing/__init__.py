@@ -1,1 +1,1 @@
-"""Tests of pipelines as data: statements, input records and the records that must come out."""
+"""Tests of pipelines as data, run by the test driver and judged: of SQL it knows nothing."""

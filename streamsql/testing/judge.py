@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from streamsql.errors import ConfigError, ExternalError, InternalError, StreamSQLError, render, told
-from streamsql.testing.cases.case import Case, JSONObject, Result, Status
-from streamsql.testing.comparison.compare import Comparison, Sink, differences
-from streamsql.testing.pipeline.asserting import AssertingRun, AssertionFailed
-from streamsql.testing.pipeline.case_run import CaseRun
-from streamsql.testing.pipeline.driven_query import QueryDied
-from streamsql.testing.pipeline.fixture import Fixture
-from streamsql.testing.pipeline.sources import describe, source_differences
+from streamsql.test_driver.asserting import AssertingRun, AssertionFailed
+from streamsql.test_driver.driven_query import QueryDied
+from streamsql.test_driver.fixture import Fixture
+from streamsql.test_driver.json_values import JSONObject
+from streamsql.test_driver.run import PipelineRun
+from streamsql.testing.cases.case import Case, Result, Status
+from streamsql.testing.comparison import Comparison, Sink, differences
 
 
 def judge(case: Case, fixture: Fixture, comparison: Comparison = Comparison.FINAL) -> Result:
@@ -39,9 +39,9 @@ class _Rejection:
 
 
 def _judge(case: Case, fixture: Fixture, comparison: Comparison) -> Result:
-    run = CaseRun(case, fixture)
+    run = PipelineRun(case.pipeline, fixture)
     try:
-        rejection = _rejection(run, each=comparison is Comparison.EXACT)
+        rejection = _rejection(case, run, each=comparison is Comparison.EXACT)
         if isinstance(rejection, Result):
             return rejection
         if case.expected_messages is not None:
@@ -52,55 +52,55 @@ def _judge(case: Case, fixture: Fixture, comparison: Comparison) -> Result:
                 case, Status.FAILED, reason, error=rejection.text, differences=rejection.lines
             )
         else:
-            result = _compared(run, comparison)
+            result = _compared(case, run, comparison)
     finally:
         run.close()
     if case.expected_sources:
-        return replace(result, sources=describe(run.script.catalog))
+        return replace(result, sources=run.sources())
     return result
 
 
-def _compared(run: CaseRun, comparison: Comparison) -> Result:
+def _compared(case: Case, run: PipelineRun, comparison: Comparison) -> Result:
     """The result of a test whose statements were run."""
-    actual = [record for topic in run.case.output_topics for record in run.read(topic)]
+    actual = [record for topic in case.output_topics for record in run.read(topic)]
     found = [
-        *source_differences(run.case.expected_sources, run.script.catalog),
-        *_record_differences(run, actual, comparison),
+        *run.source_differences(case.expected_sources),
+        *_record_differences(case, run, actual, comparison),
     ]
     if not found:
-        return Result(run.case, Status.PASSED, actual=actual)
+        return Result(case, Status.PASSED, actual=actual)
     reason = _one_line(found[0])
     found += [f"processing log: {line}" for line in run.complaints()]
-    return Result(run.case, Status.FAILED, reason, actual=actual, differences=found)
+    return Result(case, Status.FAILED, reason, actual=actual, differences=found)
 
 
-def _rejection(run: CaseRun, *, each: bool) -> _Rejection | Result | None:
+def _rejection(case: Case, run: PipelineRun, *, each: bool) -> _Rejection | Result | None:
     """What the engine has against the test; a Result where the runner could not run it."""
-    if run.case.asserts:
-        return _ended(run, AssertingRun(run).run)
+    if case.asserts:
+        return _ended(case, run, AssertingRun(run).run)
     try:
         run.plan()
     except ExternalError as error:
-        return Result(run.case, Status.ERROR, _one_line(told(error)))
+        return Result(case, Status.ERROR, _one_line(told(error)))
     except StreamSQLError as error:
         return _Rejection(told(error), isinstance(error, InternalError))
     except Exception as error:
         return _Rejection(f"internal error: {type(error).__name__}: {error}", bug=True)
-    return _ended(run, lambda: run.process(each=each))
+    return _ended(case, run, lambda: run.process(each=each))
 
 
-def _ended(run: CaseRun, process: Callable[[], None]) -> _Rejection | Result | None:
+def _ended(case: Case, run: PipelineRun, process: Callable[[], None]) -> _Rejection | Result | None:
     """As `_rejection`, of what runs queries."""
     try:
         process()
     except QueryDied as error:
         return _Rejection(told(error))
     except ExternalError as error:
-        return Result(run.case, Status.ERROR, _one_line(told(error)))
+        return Result(case, Status.ERROR, _one_line(told(error)))
     except ConfigError as error:
         # In a test of statements it is a statement that is wrong, else the test's own data.
-        if not run.case.asserts:
-            return Result(run.case, Status.ERROR, _one_line(told(error)))
+        if not case.asserts:
+            return Result(case, Status.ERROR, _one_line(told(error)))
         return _Rejection(told(error), lines=(render(error),))
     except AssertionFailed as error:
         complaints = [f"processing log: {line}" for line in run.complaints()]
@@ -136,18 +136,17 @@ def _rejected(case: Case, messages: Sequence[str], rejection: _Rejection | None)
 
 
 def _record_differences(
-    run: CaseRun, actual: Sequence[JSONObject], comparison: Comparison
+    case: Case, run: PipelineRun, actual: Sequence[JSONObject], comparison: Comparison
 ) -> list[str]:
     lines = []
-    for topic in run.case.output_topics:
-        source = run.script.sink_of(topic)
-        if source is None:
+    for topic in case.output_topics:
+        target = run.target(topic)
+        if target is None:
             lines.append(f"{topic}: no stream or table has this topic")
             continue
-        writers = len(run.script.catalog.writers(source.name))
-        expected = [_expected(r, run.case) for r in run.case.outputs if r["topic"] == topic]
+        expected = [_expected(r, case) for r in case.outputs if r["topic"] == topic]
         found = [record for record in actual if record["topic"] == topic]
-        sink = Sink(source.kind, writers)
+        sink = Sink(target.kind, target.writers)
         lines += [f"{topic}: {d}" for d in differences(sink, expected, found, comparison)]
     return lines
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
+from streamsql.test_driver.fixture import Fixture
 from streamsql.testing.cases.case import Case, Result
-from streamsql.testing.comparison.compare import Comparison
+from streamsql.testing.comparison import Comparison
 from streamsql.testing.judge import judge
-from streamsql.testing.pipeline.fixture import Fixture
 
 JOBS = 4
 WAIT_SECONDS = 0.2

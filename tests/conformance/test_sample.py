@@ -9,9 +9,9 @@ import pytest
 from conformance.verdict import SUITE, Ended, problems, read_known
 
 from streamsql.kafka.client import KafkaClient
+from streamsql.test_driver.fixture import Fixture, runtime_for_tests
 from streamsql.testing.cases.case import Case
 from streamsql.testing.cases.load import load
-from streamsql.testing.pipeline.fixture import Fixture, runtime_for_tests
 from streamsql.testing.suite import run_cases
 
 SAMPLE = 150

@@ -29,7 +29,7 @@ from streamsql.parser import parse_one
 from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column, FormatSpec, Topic
 from streamsql.schema import Schema as Columns
-from streamsql.testing.pipeline.registries import CaseRegistry
+from streamsql.test_driver.registries import CaseRegistry
 
 pytestmark = pytest.mark.spark
 

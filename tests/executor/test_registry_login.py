@@ -17,7 +17,7 @@ from streamsql.properties import schema_registry as names
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column, FormatSpec, Schema, Topic
-from streamsql.testing.pipeline.registries import CaseRegistry
+from streamsql.test_driver.registries import CaseRegistry
 from streamsql.types import INT
 
 pytestmark = pytest.mark.spark

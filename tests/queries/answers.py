@@ -16,11 +16,11 @@ from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
 from streamsql.schema import Schema
+from streamsql.test_driver.driven_query import process_once
+from streamsql.test_driver.fixture import Fixture
+from streamsql.test_driver.renamed_topics import moved
+from streamsql.test_driver.run import PipelineRun
 from streamsql.testing.cases.case import case_from_json
-from streamsql.testing.pipeline.case_run import CaseRun
-from streamsql.testing.pipeline.driven_query import process_once
-from streamsql.testing.pipeline.fixture import Fixture
-from streamsql.testing.pipeline.renamed_topics import moved
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Compared:
     answered: Counter[str]
 
 
-class AnsweredRun(CaseRun):
+class AnsweredRun(PipelineRun):
     """Runs the queries of a case, then asks them again."""
 
     def __init__(self, given: Mapping[str, Any], fixture: Fixture) -> None:
-        super().__init__(case_from_json({"name": "", **given}, "queries"), fixture)
+        super().__init__(case_from_json({"name": "", **given}, "queries").pipeline, fixture)
 
     def compare(self) -> list[Compared]:
         """The sink of each CREATE .. AS SELECT and its query."""
@@ -71,7 +71,7 @@ class AnsweredRun(CaseRun):
     def fill(self) -> None:
         """Plan the statements and write all inputs."""
         self.plan()
-        inputs = [self.input(record) for record in self.case.inputs]
+        inputs = [self.input(record) for record in self.pipeline.inputs]
         self.create_topics({given.topic for given in inputs})
         self.write(inputs)
 

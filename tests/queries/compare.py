@@ -9,7 +9,7 @@ from typing import Any
 
 from queries.runner import Outcome
 
-from streamsql.testing.comparison.compare import Sink, differences
+from streamsql.testing.comparison import Sink, differences
 
 
 def problems(case: dict[str, Any], outcome: Outcome) -> list[str]:

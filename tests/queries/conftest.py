@@ -10,7 +10,7 @@ import pytest
 from queries.runs import Runs
 
 from streamsql.kafka.client import KafkaClient
-from streamsql.testing.pipeline.fixture import Fixture, runtime_for_tests
+from streamsql.test_driver.fixture import Fixture, runtime_for_tests
 
 AT_A_TIME = int(os.environ.get("STREAMSQL_TEST_JOBS", "4"))
 

@@ -23,11 +23,12 @@ from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.lowering.streaming import lower_push
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.results import Row
-from streamsql.testing.cases.case import JSONObject, case_from_json
-from streamsql.testing.pipeline.case_run import CaseRun
-from streamsql.testing.pipeline.driven_query import process_once
-from streamsql.testing.pipeline.fixture import Fixture
-from streamsql.testing.pipeline.renamed_topics import moved
+from streamsql.test_driver.driven_query import process_once
+from streamsql.test_driver.fixture import Fixture
+from streamsql.test_driver.json_values import JSONObject
+from streamsql.test_driver.renamed_topics import moved
+from streamsql.test_driver.run import PipelineRun
+from streamsql.testing.cases.case import case_from_json
 
 QUERY_SECONDS = 180
 LOG, PUSH = "log", "push"
@@ -51,7 +52,7 @@ class Outcome:
     rows: list[Row]
 
 
-class QueryRun(CaseRun):
+class QueryRun(PipelineRun):
     """One run of one case."""
 
     def __init__(
@@ -62,7 +63,7 @@ class QueryRun(CaseRun):
         *,
         sleeps: bool = False,
     ) -> None:
-        super().__init__(case_from_json({"name": "", **given}, "queries"), fixture)
+        super().__init__(case_from_json({"name": "", **given}, "queries").pipeline, fixture)
         self.shuffle_partitions = shuffle_partitions
         self.sleeps = sleeps
         self._empty: list[str] = given.get("empty", [])
@@ -70,7 +71,7 @@ class QueryRun(CaseRun):
     def run(self, mode: Mode, done: Callable[[Outcome], bool]) -> Outcome:
         """What the case wrote; a continuous run ends when that is `done`, or too late."""
         self.prepare()
-        inputs = self.case.inputs
+        inputs = self.pipeline.inputs
         if mode is Mode.CONTINUOUS:
             return self._run_continuously(inputs, done)
         middle = (len(inputs) + 1) // 2
@@ -120,7 +121,7 @@ class QueryRun(CaseRun):
 
     def outcome(self) -> Outcome:
         """What is in the topics now."""
-        topics = {name: self.read(name) for name in (*self.case.output_topics, *self._empty)}
+        topics = {name: self.read(name) for name in (*self.pipeline.outputs, *self._empty)}
         log = [json.loads(record.value or b"") for record in self._records(LOG)]
         schemas = [push.schema for push in self.script.pushes]
         rows = [

@@ -9,7 +9,7 @@ from typing import Any
 from queries.compare import problems
 from queries.runner import Mode, Outcome, QueryRun
 
-from streamsql.testing.pipeline.fixture import Fixture
+from streamsql.test_driver.fixture import Fixture
 
 
 class Runs:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from queries.answers import AnsweredRun
 
-from streamsql.testing.pipeline.fixture import Fixture
+from streamsql.test_driver.fixture import Fixture
 
 CASES = Path(__file__).parent.parent / "cases"
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

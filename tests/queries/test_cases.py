@@ -13,7 +13,7 @@ from queries.compare import problems
 from queries.runner import Mode
 from queries.runs import Runs
 
-from streamsql.testing.pipeline.fixture import Fixture
+from streamsql.test_driver.fixture import Fixture
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -10,7 +10,7 @@ from queries.runner import QueryRun
 
 from streamsql.executor.queries.start import Trigger
 from streamsql.properties import COMMIT_INTERVAL
-from streamsql.testing.pipeline.fixture import Fixture
+from streamsql.test_driver.fixture import Fixture
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -9,7 +9,7 @@ from awaiting import await_until
 from queries.runner import QueryRun
 
 from streamsql.executor.queries.start import Trigger, checkpointed_shuffle_partitions
-from streamsql.testing.pipeline.fixture import Fixture
+from streamsql.test_driver.fixture import Fixture
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

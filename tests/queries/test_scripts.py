@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from streamsql.test_driver.fixture import Fixture
 from streamsql.testing.cases.case import Result, Status
 from streamsql.testing.cases.load import load
-from streamsql.testing.pipeline.fixture import Fixture
 from streamsql.testing.suite import run_cases
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streamsql.schema import Kind
-from streamsql.testing.comparison.compare import Comparison, Sink, differences
+from streamsql.testing.comparison import Comparison, Sink, differences
 
 TABLE, STREAM = Sink(Kind.TABLE), Sink(Kind.STREAM)
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from streamsql.errors import ConfigError
-
-JSON = Any
-"""A JSON value; numbers with a fraction are Decimals, so that they keep their digits."""
-
-JSONObject = Mapping[str, Any]
+from streamsql.test_driver.json_values import JSON, JSONObject
+from streamsql.test_driver.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -40,6 +36,17 @@ class Case:
     def output_topics(self) -> tuple[str, ...]:
         """The topics that are compared, in order of appearance."""
         return tuple(dict.fromkeys(str(r["topic"]) for r in self.outputs))
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What is given, for the driver: what is expected it need not know."""
+        return Pipeline(
+            self.statements,
+            inputs=self.inputs,
+            outputs=self.output_topics,
+            topics=self.topics,
+            properties=self.properties,
+        )
 
 
 class Status(Enum):

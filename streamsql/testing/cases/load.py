@@ -12,7 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from streamsql.errors import ConfigError
-from streamsql.testing.cases.case import JSON, Case, JSONObject, case_from_json
+from streamsql.test_driver.json_values import JSON, JSONObject
+from streamsql.testing.cases.case import Case, case_from_json
 from streamsql.testing.cases.script_cases import script_cases
 
 _INPUTS, _OUTPUTS = ".inputs.json", ".outputs.json"

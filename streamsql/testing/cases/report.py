@@ -10,8 +10,8 @@ from typing import IO
 from xml.etree import ElementTree
 
 from streamsql.errors import ExternalError
+from streamsql.test_driver.json_values import to_text
 from streamsql.testing.cases.case import Result, Status
-from streamsql.testing.cases.json_text import to_text
 
 
 def report_line(result: Result) -> str:

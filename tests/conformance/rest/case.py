@@ -12,7 +12,7 @@ from typing import Any
 
 from streamsql.nodes import CreateSource
 from streamsql.parser import parse_each
-from streamsql.testing.cases.case import JSONObject
+from streamsql.test_driver.json_values import JSONObject
 
 SUITE = Path(__file__).parents[4] / "shared" / "conformance" / "rest"
 """Tests that are no part of this project: they are run from where they are, if they are."""

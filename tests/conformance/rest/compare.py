@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streamsql.testing.cases.case import JSONObject
-from streamsql.testing.comparison.equality import agree
+from streamsql.test_driver.json_values import JSONObject, agree
 
 STARTS_WITH = "|starts_with"
 STATEMENT = "{STATEMENT}"

@@ -10,7 +10,7 @@ from google.protobuf import text_format
 
 from streamsql.formats.protobuf_json import message_class
 from streamsql.formats.registered import SchemaText
-from streamsql.testing.cases.case import JSONObject
+from streamsql.test_driver.json_values import JSONObject
 
 
 def proto_rows_differ(

@@ -13,10 +13,10 @@ from streamsql.catalog import Source
 from streamsql.engine import QueryState
 from streamsql.runtime.catch_up import in_order
 from streamsql.statements.inserting.records import insert_records
-from streamsql.testing.cases.case import JSONObject
-from streamsql.testing.comparison.compare import Sink, differences
-from streamsql.testing.pipeline.records import decode, encode
-from streamsql.testing.pipeline.registries import CaseRegistry
+from streamsql.test_driver.json_values import JSONObject
+from streamsql.test_driver.records import decode, encode
+from streamsql.test_driver.registries import CaseRegistry
+from streamsql.testing.comparison import Sink, differences
 
 from .case import RestCase
 from .compare import entity_differs, rows_differ

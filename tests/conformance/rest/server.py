@@ -20,7 +20,7 @@ from streamsql.properties import SCHEMA_REGISTRY_URL
 from streamsql.server.run import serve
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
-from streamsql.testing.pipeline.registries import SharedRegistry
+from streamsql.test_driver.registries import SharedRegistry
 from tests.awaiting import await_until
 
 START_SECONDS = 240.0

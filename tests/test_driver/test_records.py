@@ -14,9 +14,9 @@ from streamsql.errors import ConfigError
 from streamsql.kafka.records import NewRecord, Record
 from streamsql.schema import Column, FormatSpec, KeyWindow, Kind, Namespace, Schema, Topic
 from streamsql.schema import WindowType as W
-from streamsql.testing.cases.json_text import from_text
-from streamsql.testing.pipeline import records
-from streamsql.testing.pipeline.registries import CaseRegistry
+from streamsql.test_driver import records
+from streamsql.test_driver.json_values import from_text
+from streamsql.test_driver.registries import CaseRegistry
 from streamsql.types import BIGINT, BYTES, DOUBLE, INT, STRING, SQLType
 
 BASE64 = base64.b64encode(b"\x00\xff").decode()

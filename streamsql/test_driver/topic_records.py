@@ -1,6 +1,6 @@
 """Writes and reads whole one-partition topics through the JVM's Kafka client, for tests.
 
-The engine's own client (kafka.py) cannot write a record of timestamp 0: librdkafka takes 0 as now.
+The engine's own client cannot write a record of timestamp 0: librdkafka takes 0 as now.
 """
 
 from __future__ import annotations

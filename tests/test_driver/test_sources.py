@@ -9,7 +9,7 @@ import pytest
 from streamsql.catalog import Catalog
 from streamsql.parser import parse
 from streamsql.planner.statements import apply, plan
-from streamsql.testing.pipeline.sources import describe, source_differences
+from streamsql.test_driver.sources import describe, source_differences
 
 SQL = """
 CREATE TABLE T (`k` INT PRIMARY KEY, A ARRAY<STRUCT<B DECIMAL(4, 2)>>)

@@ -1,4 +1,4 @@
-"""A test's statements: what they leave to be run, and over which topics."""
+"""A pipeline's statements: what they leave to be run, and over which topics."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from streamsql.errors import StreamSQLError
 from streamsql.planner.plans.logical import LogicalPlan, Scan, Sink
-from streamsql.testing.cases.case import Case
-from streamsql.testing.pipeline.renamed_topics import moved
-from streamsql.testing.pipeline.script import Script
+from streamsql.test_driver.pipeline import Pipeline
+from streamsql.test_driver.renamed_topics import moved
+from streamsql.test_driver.script import Script
 
 SOURCE = "CREATE STREAM S (K STRING KEY, N INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
 
@@ -19,7 +19,7 @@ def script(*statements: str, **more: Any) -> Script:
     def no_spark() -> Any:
         raise AssertionError("Spark is not needed")
 
-    found = Script(Case("f/x", "f", "x", statements, **more), no_spark)
+    found = Script(Pipeline(statements, **more), no_spark)
     found.run()
     return found
 

@@ -1,4 +1,4 @@
-"""Runs a test whose statements say themselves what must come out.
+"""Runs a pipeline whose statements say themselves what must come out.
 
 The statements take effect one after the other: what is inserted is processed, record by record
 where that makes a difference, before the next ASSERT or change of queries. An ASSERT VALUES is
@@ -19,12 +19,10 @@ from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.types.constants import evaluate_constant
 from streamsql.schema import WINDOWEND, WINDOWSTART
 from streamsql.statements.inserting.values import record_of
-from streamsql.testing.cases.case import JSON, JSONObject
-from streamsql.testing.cases.json_text import to_text
-from streamsql.testing.comparison.equality import agree
-from streamsql.testing.pipeline.case_run import CaseRun
-from streamsql.testing.pipeline.driven_query import DrivenQuery
-from streamsql.testing.pipeline.segments import order_matters, segments
+from streamsql.test_driver.driven_query import DrivenQuery
+from streamsql.test_driver.json_values import JSON, JSONObject, agree, to_text
+from streamsql.test_driver.run import PipelineRun
+from streamsql.test_driver.segments import order_matters, segments
 
 _Asserts = nodes.AssertValues | nodes.AssertNullValues | nodes.AssertSource
 
@@ -40,9 +38,9 @@ class AssertionFailed(StreamSQLError):
 
 
 class AssertingRun:
-    """One run of such a test, over the topics of a CaseRun."""
+    """One run of such a pipeline, over the topics of a PipelineRun."""
 
-    def __init__(self, run: CaseRun) -> None:
+    def __init__(self, run: PipelineRun) -> None:
         self._run = run
         self._written = 0
         self._running: dict[str, tuple[QueryPlan, DrivenQuery]] = {}

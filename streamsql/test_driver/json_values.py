@@ -1,15 +1,55 @@
-"""When a value found agrees with the one expected."""
+"""JSON as tests have it: values whose numbers keep their digits, their text, and when two agree."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
-from streamsql.testing.cases.case import JSON
+JSON = Any
+"""A JSON value; numbers with a fraction are Decimals, so that they keep their digits."""
+
+JSONObject = Mapping[str, Any]
 
 TOLERANCE = Decimal("1e-6")
 """Relative: doubles are written by different algorithms."""
 EXACT_DIGITS = 17
 """A number with more digits than a double has is a DECIMAL and must be exactly equal."""
+
+# -- text ----------------------------------------------------------------------------------------
+
+
+def to_text(value: JSON) -> str:
+    """Strict JSON in one line; numbers that are none are the strings NaN, Infinity, -Infinity."""
+    if isinstance(value, dict):
+        pairs = (
+            f"{json.dumps(str(k), ensure_ascii=False)}: {to_text(v)}" for k, v in value.items()
+        )
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(to_text, value)) + "]"
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(value)
+    if isinstance(value, float | Decimal):
+        return _float_text(float(value))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _float_text(value: float) -> str:
+    if value != value:
+        return '"NaN"'
+    if value in (float("inf"), float("-inf")):
+        return '"Infinity"' if value > 0 else '"-Infinity"'
+    return json.dumps(value)
+
+
+def from_text(text: str | bytes) -> JSON:
+    """A JSON document; numbers with a fraction are Decimals. ValueError where it is none."""
+    return json.loads(text, parse_float=Decimal, parse_constant=str)
+
+
+# -- equality ------------------------------------------------------------------------------------
 
 
 def agree(expected: JSON, found: JSON) -> bool:

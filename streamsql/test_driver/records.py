@@ -16,9 +16,8 @@ from streamsql.errors import ConfigError
 from streamsql.formats import Side
 from streamsql.kafka.records import Headers, NewRecord, Record
 from streamsql.schema import Column, FormatSpec, KeyWindow, WindowType
-from streamsql.testing.cases.case import JSON, JSONObject
-from streamsql.testing.cases.json_text import from_text, to_text
-from streamsql.testing.pipeline.registries import CaseRegistry
+from streamsql.test_driver.json_values import JSON, JSONObject, from_text, to_text
+from streamsql.test_driver.registries import CaseRegistry
 from streamsql.types import STRING
 from streamsql.values.nested import scalar
 from streamsql.values.records import pack, unpack

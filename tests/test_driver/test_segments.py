@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamsql.testing.pipeline.segments import Arrival, segments
+from streamsql.test_driver.segments import Arrival, segments
 
 
 def pieces(text: str, **options: bool) -> str:

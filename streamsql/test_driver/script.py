@@ -1,4 +1,4 @@
-"""A test's statements, planned one after the other as the engine would: what runs afterwards.
+"""A pipeline's statements, planned one after the other as the engine would: what runs afterwards.
 
 Nothing here touches Kafka or Spark but an INSERT whose values only Spark can compute.
 """
@@ -30,15 +30,16 @@ from streamsql.planner.plans.statements import (
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import AUTO_OFFSET_RESET, validate
 from streamsql.statements.inserting.values import record_of
-from streamsql.testing.cases.case import Case, JSONObject
-from streamsql.testing.pipeline.registries import CaseRegistry
+from streamsql.test_driver.json_values import JSONObject
+from streamsql.test_driver.pipeline import Pipeline
+from streamsql.test_driver.registries import CaseRegistry
 
 DECLARED_PARTITIONS = 4
 """How many partitions a declared topic is said to have. It really has one, as all have."""
 
 
 class Topics:
-    """The topics a test declares, as the planner asks for them. One that is declared without a
+    """The topics a pipeline declares, as the planner asks for them. One that is declared without a
     number of partitions has as many as the statement says."""
 
     def __init__(self, declared: Sequence[JSONObject], statement: nodes.Statement) -> None:
@@ -47,7 +48,7 @@ class Topics:
         self.asked_in_vain = False
 
     def topic(self, name: str) -> TopicInfo | None:
-        """The topic as the case declares it; None where it does not."""
+        """The topic as it is declared; None where it is not."""
         declared = self._declared.get(name)
         if declared is None:
             self.asked_in_vain = True
@@ -60,7 +61,7 @@ class Topics:
 class Script:
     """Runs statements as far as the catalog goes, and keeps what they leave to do."""
 
-    def __init__(self, case: Case, spark: Callable[[], Any]) -> None:
+    def __init__(self, pipeline: Pipeline, spark: Callable[[], Any]) -> None:
         self.catalog = Catalog()
         self.queries: dict[str, QueryPlan] = {}
         """The persistent queries by id, in the order of their creation."""
@@ -68,12 +69,12 @@ class Script:
         self.inserts: list[tuple[Source, NewRecord]] = []
         self.sources: dict[str, list[Source]] = {}
         """By topic: the sources that were ever declared over it, the latest last."""
-        self.registry = CaseRegistry(case.topics)
-        self._case = case
+        self.registry = CaseRegistry(pipeline.topics)
+        self._pipeline = pipeline
         self._spark = spark
         self._text = ""
         self._variables: dict[str, str] = {}
-        self._properties = {AUTO_OFFSET_RESET: "earliest", **_known(case.properties)}
+        self._properties = {AUTO_OFFSET_RESET: "earliest", **_known(pipeline.properties)}
 
     def run(self) -> None:
         """Plan all statements. Raises the StreamSQLError of the first that is rejected."""
@@ -83,7 +84,7 @@ class Script:
     def statements(self) -> Iterator[nodes.Statement]:
         """All statements, one by one: DEFINE, once executed, takes effect on those after it. An
         error of one knows the text that it stands in."""
-        for text in self._case.statements:
+        for text in self._pipeline.statements:
             for statement in parse_each(text, self._variables):
                 self.registry.before(text)
                 if isinstance(statement, StreamSQLError):
@@ -135,7 +136,7 @@ class Script:
     def _plan(self, statement: nodes.Statement) -> Planned:
         """A topic that is not declared is there as soon as a statement names it: of such a one
         the planner is told nothing."""
-        topics = Topics(self._case.topics, statement)
+        topics = Topics(self._pipeline.topics, statement)
         try:
             planned = plan(
                 statement, self.catalog, self._properties, topics, schemas=self.registry.lookup

@@ -27,8 +27,7 @@ from streamsql.registry.serdes import (
     written_by,
 )
 from streamsql.schema import FormatSpec
-from streamsql.testing.cases.case import JSON, JSONObject
-from streamsql.testing.cases.json_text import to_text
+from streamsql.test_driver.json_values import JSON, JSONObject, to_text
 
 Scope = MutableMapping[str, Any]
 

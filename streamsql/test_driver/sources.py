@@ -9,7 +9,7 @@ from streamsql.errors import StreamSQLError
 from streamsql.nodes import ColumnRole, CreateSource
 from streamsql.parser import parse_one
 from streamsql.schema import Schema
-from streamsql.testing.cases.case import JSONObject
+from streamsql.test_driver.json_values import JSONObject
 from streamsql.types import to_sql
 
 _KEYS = (ColumnRole.KEY, ColumnRole.PRIMARY_KEY)

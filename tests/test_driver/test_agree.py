@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamsql.testing.comparison.equality import agree
+from streamsql.test_driver.json_values import agree
 
 
 @pytest.mark.parametrize(

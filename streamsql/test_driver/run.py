@@ -1,5 +1,5 @@
-"""Runs one test on the real thing: its statements are planned, its queries lowered and driven over
-the inputs, piece by piece, and its topics read.
+"""Runs one pipeline on the real thing: its statements are planned, its queries lowered and driven
+over the inputs, piece by piece, and its topics read.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from streamsql.executor.lowering.streaming import lower
 from streamsql.kafka.records import NewRecord, Record
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.runtime.catch_up import in_order
-from streamsql.testing.cases.case import Case, JSONObject
-from streamsql.testing.cases.json_text import from_text
-from streamsql.testing.pipeline.driven_query import DrivenQuery, process_once
-from streamsql.testing.pipeline.fixture import Fixture
-from streamsql.testing.pipeline.records import decode, encode
-from streamsql.testing.pipeline.renamed_topics import moved
-from streamsql.testing.pipeline.script import Script
-from streamsql.testing.pipeline.segments import Arrival, order_matters, segments
+from streamsql.schema import Kind
+from streamsql.test_driver.driven_query import DrivenQuery, process_once
+from streamsql.test_driver.fixture import Fixture
+from streamsql.test_driver.json_values import JSONObject, from_text
+from streamsql.test_driver.pipeline import Pipeline
+from streamsql.test_driver.records import decode, encode
+from streamsql.test_driver.renamed_topics import moved
+from streamsql.test_driver.script import Script
+from streamsql.test_driver.segments import Arrival, order_matters, segments
+from streamsql.test_driver.sources import describe, source_differences
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,20 @@ class Input:
     arrival: Arrival
 
 
-class CaseRun:
-    """One run of one test, under topics and query names of its own."""
+@dataclass(frozen=True)
+class Target:
+    """What is known of a topic that is written to. `writers` is how many queries write to it."""
 
-    def __init__(self, case: Case, fixture: Fixture) -> None:
-        self.case = case
-        self.script = Script(case, lambda: fixture.spark)
+    kind: Kind
+    writers: int
+
+
+class PipelineRun:
+    """One run of one pipeline, under topics and query names of its own."""
+
+    def __init__(self, pipeline: Pipeline, fixture: Fixture) -> None:
+        self.pipeline = pipeline
+        self.script = Script(pipeline, lambda: fixture.spark)
         self.fixture = fixture
         self._prefix = fixture.next_prefix()
         self._topics: list[str] = []
@@ -65,7 +75,7 @@ class CaseRun:
     def process(self, *, each: bool = False) -> None:
         """Make the topics, write the inputs and let the queries process them; `each` record on its
         own, or as many at a time as do not change the result of a table."""
-        inputs = [*self.inserted(), *map(self.input, self.case.inputs)]
+        inputs = [*self.inserted(), *map(self.input, self.pipeline.inputs)]
         self.create_topics({i.topic for i in inputs})
         ordered = order_matters(list(self.script.queries.values()))
         pieces = segments([i.arrival for i in inputs], ordered=ordered, each=each)
@@ -84,9 +94,9 @@ class CaseRun:
     # -- topics ----------------------------------------------------------------------------------
 
     def create_topics(self, others: Iterable[str] = ()) -> None:
-        """Make the topics of all sources, those compared, and `others`, where they are not there
+        """Make the topics of all sources, those to be read, and `others`, where they are not there
         yet."""
-        names = {*self.script.sources, *self.case.output_topics, *others}
+        names = {*self.script.sources, *self.pipeline.outputs, *others}
         missing = sorted({*map(self.renamed, names)} - set(self._topics))
         if missing:
             self._topics += missing
@@ -97,7 +107,7 @@ class CaseRun:
         return self._prefix + name
 
     def input(self, record: JSONObject) -> Input:
-        """An input of the test as bytes; ConfigError where it does not fit its source."""
+        """An input as bytes; ConfigError where it does not fit its source."""
         topic = str(record["topic"])
         source = self.script.source_of(topic)
         written = encode(record, source, self.script.registry)
@@ -129,6 +139,21 @@ class CaseRun:
     def decoded(self, record: Record, source: Source) -> JSONObject:
         """A record in the form of the test files."""
         return decode(record, source, source.topic.name, self.script.registry)
+
+    def target(self, topic: str) -> Target | None:
+        """What a topic is that queries write to; None where no stream or table is over it."""
+        source = self.script.sink_of(topic)
+        if source is None:
+            return None
+        return Target(source.kind, len(self.script.catalog.writers(source.name)))
+
+    def sources(self) -> list[JSONObject]:
+        """All streams and tables, in the form that tests write."""
+        return describe(self.script.catalog)
+
+    def source_differences(self, expected: Sequence[JSONObject]) -> list[str]:
+        """A line for each thing that is said of a stream or table and that is not so."""
+        return source_differences(expected, self.script.catalog)
 
     def complaints(self) -> list[str]:
         """What the queries had to say of records that they could not process, a line each."""

@@ -20,7 +20,7 @@ from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.spark.session import SparkRuntime
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
-from streamsql.testing.pipeline.topic_records import TopicRecords
+from streamsql.test_driver.topic_records import TopicRecords
 
 MASTER = "local[32]"
 HEAP = "2g"

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from streamsql.schema import Kind
-from streamsql.testing.cases.case import JSON, JSONObject
-from streamsql.testing.cases.json_text import to_text
-from streamsql.testing.comparison.equality import agree
+from streamsql.test_driver.json_values import JSON, JSONObject, agree, to_text
 
 
 class Comparison(Enum):

@@ -1,0 +1,21 @@
+"""A pipeline as data: what a run of the driver is given. Loads nothing that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from streamsql.test_driver.json_values import JSONObject
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Statements and the records put before them; these are JSON objects as tests write them."""
+
+    statements: tuple[str, ...]
+    inputs: Sequence[JSONObject] = ()
+    outputs: Sequence[str] = ()
+    """Topics that are to be read: they are there even where no statement makes them."""
+    topics: Sequence[JSONObject] = ()
+    """Topics that are said to be there before, with their schemas."""
+    properties: Mapping[str, str] = field(default_factory=dict)

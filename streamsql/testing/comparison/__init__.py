@@ -1,1 +1,0 @@
-"""When what was found is what was expected."""

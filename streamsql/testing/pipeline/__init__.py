@@ -1,1 +1,0 @@
-"""Runs a test's pipeline on a real broker and Spark."""
