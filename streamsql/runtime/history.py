@@ -7,7 +7,7 @@ query, whether a query runs, or a row that INSERT .. VALUES has written.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from streamsql import nodes
@@ -45,9 +45,12 @@ class Event:
 
 @dataclass
 class History:
-    """All that a statement log tells."""
+    """All that a statement log tells. It is told entry by entry, while the log is folded."""
 
-    events: dict[Thing, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    length: int = 0
+    """How many entries it has been told."""
+
+    _events: dict[Thing, list[Event]] = field(default_factory=lambda: defaultdict(list))
     born: dict[Thing, int] = field(default_factory=dict)
     """Of things that are there: the number of the event that made them."""
     queries: dict[Thing, Definition] = field(default_factory=dict)
@@ -58,6 +61,8 @@ class History:
     """By the texts of statements: all that they have concerned."""
     _rows: dict[str, set[Thing]] = field(default_factory=lambda: defaultdict(set))
     """By their target."""
+    _unread: list[Entry] = field(default_factory=list)
+    """Rows whose statements are not parsed before somebody asks: there may be many of them."""
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> History:
@@ -65,14 +70,26 @@ class History:
         history, replay = cls(), Replay(Catalog())
         declare(replay.catalog)
         for entry in entries:
-            done = replay.add(entry)
-            if done is None:
-                history._row(entry)
-            else:
-                history._add(entry, *done, replay)
+            history.add(entry, replay)
         return history
 
-    def living(self, thing: Thing) -> list[Event]:
+    def add(self, entry: Entry, replay: Replay) -> None:
+        """Have the next entry take effect in a replay of those before, and note what it did.
+        InternalError for one that cannot be planned any more."""
+        done = replay.add(entry)
+        self.length += 1
+        if done is None:
+            self._unread.append(entry)
+        else:
+            self._add(entry, *done, replay)
+
+    @property
+    def events(self) -> Mapping[Thing, Sequence[Event]]:
+        """By the thing that they concerned, in their order."""
+        self._read_rows()
+        return self._events
+
+    def living(self, thing: Thing) -> Sequence[Event]:
         """What has made a thing what it is; nothing for one that is not there."""
         born = self.born.get(thing)
         return [] if born is None else self.events[thing][born:]
@@ -104,13 +121,15 @@ class History:
         kind = statement.creates or statement.changes or statement.ends
         return None if kind is None else (kind, vars(statement)["name"])
 
-    def _row(self, entry: Entry) -> None:
-        statement = parse_one(entry.sql)
-        assert isinstance(statement, nodes.InsertValues)
-        event = Event(canonical(statement), entry)
-        row = ("row", event.text)
-        self.events[row].append(event)
-        self._rows[statement.target].add(row)
+    def _read_rows(self) -> None:
+        for entry in self._unread:
+            statement = parse_one(entry.sql)
+            assert isinstance(statement, nodes.InsertValues)
+            event = Event(canonical(statement), entry)
+            row = ("row", event.text)
+            self._events[row].append(event)
+            self._rows[statement.target].add(row)
+        self._unread.clear()
 
     def _add(self, entry: Entry, statement: Statement, planned: Planned, replay: Replay) -> None:
         named = self._named(statement)
@@ -125,12 +144,12 @@ class History:
         concerned = {named, *gone, *self._touched(planned)}
         self._concerned[event.text] |= concerned
         for thing in concerned:
-            self.events[thing].append(event)
+            self._events[thing].append(event)
         for thing in gone:
             self.born.pop(thing, None)
             self.queries.pop(thing, None)
         if statement.creates is not None:
-            self.born.setdefault(named, len(self.events[named]) - 1)
+            self.born.setdefault(named, len(self._events[named]) - 1)
 
     def _gone(self, planned: Planned) -> set[Thing]:
         """What is no more. A stream or table whose query alone has ended is still there."""
@@ -145,9 +164,11 @@ class History:
         """What else a statement changes: the things that ended queries belong to, whether queries
         run, and, where a topic is deleted, the rows that were written to it."""
         match planned:
+            case DropPlan(delete_topic=True):
+                self._read_rows()
+                ids, rows = planned.terminate, self._rows[planned.source.name]
             case DropPlan():
-                ids = planned.terminate
-                rows = self._rows[planned.source.name] if planned.delete_topic else set()
+                ids, rows = planned.terminate, set()
             case ControlPlan():
                 ids, rows = planned.query_ids, set()
             case _:

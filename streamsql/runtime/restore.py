@@ -12,6 +12,7 @@ from streamsql.log.entries import Entry, FileLog, StatementLog
 from streamsql.log.failover import Failover, Followed
 from streamsql.log.membership import claim, entries_before
 from streamsql.log.topic_log import CommandLog
+from streamsql.runtime.history import History
 from streamsql.runtime.processing_log import declare
 from streamsql.runtime.replay import Replay
 from streamsql.runtime.state import EngineState
@@ -24,10 +25,11 @@ def restore(state: EngineState) -> StatementLog:
         return _restore_service(state, state.config.service_id)
     log = FileLog(state.data.statements)
     try:
-        replay = replay_of(state)
+        replay, history = replay_of(state), History()
         for entry in log.entries:
-            replay.add(entry)
+            history.add(entry, replay)
         become(state, replay)
+        state.history = history
     except BaseException:
         log.close()
         raise

@@ -28,6 +28,7 @@ from streamsql.planner.statements import apply, plan
 from streamsql.properties import without_owned_secrets
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
+from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
 from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.serving import Serving
@@ -66,6 +67,8 @@ class EngineState:
         self.restored: Service[StatementLog] | None = None
         self.failover: Failover | None = None
         """Of servers that share their statements: who leads them."""
+        self.history: History | None = None
+        """What the statement log said at the start, until it is asked for."""
 
     @property
     def catalog(self) -> Catalog:

@@ -12,7 +12,10 @@ from streamsql.catalog import Catalog
 from streamsql.errors import InternalError
 from streamsql.executor.queries.checkpoint import claim
 from streamsql.log.entries import Entry, FileLog
+from streamsql.run_script import NamedText
+from streamsql.runtime import replay as folding
 from streamsql.runtime.replay import Replay
+from streamsql.statements.files.resume import left_in
 
 STREAM = (
     "CREATE STREAM {0} (x INT) WITH (KAFKA_TOPIC = '{0}', PARTITIONS = 1, VALUE_FORMAT = 'JSON');"
@@ -114,3 +117,31 @@ def test_a_replaced_query_is_of_the_same_generation() -> None:
     (query,) = replay.queries.values()
     assert query.definition.generation == 2 and "WHERE" in query.definition.sql
     assert query.paused
+
+
+def test_a_file_that_is_run_at_the_start_needs_no_second_fold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log(tmp_path, *HISTORY, "INSERT INTO a (x) VALUES (1);")
+    file = [NamedText("f.sql", f"{HISTORY[0]}\nINSERT INTO a (x) VALUES (1);\n{AGAIN}")]
+    folded = []
+
+    def counting(entry: Entry, catalog: Catalog) -> object:
+        folded.append(entry.sequence)
+        return plan_again(entry, catalog)
+
+    plan_again = folding.plan_again
+    monkeypatch.setattr(folding, "plan_again", counting)
+    with Offline(tmp_path) as engine:
+        first = left_in(engine.state, engine.state.log, file, {})
+        assert folded == list(range(1, len(HISTORY) + 1))
+        assert first.passed == {0, 1, 2}
+        assert left_in(engine.state, engine.state.log, file, {}).passed == first.passed
+
+
+def test_a_file_that_is_run_later_is_told_of_what_came_after_the_start(tmp_path: Path) -> None:
+    log(tmp_path, HISTORY[0])
+    with Offline(tmp_path) as engine:
+        engine.run("CREATE TYPE p AS STRUCT<a INT>;")
+        file = [NamedText("f.sql", "CREATE TYPE p AS STRUCT<a INT>;")]
+        assert left_in(engine.state, engine.state.log, file, {}).passed == {0}

@@ -96,9 +96,18 @@ def left_in(
     given = {name.upper(): value for name, value in variables.items()}
     session = Session(dict(state.session.properties), {**state.session.variables, **given})
     lines = read_lines(texts, session, definitions_only=whole)
-    left = left_of(lines, History.of(list(log.entries)), whole=whole)
+    left = left_of(lines, _history(state, log), whole=whole)
     check_runs(left, state.catalog, state.session, state.schemas())
     return left
+
+
+def _history(state: EngineState, log: StatementLog) -> History:
+    """What the log says now. Of a start that is known: folding a long log twice would take long."""
+    known, state.history = state.history, None
+    entries = list(log.entries)
+    if known is not None and known.length == len(entries):
+        return known
+    return History.of(entries)
 
 
 def left_of(lines: Sequence[Line], history: History, *, whole: bool = False) -> Left:
