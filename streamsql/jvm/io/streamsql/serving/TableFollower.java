@@ -29,6 +29,9 @@ final class TableFollower implements AutoCloseable {
   private static final long LONGEST_RETRY_MS = 8_000;
   private static final long CLOSE_MS = 5_000;
 
+  /** How long those that begin to read may have to wait for one that is still reading. */
+  private static final long RESET_MS = 2_000;
+
   private final TableStore store;
   private final String topic;
   private final Supplier<FollowedTopic> source;
@@ -169,17 +172,21 @@ final class TableFollower implements AutoCloseable {
     }
   }
 
-  private synchronized void restart(String identity) throws IOException, RocksDBException {
-    complete = false;
-    wanted = null;
-    positions = Map.of();
-    store.reset(identity);
+  private void restart(String identity)
+      throws IOException, RocksDBException, InterruptedException, TimeoutException {
+    synchronized (this) {
+      complete = false;
+      wanted = null;
+      positions = Map.of();
+    }
+    // Not in there: who waits for the store may give up meanwhile.
+    store.reset(identity, RESET_MS);
     rows.forEach(TableRows::drop);
   }
 
   /** Places the consumer where the store is. */
   private void begin(Consumer<byte[], byte[]> consumer, String identity)
-      throws IOException, RocksDBException {
+      throws IOException, RocksDBException, InterruptedException, TimeoutException {
     List<TopicPartition> partitions =
         consumer.partitionsFor(topic).stream()
             .map(p -> new TopicPartition(topic, p.partition()))

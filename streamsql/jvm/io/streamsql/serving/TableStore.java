@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.StampedLock;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -290,9 +291,16 @@ final class TableStore implements AutoCloseable {
     }
   }
 
-  /** Begins anew, empty, as the store of the topic of this identity. */
-  void reset(String identity) throws IOException, RocksDBException {
-    long stamp = lock.writeLock();
+  /**
+   * Begins anew, empty, as the store of the topic of this identity; TimeoutException, and nothing
+   * has changed, where it is still being read after that time. Who begins to read waits meanwhile.
+   */
+  void reset(String identity, long timeoutMs)
+      throws IOException, RocksDBException, InterruptedException, TimeoutException {
+    long stamp = lock.tryWriteLock(timeoutMs, TimeUnit.MILLISECONDS);
+    if (stamp == 0) {
+      throw new TimeoutException("the store begins anew once nobody reads it any more");
+    }
     try {
       if (closing) {
         throw new IllegalStateException("the store is closed");

@@ -215,6 +215,31 @@ class TableFollowerTest {
   }
 
   @Test
+  void whoReadsOnKeepsTheStoreFromBeginningAnewAndNobodyFromAnAnswer() throws Exception {
+    topic.append("a", "1");
+    follow();
+    assertTrue(follower.awaitComplete(20_000));
+    follower.close();
+    topic.log.clear();
+    topic.identity = "cluster/t/2";
+    topic.append("b", "2");
+    TableStore.Reading reading = store.read();
+    follow();
+    long before = System.nanoTime();
+    assertFalse(follower.awaitComplete(100));
+    assertEquals(Map.of(), follower.positions());
+    assertTrue(System.nanoTime() - before < 1_500_000_000L, "it waited for who reads");
+    until(() -> follower.failure() != null);
+    assertEquals("the store begins anew once nobody reads it any more", follower.failure());
+    assertFalse(follower.complete());
+    reading.close();
+    assertTrue(follower.awaitComplete(20_000));
+    assertNull(rows("a").get(0));
+    assertEquals(List.of("2"), rows("b"));
+    until(() -> follower.failure() == null);
+  }
+
+  @Test
   void aStoreThatIsAheadOfItsTopicBeginsAnew() throws Exception {
     topic.append("a", "1");
     topic.append("b", "2");

@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -103,7 +104,7 @@ class TableStoreTest {
   @Test
   void rowsAndPositionsOutliveTheStore() throws Exception {
     try (TableStore store = new TableStore(folder, FOR_EVER)) {
-      store.reset("cluster/topic/1");
+      store.reset("cluster/topic/1", 0);
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 7L, 12, Long.MAX_VALUE));
     }
     try (TableStore store = new TableStore(folder, FOR_EVER)) {
@@ -118,10 +119,24 @@ class TableStoreTest {
   void aStoreOfAnotherTopicBeginsAnew() throws Exception {
     try (TableStore store = new TableStore(folder, FOR_EVER)) {
       store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
-      store.reset("another");
+      store.reset("another", 0);
       assertEquals(Map.of(), store.positions());
       assertNull(value(store, "a"));
       assertTrue(store.isOf("another"));
+    }
+  }
+
+  @Test
+  void aStoreThatIsBeingReadDoesNotBeginAnew() throws Exception {
+    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+      store.apply(List.of(record("a", 1, 0, "x")), Map.of(0, 1L));
+      try (TableStore.Reading reading = store.read()) {
+        assertThrows(TimeoutException.class, () -> store.reset("another", 10));
+        assertEquals("x", text(reading.get(bytes("a"))));
+        assertEquals("x", value(store, "a"), "others can read it, too");
+      }
+      store.reset("another", 10);
+      assertNull(value(store, "a"));
     }
   }
 
@@ -191,7 +206,7 @@ class TableStoreTest {
               return null;
             },
             () -> {
-              store.reset("topic");
+              store.reset("topic", 0);
               return null;
             });
     for (Callable<?> use : uses) {
