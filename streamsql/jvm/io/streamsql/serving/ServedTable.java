@@ -129,9 +129,4 @@ public final class ServedTable implements AutoCloseable {
     rows.forEach(TableRows::drop);
     store.close();
   }
-
-  /** Deletes a store that is not open. */
-  public static void remove(String folder) throws IOException {
-    TableStore.remove(Path.of(folder));
-  }
 }

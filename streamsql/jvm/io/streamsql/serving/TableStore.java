@@ -85,8 +85,7 @@ final class TableStore implements AutoCloseable {
     try {
       open();
     } catch (RocksDBException damaged) {
-      remove(folder);
-      Files.createDirectories(folder);
+      clear();
       open();
     }
   }
@@ -306,8 +305,7 @@ final class TableStore implements AutoCloseable {
         throw new IllegalStateException("the store is closed");
       }
       shut();
-      remove(folder);
-      Files.createDirectories(folder);
+      clear();
       open();
       damaged = false;
       db.put(meta, IDENTITY, bytes(VERSION + identity));
@@ -379,16 +377,16 @@ final class TableStore implements AutoCloseable {
     db = null;
   }
 
-  /** Deletes a store's folder. */
-  static void remove(Path folder) throws IOException {
-    if (!Files.exists(folder)) {
-      return;
-    }
-    try (Stream<Path> paths = Files.walk(folder)) {
-      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(path);
+  /** Leaves the folder there, with nothing in it. */
+  private void clear() throws IOException {
+    if (Files.exists(folder)) {
+      try (Stream<Path> paths = Files.walk(folder)) {
+        for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+          Files.delete(path);
+        }
       }
     }
+    Files.createDirectories(folder);
   }
 
   private static byte[] number(long value) {
