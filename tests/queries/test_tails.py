@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from awaiting import await_until
 from queries.runner import QueryRun
-from streamsql.testing.pipeline.fixture import Fixture
 
 from streamsql.executor.queries.start import Trigger, start
+from streamsql.test_driver.fixture import Fixture
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
