@@ -53,7 +53,7 @@ def _scope_of_file(file: str, root: Path) -> str:
     return str(folder) if (root / folder / "conftest.py").is_file() else file
 
 
-_SLOWER = {"cli": 5, "cluster": 20, "engine": 2, "examples": 20, "soak": 20}
+_SLOWER = {"cli": 5, "cluster": 20, "delivery": 100, "engine": 2, "examples": 20, "soak": 20}
 """Of folders, how many times as long as elsewhere a test takes there, roughly."""
 
 

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -43,6 +44,9 @@ final class PemFiles {
     }
     Map<String, Object> configs = new HashMap<>();
     configs.put(SslConfigs.SSL_PROTOCOL_CONFIG, "TLS");
+    // What is not said otherwise: the JDK's own.
+    configs.put(SslConfigs.SSL_CIPHER_SUITES_CONFIG, List.of());
+    configs.put(SslConfigs.SSL_ENABLED_PROTOCOLS_CONFIG, List.of());
     if (authorities != null) {
       configs.put(SslConfigs.SSL_TRUSTSTORE_TYPE_CONFIG, DefaultSslEngineFactory.PEM_TYPE);
       configs.put(SslConfigs.SSL_TRUSTSTORE_CERTIFICATES_CONFIG, text(authorities));
