@@ -6,8 +6,7 @@ Works on bytes; what they mean is the formats' business. The data path of querie
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -32,6 +31,7 @@ from streamsql.kafka.records import (
     failure,
 )
 from streamsql.kafka.security import BOOTSTRAP_SERVERS, to_librdkafka
+from streamsql.kafka.topics import TopicInfo, topic_ids
 from streamsql.waiting import await_condition, retried, steady
 
 __all__ = ["KafkaClient", "NewRecord", "Reader", "Record", "TopicInfo", "Writer"]
@@ -60,16 +60,6 @@ _REJECTED = {
     KafkaError.INVALID_REQUEST,
     KafkaError.POLICY_VIOLATION,
 }
-
-
-@dataclass(frozen=True)
-class TopicInfo:
-    """A topic and the settings that were made for it (not the broker's defaults)."""
-
-    name: str
-    partitions: int
-    replicas: int
-    config: Mapping[str, str] = field(default_factory=dict)
 
 
 class KafkaClient:
@@ -162,6 +152,13 @@ class KafkaClient:
         """How many partitions a topic has; None where there is no such topic."""
         found = self._layout(topic)
         return found[0] if found else None
+
+    def topic_ids(self, names: Collection[str]) -> dict[str, str]:
+        """What tells each topic from others that had its name; nothing of those that are not."""
+        try:
+            return topic_ids(self._admin, names, self.timeout)
+        except KafkaException as error:
+            raise self._failure("ask for the ids of topics", error) from error
 
     def describe(self, topic: str) -> TopicInfo | None:
         """A topic's layout and own settings; None where there is no such topic."""

@@ -39,6 +39,9 @@ class Entry:
     """Of the engine that wrote it."""
     schemas: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     """The registered schemas that planning asked for, by subject or id, None for missing ones."""
+    deletes: Mapping[str, str] = field(default_factory=dict)
+    """The topics that the statement deletes, by name: their ids in Kafka. One made again under the
+    same name has another id."""
 
     @property
     def is_row(self) -> bool:
@@ -130,8 +133,15 @@ class FileLog:
 
 
 def encode(entry: Entry) -> bytes:
-    """An entry as JSON, on one line."""
-    return json.dumps(asdict(entry), ensure_ascii=False).encode()
+    """An entry as JSON, on one line.
+
+    What earlier versions do not know is written only where it says something: they then refuse the
+    entries that they could not do justice to, and read all others.
+    """
+    content = asdict(entry)
+    if not entry.deletes:
+        del content["deletes"]
+    return json.dumps(content, ensure_ascii=False).encode()
 
 
 def decode(text: bytes, place: str) -> Entry:
@@ -156,6 +166,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "offsets": (dict, type(None)),
     "version": (str,),
     "schemas": (dict,),
+    "deletes": (dict,),
 }
 """The fields of an entry, and what JSON they hold."""
 

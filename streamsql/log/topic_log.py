@@ -91,8 +91,8 @@ class CommandLog:
             return None
         self.position = cast(int, message.offset()) + 1
         if message.key() == _LEADER:
-            return Leader(**json.loads(cast(bytes, message.value())))
-        return _decoded(message.value() or b"", cast(int, message.offset()), self.topic)
+            return _leader(message.value())
+        return _entry(message.key(), message.value(), cast(int, message.offset()), self.topic)
 
     def is_new(self, entry: Entry) -> bool:
         """Whether an entry is one that this server has neither written nor read before."""
@@ -241,16 +241,25 @@ def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
     if client.partitions(topic) is None:
         raise ExternalError(f"there is no command topic {topic}")
     return [
-        _decoded(record.value, record.offset, topic)
+        _entry(record.key, record.value, record.offset, topic)
         for record in client.consume(topic, until=client.end_offsets(topic))
-        if record.key == _STATEMENT and record.value is not None
+        if record.key != _LEADER
     ]
 
 
-def _decoded(value: bytes, offset: int, topic: str) -> Entry:
-    """ConfigError for a record that this version does not understand."""
+def _leader(value: bytes | None) -> Leader:
+    """Whatever else a later version says of itself is for its own: nothing depends on it."""
+    found = json.loads(value or b"{}")
+    return Leader(found.get("url"), str(found.get("version", "")))
+
+
+def _entry(key: bytes | None, value: bytes | None, offset: int, topic: str) -> Entry:
+    """ConfigError for a record that this version does not understand, of whatever kind."""
     place = f"record {offset} of the command topic {topic}"
     try:
-        return decode(value, place)
+        if key == _STATEMENT:
+            return decode(value or b"", place)
+        content = json.loads(value or b"")
     except ValueError:
-        raise foreign(None, place) from None
+        content = None
+    raise foreign(content, place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from streamsql.catalog import Catalog
+from streamsql.catalog import Catalog, Source
 from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 from streamsql.log.entries import Entry, Offsets
@@ -19,10 +19,20 @@ from streamsql.parser import parse
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.ddl.session import PropertyPlan
-from streamsql.planner.plans.statements import OtherPlan, Planned, QueryStatementPlan
+from streamsql.planner.plans.statements import OtherPlan, Planned, QueryStatementPlan, SourcePlan
 from streamsql.planner.statements import apply, plan
 from streamsql.registry.lookup import RememberedSchemas
 from streamsql.runtime.topics import RememberedTopics
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A topic that DROP .. DELETE TOPIC has promised to delete."""
+
+    source: Source
+    """Whose topic it was."""
+    topic_id: str
+    """The topic's in Kafka: one of the same name that was made later has another."""
 
 
 @dataclass
@@ -35,6 +45,8 @@ class Replay:
     variables: dict[str, str] = field(default_factory=dict)
     queries: dict[str, KnownQuery] = field(default_factory=dict)
     """By their ids, in the order of their making."""
+    deletions: dict[str, Deletion] = field(default_factory=dict)
+    """By the names of the topics. Whether they are done is for Kafka to say."""
 
     def add(self, entry: Entry) -> tuple[Statement, Planned] | None:
         """Have an entry take effect; what it did, None for a row. InternalError for one that cannot
@@ -55,6 +67,7 @@ class Replay:
                 self.properties[name] = value
             case OtherPlan():
                 self._variable(statement)
+        note_deletions(planned, entry.deletes, self.deletions)
         apply(planned, self.catalog)
         return statement, planned
 
@@ -84,6 +97,18 @@ class Replay:
                 self.variables[statement.name.upper()] = statement.value
             case UndefineVariable():
                 self.variables.pop(statement.name.upper(), None)
+
+
+def note_deletions(
+    planned: Planned, topic_ids: Mapping[str, str], deletions: dict[str, Deletion]
+) -> None:
+    """Add the topic that a statement deletes, and leave out the one that it uses again."""
+    match planned:
+        case DropPlan(source=source):
+            if (topic_id := topic_ids.get(source.topic.name)) is not None:
+                deletions[source.topic.name] = Deletion(source, topic_id)
+        case SourcePlan(source=source) | QueryStatementPlan(sink=Source() as source):
+            deletions.pop(source.topic.name, None)
 
 
 def define(

@@ -5,15 +5,18 @@ be what came out. Only then is anything touched that the log does not hold, as c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
+from streamsql.errors import ExternalError
 from streamsql.executor.queries.manager import QueryManager
-from streamsql.executor.queries.persistent_query import KnownQuery
+from streamsql.executor.queries.persistent_query import KnownQuery, stuck
 from streamsql.log.entries import Entry, FileLog, StatementLog
 from streamsql.log.failover import Failover, Followed
 from streamsql.log.membership import claim, entries_before
 from streamsql.log.topic_log import CommandLog
 from streamsql.runtime.history import History
 from streamsql.runtime.processing_log import declare
+from streamsql.runtime.reconcile import reconcile
 from streamsql.runtime.replay import Replay
 from streamsql.runtime.state import EngineState
 
@@ -30,11 +33,11 @@ def restore(state: EngineState) -> StatementLog:
             history.add(entry, replay)
         become(state, replay)
         state.history = history
+        # What a crash in the midst of TERMINATE has left.
+        state.queries.remove_leftovers()
     except BaseException:
         log.close()
         raise
-    # What a crash in the midst of TERMINATE has left.
-    state.queries.remove_leftovers()
     return log
 
 
@@ -63,7 +66,11 @@ def _followed(state: EngineState) -> Followed:
 
     def lead(leads: bool) -> None:
         if leads:
-            state.queries.remove_leftovers(state.pushes.topics())
+            with suppress(ExternalError):  # A query that meets another's checkpoint tries again.
+                state.queries.remove_leftovers(state.pushes.topics())
+            if state.services.current_spark() is not None:
+                # Else the start, which is waiting for it, does.
+                reconcile(state)
         state.queries.lead(leads)
 
     return Followed(state.lock, apply, lead, lambda: entries_before(state.config, state.data))
@@ -72,8 +79,13 @@ def _followed(state: EngineState) -> Followed:
 def replay_of(state: EngineState) -> Replay:
     """A replay that goes on where an engine stands."""
     session = state.session
-    queries = state.queries.known()
-    return Replay(state.catalog.copy(), dict(session.properties), dict(session.variables), queries)
+    return Replay(
+        state.catalog.copy(),
+        dict(session.properties),
+        dict(session.variables),
+        state.queries.known(),
+        dict(state.deletions),
+    )
 
 
 def become(state: EngineState, replay: Replay) -> None:
@@ -82,6 +94,7 @@ def become(state: EngineState, replay: Replay) -> None:
     _become(state.queries, replay.queries)
     state.session.properties = replay.properties
     state.session.variables = replay.variables
+    state.deletions = replay.deletions
     state.catalog = replay.catalog
 
 
@@ -91,7 +104,8 @@ def _become(manager: QueryManager, queries: Mapping[str, KnownQuery]) -> None:
     for query_id, was in list(known.items()):
         now = queries.get(query_id)
         if now is None or now.definition.generation != was.definition.generation:
-            manager.forget(query_id)
+            if manager.terminate(query_id, keep_checkpoint=True):
+                raise stuck(query_id)
             del known[query_id]
     for query_id, now in queries.items():
         before = known.get(query_id)

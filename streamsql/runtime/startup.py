@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamsql.config import COMMITS_TOPIC, PROCESSING_LOG_TOPIC
+from streamsql.runtime.reconcile import reconcile
 from streamsql.runtime.state import EngineState
 from streamsql.runtime.warm_up import start_warm_up
 
@@ -12,12 +13,14 @@ _COMMITS_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024
 
 
 def start_queries(state: EngineState) -> None:
-    """Make the processing log's topic, remove leftovers, let the queries run."""
+    """Make the topics of our own, finish what earlier lives have begun, let the queries run."""
     client = state.services.kafka.get()
     client.create_topic(PROCESSING_LOG_TOPIC, 1, -1, _PROCESSING_LOG_SETTINGS, exists_ok=True)
     client.create_topic(COMMITS_TOPIC, 1, -1, _COMMITS_SETTINGS, exists_ok=True)
     state.pushes.remove_leftovers()
     state.services.spark.get()
+    if state.failover is None or state.failover.leads:
+        reconcile(state)
     state.watch.start(state.queries.topics)
     state.queries.start()
     state.serving.start(eager=state.config.serve_tables)

@@ -8,7 +8,7 @@ does it take effect.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from streamsql.catalog import Catalog
@@ -30,6 +30,7 @@ from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
+from streamsql.runtime.replay import Deletion, note_deletions
 from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
@@ -67,6 +68,8 @@ class EngineState:
         self.restored: Service[StatementLog] | None = None
         self.failover: Failover | None = None
         """Of servers that share their statements: who leads them."""
+        self.deletions: dict[str, Deletion] = {}
+        """Topics that statements said to delete, by name, and that may still be there."""
         self.history: History | None = None
         """What the statement log said at the start, until it is asked for."""
 
@@ -134,6 +137,7 @@ class Context:
         schemas: RegistrySchemas | None = None,
         query_id: str | None = None,
         offsets: Offsets | None = None,
+        deletes: Mapping[str, str] | None = None,
     ) -> None:
         """Log a statement, then let it change the catalog. The state's lock is held."""
         log = self.state.log
@@ -147,9 +151,11 @@ class Context:
                 offsets,
                 VERSION,
                 schemas.to_json() if schemas else {},
+                deletes or {},
             )
         )
         if planned is not None:
+            note_deletions(planned, deletes or {}, self.state.deletions)
             catalog = self.state.catalog.copy()
             apply(planned, catalog)
             self.state.catalog = catalog

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from streamsql.nodes import ControlQuery, QueryAction
 from streamsql.planner.ddl.control import ControlPlan
-from streamsql.results import Message, Result
-from streamsql.runtime.state import Context
+from streamsql.results import Message, Result, Warning
+from streamsql.runtime.state import Context, EngineState
 from streamsql.statements.dispatch import handle
 
 _DONE = {
@@ -32,14 +32,27 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
         planned = context.plan(statement)
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        act = {
-            QueryAction.TERMINATE: state.queries.terminate,
-            QueryAction.PAUSE: state.queries.pause,
-            QueryAction.RESUME: state.queries.resume,
-        }[planned.action]
-        for query_id in planned.query_ids:
-            act(query_id)
+        stuck = _act(planned, state)
     done = _DONE[planned.action]
     if not planned.query_ids:
         return [Message("There are no queries.")]
-    return [Message(f"Query {query_id} {done}.", query_id) for query_id in planned.query_ids]
+    found = [Message(f"Query {query_id} {done}.", query_id) for query_id in planned.query_ids]
+    return [*found, *still_running(stuck)]
+
+
+def _act(planned: ControlPlan, state: EngineState) -> list[str]:
+    """Have it take effect; the queries that are to end and have not stopped yet."""
+    if planned.action is QueryAction.TERMINATE:
+        return state.queries.terminate(*planned.query_ids)
+    resume = planned.action is QueryAction.RESUME
+    for query_id in planned.query_ids:
+        (state.queries.resume if resume else state.queries.pause)(query_id)
+    return []
+
+
+def still_running(query_ids: Iterable[str]) -> list[Warning]:
+    """What is said of queries that a statement has ended and that have not stopped in time."""
+    return [
+        Warning(f"Query {query_id} has not stopped yet. It ends when it does, or with the engine.")
+        for query_id in query_ids
+    ]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamsql.errors import StreamSQLError
 from streamsql.nodes import CreateSource, DropSource
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.statements import NothingToDo, SourcePlan
-from streamsql.registry.serdes import delete_subjects, register_declared
+from streamsql.registry.serdes import register_declared
 from streamsql.results import Message, Result, Warning
+from streamsql.runtime.reconcile import delete_topics
 from streamsql.runtime.state import Context
 from streamsql.runtime.topics import create_topic
+from streamsql.statements.control import still_running
 from streamsql.statements.dispatch import handle
+
+_KEPT = "The topic {} is deleted at the next start."
 
 
 @handle.register
@@ -43,21 +46,20 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
         if isinstance(planned, NothingToDo):
             return [Warning(planned.warning)]
         assert isinstance(planned, DropPlan)
-        context.commit(statement, planned)
-        for query_id in planned.terminate:
-            state.queries.terminate(query_id)
-    topic = planned.source.topic.name
-    results: list[Result] = [
+        topic, deletes = planned.source.topic.name, {}
+        if planned.delete_topic:
+            # Which one is meant is logged: what is made anew under its name is never deleted.
+            deletes = state.services.kafka.get().topic_ids([topic])
+        context.commit(statement, planned, deletes=deletes)
+        stuck = state.queries.terminate(*planned.terminate)
+        # What still writes would make the topic anew.
+        failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
+    return [
         Message(f"Source `{planned.source.name}` (topic: {topic}) was dropped."),
         *_also_gone(planned, statement.cascade),
+        *(Warning(failure) for failure in failures),
+        *still_running(stuck),
     ]
-    if planned.delete_topic:
-        try:
-            state.services.kafka.get().delete_topic(topic, missing_ok=True)
-            delete_subjects(state.schemas().registry, planned.source)
-        except StreamSQLError as error:
-            results.append(Warning(f"The topic {topic} was not deleted: {error.message}"))
-    return results
 
 
 def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:

@@ -19,6 +19,8 @@ from streamsql.runtime.state import Context
 from streamsql.runtime.topics import create_topic
 from streamsql.statements.dispatch import handle
 
+_OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
+
 
 @handle.register
 def create_as_select(statement: CreateAsSelect, context: Context) -> Iterable[Result]:
@@ -72,10 +74,12 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
             offsets=definition.starting_offsets,
         )
         if planned.replaces:
-            state.queries.replace(definition)
+            is_replaced = state.queries.replace(definition)
         else:
             state.queries.add(definition)
-    return [Message(f"Created query with ID {query_id}", query_id)]
+            is_replaced = True
+    done = Message(f"Created query with ID {query_id}", query_id)
+    return [done] if is_replaced else [done, Warning(_OLD_RUNS.format(query_id))]
 
 
 def _check_replaceable(old: QueryPlan, new: QueryPlan) -> None:

@@ -7,9 +7,13 @@ from pathlib import Path
 from streamsql.executor.queries.checkpoint import (
     claim,
     committed,
+    discard,
+    discard_others,
+    discarded,
+    erase,
+    id_of,
     parse_offsets,
     remove,
-    remove_others,
     remove_torn_commits,
     remove_uncommitted_state,
 )
@@ -83,7 +87,8 @@ def test_a_checkpoint_belongs_to_one_generation_of_a_query(tmp_path: Path) -> No
     assert committed(checkpoint)
     claim(checkpoint, 8)
     assert committed(checkpoint) is None, "an ended query of the same id has made it"
-    assert [found.name for found in tmp_path.iterdir()] == ["Q"]
+    (gone,) = discarded(tmp_path)
+    assert committed(gone), "what else it had is seen to before it is deleted"
 
 
 def test_a_checkpoint_that_says_nothing_is_taken_over(tmp_path: Path) -> None:
@@ -101,5 +106,23 @@ def test_what_is_left_over_is_removed(tmp_path: Path) -> None:
     batch(tmp_path / "UNNUMBERED", 0, OFFSETS)
     # As a crash in the midst of a removal leaves it.
     batch(tmp_path / ".gone-KEPT", 0, OFFSETS)
-    remove_others(tmp_path, {"KEPT": 3, "AGAIN": 5, "UNNUMBERED": 4}, {"RUNNING"})
+    discard_others(tmp_path, {"KEPT": 3, "AGAIN": 5, "UNNUMBERED": 4}, {"RUNNING"})
+    assert len(discarded(tmp_path)) == 3
+    for gone in discarded(tmp_path):
+        erase(gone)
+        erase(gone)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["KEPT", "RUNNING", "UNNUMBERED"]
+
+
+def test_what_is_left_of_a_checkpoint_knows_its_id(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "Q"
+    claim(checkpoint, 3)
+    assert id_of(checkpoint) is None, "its query has not begun"
+    (checkpoint / "metadata").write_text('{"id":"6f1c"}')
+    gone = discard(checkpoint)
+    assert gone is not None and id_of(gone) == "6f1c" and not checkpoint.exists()
+    assert discard(checkpoint) is None
+    # Another of the same name comes and goes before the first is done with.
+    claim(checkpoint, 4)
+    discard(checkpoint)
+    assert len(discarded(tmp_path)) == 2

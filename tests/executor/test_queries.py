@@ -69,6 +69,10 @@ class Script:
         self.stops: list[str] = []
         self.read: Positions = {}
         self.interrupted = False
+        self.swept = 0
+
+    def sweep(self) -> None:
+        self.swept += 1
 
     def prepare(self, query: Definition) -> Positions:
         if self.broken:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from streamsql.errors import ExternalError
@@ -62,7 +64,7 @@ def merge(positions: Positions, source: dict[str, object]) -> None:
 
 
 def claim(checkpoint: Path, generation: int) -> None:
-    """Have a checkpoint be that of a generation of its query: one of another is deleted.
+    """Have a checkpoint be that of a generation of its query: one of another is discarded.
 
     One that says nothing is of an earlier version, and taken over. ExternalError where a file
     cannot be written or deleted.
@@ -71,7 +73,7 @@ def claim(checkpoint: Path, generation: int) -> None:
     if owner == generation:
         return
     if owner is not None:
-        remove(checkpoint)
+        discard(checkpoint)
     new = checkpoint / f".{_OWNER}.new"
     try:
         checkpoint.mkdir(parents=True, exist_ok=True)
@@ -87,35 +89,60 @@ def claim(checkpoint: Path, generation: int) -> None:
 
 
 def remove(checkpoint: Path) -> None:
-    """Delete a checkpoint; does nothing if there is none.
+    """Delete a checkpoint of which nothing else is to be seen to; does nothing if there is none."""
+    gone = discard(checkpoint)
+    if gone is not None:
+        erase(gone)
 
-    It goes in one step: what a crash leaves of it is not taken for a checkpoint any more.
+
+def discard(checkpoint: Path) -> Path | None:
+    """Have a checkpoint be none any more, in one step: what is left of it, for `erase`, or None.
+
+    What a crash leaves of it says which one it was, so that what else it had can go with it.
     """
-    gone = checkpoint.with_name(_GONE + checkpoint.name)
+    gone = checkpoint.with_name(f"{_GONE}{checkpoint.name}-{uuid.uuid4().hex[:8]}")
     try:
-        if gone.exists():
-            shutil.rmtree(gone)
         checkpoint.rename(gone)
-        shutil.rmtree(gone)
     except FileNotFoundError:
-        return
+        return None
     except OSError as error:
         raise _not_deleted(checkpoint, error) from error
+    return gone
 
 
-def remove_others(folder: Path, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
-    """Delete all checkpoints in a folder but those of these queries, each of its generation, and
+def discarded(folder: Path) -> list[Path]:
+    """What is left in a folder of checkpoints that are none any more."""
+    return [found for found in _entries(folder) if found.name.startswith(_GONE)]
+
+
+def erase(gone: Path) -> None:
+    """Delete what is left of a checkpoint; what another does at the same time is done."""
+    try:
+        while gone.exists():
+            with suppress(FileNotFoundError):
+                shutil.rmtree(gone)
+    except OSError as error:
+        raise _not_deleted(gone, error) from error
+
+
+def discard_others(folder: Path, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
+    """Discard all checkpoints in a folder but those of these queries, each of its generation, and
     those of the names to spare."""
     for found in _entries(folder):
-        if found.name in spare:
+        if found.name in spare or found.name.startswith(_GONE):
             continue
-        if found.name.startswith(_GONE):
-            try:
-                shutil.rmtree(found)
-            except OSError as error:
-                raise _not_deleted(found, error) from error
-        elif found.name not in keep or _generation(found) not in (None, keep[found.name]):
-            remove(found)
+        if found.name not in keep or _generation(found) not in (None, keep[found.name]):
+            discard(found)
+
+
+def id_of(checkpoint: Path) -> str | None:
+    """What Spark calls a checkpoint, or what is left of it: nobody else's name. None before its
+    query has begun."""
+    try:
+        found = json.loads((checkpoint / "metadata").read_bytes())["id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return str(found)
 
 
 def _not_deleted(checkpoint: Path, error: OSError) -> ExternalError:
@@ -145,7 +172,7 @@ def remove_uncommitted_state(checkpoint: Path) -> None:
     Spark runs that batch again, and refuses to if there is state already.
     """
     if not _numbers(checkpoint / "commits"):
-        remove(checkpoint / "state")
+        erase(checkpoint / "state")
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -7,6 +7,7 @@ imported where it is first needed: an engine answers before Spark is up.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import threading
 from collections import OrderedDict
@@ -21,12 +22,14 @@ from streamsql.executor.queries.checkpoint import (
     Positions,
     claim,
     committed,
+    id_of,
     remove_uncommitted_state,
 )
 from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, parse
+from streamsql.executor.queries.removal import abort_transactions, sweep
 from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.cluster import is_local, task_slots
@@ -50,12 +53,14 @@ from streamsql.registry.serdes import Schemas
 from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
     from streamsql.executor.queries.start import SlotBudget
     from streamsql.results import Row
 
+_log = logging.getLogger("streamsql.queries")
+_log.addHandler(logging.NullHandler())
 DYING_SECONDS = 0.5
 NO_SLOTS = "all task slots are held by other real-time queries"
 RECORDS_PER_BATCH = 2_000_000
@@ -72,6 +77,7 @@ class SparkLauncher:
         self._data = data
         self._master = master or DEFAULT_MASTER
         self._lock = threading.Lock()
+        self._sweeping = threading.Lock()
         self._budget: SlotBudget | None = None
         self._lowered: OrderedDict[str, tuple[Definition, StreamingQuerySpec]] = OrderedDict()
         self.counters = QueryCounters(services.current_spark)
@@ -284,6 +290,32 @@ class SparkLauncher:
         # A JVM that has died or been stopped just now has forgotten the query already.
         with suppress(*JVM_FAILURES):
             cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.forget(query_id)
+
+    # -- what is left of others ------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Have nothing be left of checkpoints that were discarded, as far as that is possible now;
+        raises nothing."""
+        with self._sweeping:
+            try:
+                client = self._services.kafka.get()
+                sweep(self._data.checkpoints, client, self._services.current_spark())
+            except StreamSQLError as error:
+                _log.warning("what dropped queries have left stays for now: %s", error.message)
+
+    def abort_transactions(self, queries: Iterable[Definition]) -> None:
+        """Abort what earlier runs of these queries have left open; none runs here. Raises nothing:
+        the broker ends it after a while."""
+        once = (q for q in queries if q.plan.guarantee is Guarantee.EXACTLY_ONCE)
+        ids = {id_of(self._data.checkpoints / query.id) for query in once} - {None}
+        spark = self._services.current_spark()
+        try:
+            found = abort_transactions(cast(set[str], ids), self._services.kafka.get(), spark)
+        except StreamSQLError as error:
+            _log.warning("open transactions are left to the broker: %s", error.message)
+            return
+        if found:
+            _log.info("aborted %d transactions of a run that has ended", found)
 
     def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
         from streamsql.executor.lowering.streaming import lower

@@ -43,6 +43,10 @@ class Launcher(Protocol):
     def lag(self, query: Definition, positions: Positions) -> int:
         """How many records lie between positions and the ends of the query's topics."""
 
+    def sweep(self) -> None:
+        """Have nothing be left of checkpoints that were discarded, as far as that is possible now;
+        raises nothing."""
+
 
 class Watch(Protocol):
     """What is known of Kafka: see KafkaWatch."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 from streamsql.errors import BindError, ExternalError
@@ -29,9 +29,11 @@ from streamsql.executor.queries.persistent_query import (
     KnownQuery,
     PersistentQuery,
     on_standby,
+    stuck,
 )
 from streamsql.executor.queries.spark_run import classify
 from streamsql.executor.queries.unstarted import Unstarted
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
 from streamsql.status import QueryInfo, QueryState
 
@@ -81,13 +83,13 @@ class QueryManager:
     def known(self) -> dict[str, KnownQuery]:
         """What the queries are, as the statement log would have it."""
         with self._changed:
-            return {q.id: KnownQuery(q.definition, q.paused) for q in self._queries.values()}
+            return {q.id: KnownQuery(q.meant, q.paused) for q in self._queries.values()}
 
     def remove_leftovers(self, spare: Container[str] = ()) -> None:
-        """Delete checkpoints that are not those of the queries that are known, nor of these names
+        """Discard checkpoints that are not those of the queries that are known, nor of these names
         (push queries may be running)."""
         generations = {q: known.definition.generation for q, known in self.known().items()}
-        checkpoint.remove_others(self._checkpoints, generations, spare)
+        checkpoint.discard_others(self._checkpoints, generations, spare)
 
     def add(self, definition: Definition) -> None:
         """Take over a new query; it is started in the background."""
@@ -96,29 +98,26 @@ class QueryManager:
             self._queries[definition.id] = PersistentQuery(definition, restored=restored)
             self._changed.notify_all()
 
-    def replace(self, definition: Definition) -> None:
-        """Go on with another plan on the same checkpoint."""
+    def replace(self, definition: Definition) -> bool:
+        """Go on with another plan on the same checkpoint; whether the query does so now. One that
+        does not stop takes the plan when it has."""
         query = self._find(definition.id)
-        with self._suspended(query):
-            query.definition = definition
-            query.mode = query.mode_reason = None
-            query.recovered()
-
-    def terminate(self, query_id: str) -> None:
-        """End a query and delete its checkpoint; returns when both is done."""
-        self._remove(query_id, keep_checkpoint=False)
-
-    def forget(self, query_id: str) -> None:
-        """End a query and leave its checkpoint alone."""
-        self._remove(query_id, keep_checkpoint=True)
-
-    def _remove(self, query_id: str, *, keep_checkpoint: bool) -> None:
-        query = self._find(query_id)
         with self._changed:
             query.settled.clear()
-            query.removed, query.keep_checkpoint = True, keep_checkpoint
+            query.successor = definition
             self._changed.notify_all()
-        self._await(query)
+        return not self._unsettled([query])
+
+    def terminate(self, *query_ids: str, keep_checkpoint: bool = False) -> list[str]:
+        """End queries and discard their checkpoints; returns when both is done. Those that do not
+        stop are returned: they end when they do."""
+        queries = [self._find(query_id) for query_id in query_ids]
+        with self._changed:
+            for query in queries:
+                query.settled.clear()
+                query.removed, query.keep_checkpoint = True, keep_checkpoint
+            self._changed.notify_all()
+        return self._unsettled(queries)
 
     def pause(self, query_id: str) -> None:
         """Stop a query and keep its checkpoint; returns when it has stopped."""
@@ -127,7 +126,8 @@ class QueryManager:
             query.settled.clear()
             query.paused = True
             self._changed.notify_all()
-        self._await(query)
+        if self._unsettled([query]):
+            raise stuck(query_id)
 
     def resume(self, query_id: str) -> None:
         """Let a paused query, or one that waits after a failure, go on at once."""
@@ -146,7 +146,7 @@ class QueryManager:
 
     def definition(self, query_id: str) -> Definition:
         """What a query is; BindError for an unknown id."""
-        return self._find(query_id).definition
+        return self._find(query_id).meant
 
     def topics(self) -> list[str]:
         """The topics that the queries read."""
@@ -198,25 +198,16 @@ class QueryManager:
             raise BindError(f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries.")
         return query
 
-    def _await(self, query: PersistentQuery) -> None:
+    def _unsettled(self, queries: list[PersistentQuery]) -> list[str]:
+        """Wait for queries to be what they are to be; those that are not in time."""
         if self._thread.ident is None:
             # Nothing runs yet: there is nothing to stop.
             with self._changed:
-                self._settle_stopped(query)
-            return
-        if not query.settled.wait(STOP_SECONDS):
-            raise ExternalError(f"query {query.id} does not stop", retryable=True)
-
-    @contextmanager
-    def _suspended(self, query: PersistentQuery) -> Iterator[None]:
-        was_paused = query.paused
-        self.pause(query.id)
-        with self._changed:
-            try:
-                yield
-            finally:
-                query.paused = was_paused
-                self._changed.notify_all()
+                for query in queries:
+                    self._settle_stopped(query)
+            return []
+        deadline = time.monotonic() + STOP_SECONDS
+        return [q.id for q in queries if not q.settled.wait(max(0, deadline - time.monotonic()))]
 
     def _supervise(self) -> None:
         while True:
@@ -236,7 +227,7 @@ class QueryManager:
         """Bring one query closer to what it is to do. Of what it reads, others change only what is
         asked for (paused, removed, drain), which the next step sees if this one does not."""
         now = time.monotonic()
-        if self._closing or self._standby or query.paused or query.removed:
+        if self._closing or self._standby or query.to_stop:
             if query.run is not None:
                 self._submit(query, self._stop)
             else:
@@ -296,16 +287,21 @@ class QueryManager:
             self._give_up_drain(query)
 
     def _settle_stopped(self, query: PersistentQuery) -> None:
+        query.succeeded()
         if query.removed and query.id in self._queries and not self._closing:
-            try:
-                if not (self._standby or query.keep_checkpoint):
-                    checkpoint.remove(self._checkpoints / query.id)
-            except ExternalError:
-                # The next start tries again: there is no query of that id any more.
-                pass
+            if not (self._standby or query.keep_checkpoint):
+                self._discard(query)
             with self._changed:
                 self._queries.pop(query.id, None)
         query.settled.set()
+
+    def _discard(self, query: PersistentQuery) -> None:
+        folder = self._checkpoints / query.id
+        with suppress(ExternalError):  # The next start tries again.
+            if query.definition.plan.guarantee is not Guarantee.EXACTLY_ONCE:
+                checkpoint.remove(folder)
+            elif checkpoint.discard(folder) is not None and self._thread.ident is not None:
+                self._pool.submit(self._launcher.sweep)
 
     def _consider_start(self, query: PersistentQuery, now: float) -> None:
         if not (self._by_itself or query.drain):

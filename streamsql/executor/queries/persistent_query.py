@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from streamsql.errors import ExternalError
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.queries.use import Use
@@ -86,6 +87,8 @@ class PersistentQuery:
     removed: bool = False
     keep_checkpoint: bool = False
     """What is to become of its checkpoint when it is removed."""
+    successor: Definition | None = None
+    """What it is to be once it has stopped: CREATE OR REPLACE."""
     run: Run | None = None
     activity: Activity = Activity.CATCHING_UP
     mode: Mode | None = None
@@ -131,6 +134,23 @@ class PersistentQuery:
     def busy(self) -> bool:
         """Whether something is being done to it just now."""
         return self.work is not None and not self.work.done()
+
+    @property
+    def meant(self) -> Definition:
+        """What it is, or is about to be."""
+        return self.successor or self.definition
+
+    @property
+    def to_stop(self) -> bool:
+        """Whether no run of it is to go on as it is."""
+        return self.paused or self.removed or self.successor is not None
+
+    def succeeded(self) -> None:
+        """It has stopped: from now on it is what was to come after it."""
+        if self.successor is not None:
+            self.definition, self.successor = self.successor, None
+            self.mode = self.mode_reason = None
+            self.recovered()
 
     @property
     def real_time(self) -> bool:
@@ -204,3 +224,8 @@ def on_standby(info: QueryInfo) -> QueryInfo:
     reason = "another server of the service runs it"
     standby = QueryState.STANDBY
     return replace(info, state=standby, reason=reason, lag=None, error=None, asleep=False)
+
+
+def stuck(query_id: str) -> ExternalError:
+    """The error where a query does not stop in time."""
+    return ExternalError(f"query {query_id} does not stop", retryable=True)

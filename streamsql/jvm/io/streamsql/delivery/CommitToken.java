@@ -70,7 +70,8 @@ record CommitToken(long batch, boolean complete, Map<Integer, Reached> reached) 
           "a commit token of version "
               + found.path("version").asText()
               + " was written by a later version of streamsql; this one reads "
-              + VERSION);
+              + VERSION
+              + ". Nothing has been changed: start the version that wrote it, or a later one.");
     }
     Map<Integer, Reached> reached = new HashMap<>();
     for (Map.Entry<String, JsonNode> entry : found.path("reached").properties()) {

@@ -27,7 +27,7 @@ final class CommitTokens {
 
   private final Map<String, Object> settings;
   private final TopicPartition place;
-  private final Map<String, Map<Long, CommitToken>> newest = new HashMap<>();
+  private final Map<String, Map<String, byte[]>> newest = new HashMap<>();
   private KafkaConsumer<byte[], byte[]> consumer;
 
   private CommitTokens(Map<String, Object> settings, String topic) {
@@ -66,7 +66,7 @@ final class CommitTokens {
         newest.clear();
       }
     }
-    return Map.copyOf(newest.getOrDefault(checkpoint, Map.of()));
+    return parsed(newest.getOrDefault(checkpoint, Map.of()));
   }
 
   private long end() {
@@ -103,15 +103,27 @@ final class CommitTokens {
 
   private void note(ConsumerRecord<byte[], byte[]> record) {
     String key = ByteArrays.text(record.key());
-    int slash = key.lastIndexOf('/');
-    String checkpoint = key.substring(0, slash);
-    long task = Long.parseLong(key.substring(slash + 1));
+    int slash = key.indexOf('/');
+    String checkpoint = slash < 0 ? key : key.substring(0, slash);
+    String task = key.substring(slash + 1);
+    Map<String, byte[]> known = newest.computeIfAbsent(checkpoint, name -> new HashMap<>());
     if (record.value() == null) {
-      newest.getOrDefault(checkpoint, new HashMap<>()).remove(task);
+      known.remove(task);
     } else {
-      newest
-          .computeIfAbsent(checkpoint, name -> new HashMap<>())
-          .put(task, CommitToken.of(record.value()));
+      known.put(task, record.value());
     }
+    if (known.isEmpty()) {
+      newest.remove(checkpoint);
+    }
+  }
+
+  /** Tokens are not looked into before they are asked for: others' may be of a later version. */
+  static Map<Long, CommitToken> parsed(Map<String, byte[]> tokens) {
+    Map<Long, CommitToken> found = new HashMap<>();
+    for (Map.Entry<String, byte[]> token : tokens.entrySet()) {
+      CommitToken said = CommitToken.of(token.getValue());
+      found.put(Long.valueOf(token.getKey()), said);
+    }
+    return found;
   }
 }

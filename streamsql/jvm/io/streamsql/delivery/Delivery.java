@@ -30,4 +30,12 @@ public record Delivery(String id, String tokensTopic, long intervalMillis, Repla
   String transactionalId(TaskIdentity task) {
     return ID_PREFIX + id + "." + task.checkpoint() + "." + task.task();
   }
+
+  /** Of which checkpoint's query a transactional id is; none: it is none of ours. */
+  static String checkpointOf(String transactionalId) {
+    int task = transactionalId.lastIndexOf('.');
+    int checkpoint = transactionalId.lastIndexOf('.', task - 1);
+    boolean ours = transactionalId.startsWith(ID_PREFIX) && checkpoint >= ID_PREFIX.length();
+    return ours ? transactionalId.substring(checkpoint + 1, task) : "";
+  }
 }

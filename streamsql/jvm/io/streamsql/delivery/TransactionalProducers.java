@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 
@@ -72,5 +73,15 @@ final class TransactionalProducers {
   static void discard(String id, Producer<byte[], byte[]> broken) {
     PRODUCERS.computeIfPresent(id, (key, held) -> held.producer == broken ? null : held);
     broken.close(Duration.ZERO);
+  }
+
+  /** Forgets those of the ids, which nobody writes under any more. */
+  static void discardAll(Predicate<String> ids) {
+    PRODUCERS.forEach(
+        (id, held) -> {
+          if (ids.test(id)) {
+            discard(id, held.producer);
+          }
+        });
   }
 }

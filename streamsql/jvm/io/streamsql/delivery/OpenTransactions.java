@@ -1,0 +1,48 @@
+package io.streamsql.delivery;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListTransactionsOptions;
+import org.apache.kafka.clients.admin.TransactionListing;
+import org.apache.kafka.clients.admin.TransactionState;
+
+/**
+ * What queries have left open whose run is over. The broker would end it after a while; until then
+ * nobody who reads committed data sees what was written after it.
+ */
+public final class OpenTransactions {
+  private OpenTransactions() {}
+
+  /**
+   * Aborts the open transactions of some checkpoints' queries, none of which runs in this JVM, and
+   * keeps whoever began them from writing any more.
+   *
+   * @param settings how to reach the cluster
+   * @return how many there were
+   */
+  public static int abort(Map<String, String> settings, List<String> checkpoints)
+      throws InterruptedException, ExecutionException {
+    Set<String> wanted = Set.copyOf(checkpoints);
+    TransactionalProducers.discardAll(id -> wanted.contains(Delivery.checkpointOf(id)));
+    try (Admin admin = Admin.create(TaskTransactions.clientSettings(settings))) {
+      ListTransactionsOptions open =
+          new ListTransactionsOptions().filterStates(Set.of(TransactionState.ONGOING));
+      List<String> ids = new ArrayList<>();
+      for (TransactionListing listing : admin.listTransactions(open).all().get()) {
+        String id = listing.transactionalId();
+        if (wanted.contains(Delivery.checkpointOf(id))) {
+          ids.add(id);
+        }
+      }
+      if (!ids.isEmpty()) {
+        // Who begins under an id ends what was open.
+        admin.fenceProducers(ids).all().get();
+      }
+      return ids.size();
+    }
+  }
+}
