@@ -8,9 +8,12 @@ from collections import Counter
 
 import pytest
 from awaiting import await_until
+from confluent_kafka import KafkaException, Producer
 from engine.live import PATIENCE, Live
 
+from streamsql.config import COMMITS_TOPIC
 from streamsql.engine import QueryState
+from streamsql.executor.queries.checkpoint import discarded, id_of
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 
@@ -82,3 +85,43 @@ def test_a_record_that_kafka_does_not_take_ends_no_transaction(
     errors.cancel()
     assert "2000" in found[0] and "takes no more than" in found[0]
     assert str(future) in found[1]
+
+
+def tokens(kafka: KafkaClient, checkpoint: str) -> set[bytes]:
+    """Those that a checkpoint's query has now."""
+    records = kafka.consume(COMMITS_TOPIC, until=kafka.end_offsets(COMMITS_TOPIC))
+    found = {r.key: r.value for r in records if (r.key or b"").startswith(checkpoint.encode())}
+    return {key for key, value in found.items() if key is not None and value is not None}
+
+
+def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
+    live: Live, kafka: KafkaClient
+) -> None:
+    live.run(
+        f"{EXACTLY_ONCE} CREATE STREAM $s (n INT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "CREATE STREAM $o AS SELECT n FROM $s; INSERT INTO $s VALUES (1);"
+    )
+    (query,) = (q.id for q in live.engine.queries())
+    sink, state = live.name("O"), live.engine._state
+    await_until(lambda: committed(kafka, sink) == [1], "the row", PATIENCE)
+    live.run(f"PAUSE {query};")
+    folder = state.data.checkpoints / query
+    checkpoint = id_of(folder)
+    assert checkpoint is not None and tokens(kafka, checkpoint)
+    # As a run leaves it that is killed: nobody's task has its number again.
+    dead = Producer({**kafka.settings, "transactional.id": f"streamsql.{query}.{checkpoint}.7"})
+    dead.init_transactions()
+    dead.begin_transaction()
+    dead.produce(sink, b'{"N": 2}')
+    dead.produce(COMMITS_TOPIC, b"{}", f"{checkpoint}/7".encode(), partition=0)
+    dead.flush()
+    state.launcher.abort_transactions([state.queries.definition(query)])
+    live.run(f"RESUME {query}; INSERT INTO $s VALUES (3);")
+    await_until(lambda: committed(kafka, sink) == [1, 3], "what comes after it", PATIENCE)
+    with pytest.raises(KafkaException, match="fenced|epoch"):
+        dead.commit_transaction(5.0)
+    live.run("DROP STREAM $o DELETE TOPIC;")
+    assert not folder.exists() and sink not in kafka.topics()
+    await_until(lambda: not discarded(state.data.checkpoints), "nothing to be left", PATIENCE)
+    assert tokens(kafka, checkpoint) == set()

@@ -180,3 +180,26 @@ def test_a_record_that_is_not_understood_is_not_passed_over(
         read(log)
     with pytest.raises(ConfigError, match=why):
         entries_of(kafka, log.service_id)
+
+
+def test_a_record_of_a_kind_that_is_not_known_is_not_passed_over(
+    opened: Opened, kafka: KafkaClient
+) -> None:
+    log = opened()
+    later = b'{"sequence": 1, "sql": "SHOW STREAMS;", "version": "9.1.0"}'
+    kafka.produce(log.topic, [NewRecord(b"statements", later)])
+    why = r"it was written by streamsql 9\.1\.0"
+    with pytest.raises(ConfigError, match=why):
+        read(log)
+    with pytest.raises(ConfigError, match=why):
+        entries_of(kafka, log.service_id)
+
+
+def test_what_else_a_later_version_says_of_its_leading_is_its_own(
+    opened: Opened, kafka: KafkaClient
+) -> None:
+    log = opened()
+    said = b'{"url": "http://a:8088", "version": "9.1.0", "region": "x"}'
+    kafka.produce(log.topic, [NewRecord(b"leader", said)])
+    assert read(log) == [Leader("http://a:8088", "9.1.0")]
+    assert entries_of(kafka, log.service_id) == []
