@@ -120,14 +120,46 @@ public final class ProcessingLog implements Serializable {
         });
   }
 
+  /**
+   * Records of a partition that Kafka has deleted before the query read them: from which offset on,
+   * and how many; null where that is not known. No record that failed, so it is counted apart.
+   */
+  public void dataLoss(String topic, int partition, long first, Long records, String why) {
+    QueryMetrics.of(queryId).lost(records == null ? 1 : records);
+    write(
+        "Source",
+        5,
+        "dataLoss",
+        new Place(topic, partition, first),
+        out -> {
+          out.writeStringField("errorMessage", why);
+          if (records == null) {
+            out.writeNullField("records");
+          } else {
+            out.writeNumberField("records", records);
+          }
+        });
+  }
+
+  /** Where in the input something went wrong. */
+  private record Place(String topic, int partition, long offset) {
+    static Place of(CurrentRecord source) {
+      return source == null ? null : new Place(source.topic(), source.partition(), source.offset());
+    }
+  }
+
   private interface Body {
     void write(JsonGenerator out) throws IOException;
   }
 
   private void send(String step, int type, String kind, CurrentRecord source, Body body) {
-    if (topic.isEmpty()) {
-      return;
+    if (!topic.isEmpty()) {
+      QueryMetrics.of(queryId).failed();
+      write(step, type, kind, Place.of(source), body);
     }
+  }
+
+  private void write(String step, int type, String kind, Place source, Body body) {
     byte[] entry;
     try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
       try (JsonGenerator out = Json.FACTORY.createGenerator(bytes)) {
@@ -137,7 +169,6 @@ public final class ProcessingLog implements Serializable {
     } catch (IOException e) {
       throw new UncheckedIOException(e); // a buffer in memory does not fail
     }
-    QueryMetrics.of(queryId).failed();
     TaskEntries task = entriesOfTask();
     task.failIfBroken();
     task.send(new ProducerRecord<>(topic, null, entry));
@@ -146,8 +177,7 @@ public final class ProcessingLog implements Serializable {
     }
   }
 
-  private void write(
-      JsonGenerator out, String step, int type, String kind, CurrentRecord source, Body body)
+  private void write(JsonGenerator out, String step, int type, String kind, Place source, Body body)
       throws IOException {
     out.writeStartObject();
     out.writeStringField("logger", "processing." + queryId + "." + step);

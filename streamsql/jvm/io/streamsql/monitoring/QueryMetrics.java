@@ -33,6 +33,7 @@ public final class QueryMetrics {
   private final LongAdder recordsOut = new LongAdder();
   private final LongAdder bytesOut = new LongAdder();
   private final LongAdder errors = new LongAdder();
+  private final LongAdder lost = new LongAdder();
   private final LongAdder latencySum = new LongAdder();
   private final LongAdder[] latencies = new LongAdder[BOUNDS.length + 1];
   private volatile long lastOut;
@@ -69,6 +70,11 @@ public final class QueryMetrics {
     errors.increment();
   }
 
+  /** So many records were deleted before the query read them. */
+  void lost(long records) {
+    lost.add(records);
+  }
+
   void progressed(QueryProgress.Seen seen) {
     progress = progress.and(seen);
   }
@@ -95,6 +101,7 @@ public final class QueryMetrics {
     long read = recordsIn.sum();
     boolean here = read > 0 || seen.records() == 0;
     out.writeNumberField("records_in", here ? read : seen.records());
+    out.writeNumberField("records_lost", lost.sum());
     if (here) {
       out.writeNumberField("bytes_in", bytesIn.sum());
       out.writeNumberField("records_out", recordsOut.sum());

@@ -19,7 +19,8 @@ import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow
  *
  * <p>The places to wait at are where a micro-batch asks for the latest offset, and where a planned
  * real-time batch asks for its input partitions: then only the tasks are left to be started. These
- * read what is fetched once for all queries: {@link TailReader}.
+ * read what is fetched once for all queries: {@link TailReader}. Before either, it is looked
+ * whether Kafka still has what is to be read: {@link DataLoss}.
  */
 final class IdleStream
     implements MicroBatchStream,
@@ -28,6 +29,7 @@ final class IdleStream
         ReportsSourceMetrics {
   private final MicroBatchStream kafka;
   private final QueryInputs.Input input;
+  private final DataLoss loss;
   private final Map<String, Object> settings;
   private final String query;
   private boolean availableNow;
@@ -35,9 +37,14 @@ final class IdleStream
 
   /** The settings are those of Kafka's clients. */
   IdleStream(
-      MicroBatchStream kafka, QueryInputs.Input input, Map<String, Object> settings, String query) {
+      MicroBatchStream kafka,
+      QueryInputs.Input input,
+      DataLoss loss,
+      Map<String, Object> settings,
+      String query) {
     this.kafka = kafka;
     this.input = input;
+    this.loss = loss;
     this.settings = settings;
     this.query = query;
   }
@@ -64,19 +71,21 @@ final class IdleStream
     if (sleeps) {
       input.end((end == null ? start : end).json());
     }
+    loss.ended();
     return end;
   }
 
   @Override
   public InputPartition[] planInputPartitions(Offset start) {
     input.begin(start.json());
-    return ((SupportsRealTimeMode) kafka).planInputPartitions(start);
+    return ((SupportsRealTimeMode) kafka).planInputPartitions(begin(start, null));
   }
 
   @Override
   public Offset mergeOffsets(PartitionOffset[] offsets) {
     Offset end = ((SupportsRealTimeMode) kafka).mergeOffsets(offsets);
     input.end(end.json());
+    loss.ended();
     return end;
   }
 
@@ -88,7 +97,13 @@ final class IdleStream
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
-    return kafka.planInputPartitions(start, end);
+    return kafka.planInputPartitions(begin(start, end.json()), end);
+  }
+
+  private Offset begin(Offset start, String end) {
+    String wanted = start.json();
+    String found = loss.begin(wanted, end);
+    return found.equals(wanted) ? start : kafka.deserializeOffset(found);
   }
 
   @Override
@@ -125,6 +140,7 @@ final class IdleStream
   @Override
   public void commit(Offset end) {
     kafka.commit(end);
+    loss.committed();
   }
 
   @Override

@@ -25,7 +25,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * Where the topics of one Kafka cluster end. One thread asks for all queries that sleep, and only
  * while one does.
  */
-final class TopicEnds implements Ends {
+final class TopicEnds implements Ends, TopicLog.Logs {
   private static final long LOOK_MILLIS = 100;
   private static final long TROUBLE_MILLIS = 1_000;
 
@@ -66,6 +66,37 @@ final class TopicEnds implements Ends {
   public Map<String, Map<Integer, Long>> now(Collection<String> topics)
       throws InterruptedException {
     return ends(partitions(topics));
+  }
+
+  @Override
+  public TopicLog of(String topic, Set<Integer> partitions) throws InterruptedException {
+    Map<TopicPartition, OffsetSpec> first = new HashMap<>();
+    Map<TopicPartition, OffsetSpec> next = new HashMap<>();
+    for (Integer partition : partitions) {
+      TopicPartition place = new TopicPartition(topic, partition);
+      first.put(place, OffsetSpec.earliest());
+      next.put(place, OffsetSpec.latest());
+    }
+    // All three are on their way at the same time.
+    KafkaFuture<TopicDescription> asked =
+        admin.describeTopics(Set.of(topic)).topicNameValues().get(topic);
+    ListOffsetsResult begins = admin.listOffsets(first);
+    ListOffsetsResult ends = admin.listOffsets(next);
+    TopicDescription description = orNull(asked);
+    if (description == null) {
+      return null;
+    }
+    TopicLog found =
+        new TopicLog(description.topicId().toString(), new HashMap<>(), new HashMap<>());
+    for (TopicPartition place : first.keySet()) {
+      ListOffsetsResult.ListOffsetsResultInfo begin = orNull(begins.partitionResult(place));
+      ListOffsetsResult.ListOffsetsResultInfo end = orNull(ends.partitionResult(place));
+      if (begin != null && end != null) {
+        found.begins().put(place.partition(), begin.offset());
+        found.ends().put(place.partition(), end.offset());
+      }
+    }
+    return found;
   }
 
   @Override

@@ -1,7 +1,13 @@
 package io.streamsql.source;
 
+import io.streamsql.monitoring.ProcessingLog;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -31,6 +37,9 @@ public final class TopicSource implements TableProvider {
    * nothing to write.
    */
   public static final String AT_ONCE = "streamsql.sleeps.at.once";
+
+  /** The topic that lost records are noted in; without the option, they stop the query. */
+  public static final String LOSS_LOG = "streamsql.loss.log";
 
   private final TableProvider kafka = new KafkaSourceProvider();
 
@@ -93,10 +102,36 @@ public final class TopicSource implements TableProvider {
       }
       Map<String, Object> settings = TopicEnds.settings(options);
       String query = options.get(QUERY);
+      String topic = options.get("subscribe");
       QueryInputs.Input input =
           QueryInputs.of(query, TopicEnds.of(settings))
-              .reading(options.get("subscribe"), options.getBoolean(AT_ONCE, false));
-      return new IdleStream(stream, input, settings, query);
+              .reading(topic, options.getBoolean(AT_ONCE, false));
+      return new IdleStream(stream, input, loss(checkpoint, topic, settings), settings, query);
+    }
+
+    private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {
+      Configuration files = SparkSession.active().sessionState().newHadoopConf();
+      return new DataLoss(
+          topic,
+          TopicEnds.of(settings),
+          TopicIdentity.in(checkpoint, files, topic),
+          options.containsKey(LOSS_LOG) ? log(settings) : null,
+          "read_committed".equals(settings.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG)));
+    }
+
+    private ProcessingLog log(Map<String, Object> settings) {
+      Map<String, String> ofProducer = new HashMap<>();
+      settings.forEach(
+          (name, value) -> {
+            boolean onlyOfConsumers =
+                ConsumerConfig.configNames().contains(name)
+                    && !ProducerConfig.configNames().contains(name);
+            if (!onlyOfConsumers) {
+              ofProducer.put(name, value.toString());
+            }
+          });
+      ofProducer.put(ProducerConfig.ACKS_CONFIG, "all");
+      return new ProcessingLog(options.get(QUERY), options.get(LOSS_LOG), ofProducer, false);
     }
   }
 }

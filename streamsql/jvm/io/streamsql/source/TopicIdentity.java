@@ -1,0 +1,101 @@
+package io.streamsql.source;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.formats.Json;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Objects;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
+
+/**
+ * Which topic, of all that had its name, the offsets in a checkpoint are of: offsets of one that
+ * was deleted mean nothing in the one that was made after it.
+ *
+ * <p>It is kept in a file beside the source's first offsets. Where a query goes on in the new
+ * topic, the file also holds the offsets at which the batch began that was the first to do so:
+ * should that batch be run again, they are still those of the old topic. Any others are of the new
+ * one.
+ */
+final class TopicIdentity {
+  private static final String FILE = "topic.json";
+
+  private final CheckpointFileManager files;
+  private final Path path;
+  private final String topic;
+  private String id;
+  private String before;
+
+  private TopicIdentity(CheckpointFileManager files, Path path, String topic) {
+    this.files = files;
+    this.path = path;
+    this.topic = topic;
+  }
+
+  /** What a source's folder in a checkpoint says. */
+  static TopicIdentity in(String folder, Configuration settings, String topic) {
+    Path path = new Path(folder, FILE);
+    CheckpointFileManager files = CheckpointFileManager.create(path.getParent(), settings);
+    TopicIdentity found = new TopicIdentity(files, path, topic);
+    try (InputStream file = files.open(path)) {
+      JsonNode content = Json.TREES.readTree(file);
+      // Of another query plan's source otherwise: those are numbered.
+      if (topic.equals(content.path("topic").textValue())) {
+        found.id = content.path("id").textValue();
+        found.before = content.path("before").textValue();
+      }
+    } catch (FileNotFoundException none) {
+      return found;
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + path, e);
+    }
+    return found;
+  }
+
+  /** Whether it is not known yet: the checkpoint is new, or an earlier version wrote it. */
+  boolean isUnknown() {
+    return id == null;
+  }
+
+  /** Whether these offsets, with which a batch begins, are not of the topic that has this id. */
+  boolean isOther(String current, String offsets) {
+    return id != null && (!id.equals(current) || offsets.equals(before));
+  }
+
+  /** From now on a batch's offsets are of the topic of this id, but for these. */
+  void goesOn(String current, String offsetsBefore) {
+    if (current.equals(id) && Objects.equals(before, offsetsBefore)) {
+      return;
+    }
+    id = current;
+    before = offsetsBefore;
+    ObjectNode content = Json.TREES.createObjectNode().put("topic", topic).put("id", id);
+    if (before != null) {
+      content.put("before", before);
+    }
+    try {
+      files.mkdirs(path.getParent());
+      CheckpointFileManager.CancellableFSDataOutputStream file = files.createAtomic(path, true);
+      try {
+        file.write(Json.TREES.writeValueAsBytes(content));
+        file.close();
+      } catch (IOException | RuntimeException e) {
+        file.cancel();
+        throw e;
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write " + path, e);
+    }
+  }
+
+  /** The batch that began with the old topic's offsets is done. */
+  void committed() {
+    if (before != null) {
+      goesOn(id, null);
+    }
+  }
+}
