@@ -135,6 +135,9 @@ class QueryMetrics:
     bytes_out: int | None = 0
     errors: int | None = 0
     """Records that failed and are in the processing log."""
+    records_lost: int = 0
+    """Records that Kafka deleted before the query read them; where their number is not known, one
+    for each partition."""
     last_out_ms: int | None = None
     """When the last result was written, ms since 1970."""
     latency: Latency | None = None
@@ -157,6 +160,7 @@ class QueryMetrics:
             records_out=found.get("records_out"),
             bytes_out=found.get("bytes_out"),
             errors=found.get("errors"),
+            records_lost=found.get("records_lost", 0),
             last_out_ms=found.get("last_out_ms") or None,
             latency=latency,
             batches=found["batches"],

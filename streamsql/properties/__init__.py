@@ -21,6 +21,7 @@ CATCH_UP_LAG = processing.CATCH_UP_LAG
 COMMIT_INTERVAL = processing.COMMIT_INTERVAL
 GUARANTEE = processing.GUARANTEE
 TRANSACTION_INTERVAL = processing.TRANSACTION_INTERVAL
+ON_DATA_LOSS = processing.ON_DATA_LOSS
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
 DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
 WRAP_SINGLE_VALUES = "ksql.persistence.wrap.single.values"

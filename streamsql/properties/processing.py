@@ -9,6 +9,7 @@ CATCH_UP_LAG = "processing.catch.up.lag"
 COMMIT_INTERVAL = "processing.commit.interval.ms"
 GUARANTEE = "processing.guarantee"
 TRANSACTION_INTERVAL = "streamsql.commit.interval.ms"
+ON_DATA_LOSS = "streamsql.on.data.loss"
 
 DEFINITIONS = (
     PropertyDefinition(
@@ -51,5 +52,13 @@ DEFINITIONS = (
         "How long a real-time query with exactly_once keeps a transaction open, in "
         "milliseconds: so far are readers of committed data behind.",
         minimum=10,
+    ),
+    PropertyDefinition(
+        ON_DATA_LOSS,
+        PropertyType.TEXT,
+        "stop",
+        "What new queries, and those that are resumed, do about records that Kafka deleted before "
+        "they read them: stop (with an error), or continue (with an entry in the processing log).",
+        choices=("stop", "continue"),
     ),
 )

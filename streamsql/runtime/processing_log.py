@@ -25,7 +25,8 @@ CREATE STREAM {STREAM} (
     recordProcessingError STRUCT<errorMessage STRING, record STRING, cause ARRAY<STRING>>,
     productionError STRUCT<errorMessage STRING>,
     serializationError STRUCT<
-      target STRING, errorMessage STRING, record STRING, cause ARRAY<STRING>, `TOPIC` STRING>>,
+      target STRING, errorMessage STRING, record STRING, cause ARRAY<STRING>, `TOPIC` STRING>,
+    dataLoss STRUCT<errorMessage STRING, records BIGINT>>,
   queryId STRING,
   `TOPIC` STRING,
   `PARTITION` INT,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from streamsql.nodes import ControlQuery, QueryAction
 from streamsql.planner.ddl.control import ControlPlan
+from streamsql.properties import ON_DATA_LOSS, get_text
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context, EngineState
 from streamsql.statements.dispatch import handle
@@ -32,7 +33,8 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
         planned = context.plan(statement)
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        stuck = _act(planned, state)
+        accepts_loss = get_text(context.session.properties, ON_DATA_LOSS) == "continue"
+        stuck = _act(planned, state, accepts_loss)
     done = _DONE[planned.action]
     if not planned.query_ids:
         return [Message("There are no queries.")]
@@ -40,13 +42,16 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
     return [*found, *still_running(stuck)]
 
 
-def _act(planned: ControlPlan, state: EngineState) -> list[str]:
-    """Have it take effect; the queries that are to end and have not stopped yet."""
+def _act(planned: ControlPlan, state: EngineState, accepts_loss: bool) -> list[str]:
+    """Have it take effect; the queries that are to end and have not stopped yet. What is resumed
+    may accept that records are lost."""
     if planned.action is QueryAction.TERMINATE:
         return state.queries.terminate(*planned.query_ids)
-    resume = planned.action is QueryAction.RESUME
     for query_id in planned.query_ids:
-        (state.queries.resume if resume else state.queries.pause)(query_id)
+        if planned.action is QueryAction.RESUME:
+            state.queries.resume(query_id, accepts_loss=accepts_loss)
+        else:
+            state.queries.pause(query_id)
     return []
 
 

@@ -92,6 +92,8 @@ class LoweringContext:
     `processAllAvailable` to look for them must not."""
     sleeps_at_once: bool = False
     """Whether it may sleep before its first batch, as nothing but a record gives it work."""
+    goes_on_after_loss: bool = False
+    """Whether a query goes on without records that Kafka deleted before it read them."""
     include_rows_in_log: bool = False
     committed_only: bool = False
     """Whether queries read what transactions have committed, and nothing else."""
@@ -120,7 +122,6 @@ class LoweringContext:
         return {
             "kafka.bootstrap.servers": self.bootstrap_servers,
             "includeHeaders": "true",
-            "failOnDataLoss": "false",
             **{f"kafka.{name}": value for name, value in consumer.items()},
         }
 

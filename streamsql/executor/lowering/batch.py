@@ -128,6 +128,8 @@ def _records(topic: str, batch: Batch) -> DataFrame:
     return (
         batch.context.spark.read.format("kafka")
         .options(**batch.context.reader_options)
+        # It answers from what is there when it reads.
+        .option("failOnDataLoss", "false")
         .option("assign", json.dumps({topic: sorted(partitions)}))
         .option("startingOffsets", _json(topic, {p: first for p, (first, _) in partitions.items()}))
         .option("endingOffsets", _json(topic, {p: end for p, (_, end) in partitions.items()}))

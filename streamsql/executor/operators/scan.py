@@ -89,11 +89,15 @@ def _records(topic: str, scope: Scope) -> DataFrame:
         .option("startingOffsets", _starting_offsets(topic, context.starting_offsets))
         .option("fetchOffset.numRetries", "10")
         .option("fetchOffset.retryIntervalMs", "200")
+        # What is deleted while a batch reads ends it; the next one tells what is missing.
+        .option("failOnDataLoss", context.sleeps)
     )
     if context.sleeps:
         reader = reader.option("streamsql.query", scope.query_id).option(
             "streamsql.sleeps.at.once", context.sleeps_at_once
         )
+    if context.goes_on_after_loss:
+        reader = reader.option("streamsql.loss.log", context.processing_log_topic)
     if context.max_records_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", str(context.max_records_per_batch))
     return reader.load()

@@ -45,6 +45,7 @@ from streamsql.properties import (
     AUTO_OFFSET_RESET,
     CATCH_UP_LAG,
     LOG_ROWS,
+    ON_DATA_LOSS,
     get_bool,
     get_int,
     get_text,
@@ -126,7 +127,7 @@ class SparkLauncher:
 
         java = cast(Any, spark)
         with suppress(*JVM_FAILURES):
-            return parse(str(java._jvm.io.streamsql.monitoring.Pulse.of(java._jsparkSession)))
+            return parse(str(java._jvm.io.streamsql.queries.Pulse.of(java._jsparkSession)))
         return Pulse()
 
     def live_positions(self, query: Definition) -> Positions:
@@ -342,6 +343,7 @@ class SparkLauncher:
             # Real-Time Mode has no batches to limit, and rejects the setting.
             max_records_per_batch=RECORDS_PER_BATCH if mode is Mode.MICRO_BATCH else None,
             starting_offsets=json.dumps(offsets) if offsets else "earliest",
+            goes_on_after_loss=get_text(properties, ON_DATA_LOSS) == "continue",
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
             schemas=Schemas(lambda: self._services.registry(properties)),
         )

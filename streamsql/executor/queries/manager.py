@@ -129,11 +129,13 @@ class QueryManager:
         if self._unsettled([query]):
             raise stuck(query_id)
 
-    def resume(self, query_id: str) -> None:
-        """Let a paused query, or one that waits after a failure, go on at once."""
+    def resume(self, query_id: str, *, accepts_loss: bool = False) -> None:
+        """Let a paused or failed query go on at once; `accepts_loss`: without lost records too."""
         query = self._find(query_id)
         with self._changed:
             query.paused = False
+            if accepts_loss:
+                query.accept_losses()
             query.recovered()
             self._changed.notify_all()
 
@@ -326,7 +328,7 @@ class QueryManager:
         )
 
     def _start(self, query: PersistentQuery) -> None:
-        definition = query.definition
+        definition = query.to_run
         positions = self._launcher.prepare(definition)
         lag = self._launcher.lag(definition, positions)
         with self._changed:

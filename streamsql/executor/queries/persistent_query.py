@@ -17,6 +17,7 @@ from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
 from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
 from streamsql.planner.plans.modes import operators
+from streamsql.properties import ON_DATA_LOSS
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
 
@@ -84,6 +85,8 @@ class PersistentQuery:
 
     definition: Definition
     paused: bool = False
+    accepting: Definition | None = None
+    """What is run in place of its definition while it goes on without records that are lost."""
     removed: bool = False
     keep_checkpoint: bool = False
     """What is to become of its checkpoint when it is removed."""
@@ -148,7 +151,7 @@ class PersistentQuery:
     def succeeded(self) -> None:
         """It has stopped: from now on it is what was to come after it."""
         if self.successor is not None:
-            self.definition, self.successor = self.successor, None
+            self.definition, self.successor, self.accepting = self.successor, None, None
             self.mode = self.mode_reason = None
             self.recovered()
 
@@ -156,6 +159,16 @@ class PersistentQuery:
     def real_time(self) -> bool:
         """Whether it runs in real time once it has caught up."""
         return (self.mode or self.definition.plan.mode.mode) is Mode.REAL_TIME
+
+    @property
+    def to_run(self) -> Definition:
+        """What is to be run of it."""
+        return self.accepting or self.definition
+
+    def accept_losses(self) -> None:
+        """Go on without records that Kafka deleted before it read them, until this engine ends."""
+        properties = {**self.definition.properties, ON_DATA_LOSS: "continue"}
+        self.accepting = replace(self.definition, properties=properties)
 
     def begun(self, run: Run, activity: Activity) -> None:
         """Note that it runs now."""

@@ -31,10 +31,10 @@ public final class ReadOffsets {
   }
 
   /**
-   * For {@link Pulse}: a line for each partition of which a query has read a record; none before
+   * For {@code Pulse}: a line for each partition of which a query has read a record; none before
    * the query writes.
    */
-  static void addTo(StringBuilder lines) {
+  public static void addTo(StringBuilder lines) {
     NEXT.forEach(
         (query, places) -> {
           if (WRITING.contains(query)) {

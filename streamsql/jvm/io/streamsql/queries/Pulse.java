@@ -1,5 +1,6 @@
-package io.streamsql.monitoring;
+package io.streamsql.queries;
 
+import io.streamsql.monitoring.ReadOffsets;
 import io.streamsql.source.QueryInputs;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQuery;
