@@ -88,9 +88,7 @@ def test_a_topic_that_was_made_anew_is_another_one(
     insert(live, 1, 2)
     assert live.rows("SELECT v FROM $goes EMIT CHANGES;", 2) == [(1,), (2,)]
     assert live.rows("SELECT v FROM $stops EMIT CHANGES;", 2) == [(1,), (2,)]
-    await_until(
-        lambda: live.query(going).asleep and live.query(stopping).asleep, "sleep", PATIENCE
-    )
+    await_until(lambda: live.query(going).asleep and live.query(stopping).asleep, "sleep", PATIENCE)
     topic = live.name("S")
     kafka.delete_topic(topic)
     kafka.create_topic(topic, 1)
