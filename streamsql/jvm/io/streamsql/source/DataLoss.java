@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -81,7 +82,7 @@ final class DataLoss {
   private String look(String start, String end) {
     Map<Integer, Long> from = offsets(start);
     Map<Integer, Long> until = end == null ? Map.of() : offsets(end);
-    TreeSet<Integer> partitions = new TreeSet<>(from.keySet());
+    Set<Integer> partitions = new TreeSet<>(from.keySet());
     partitions.addAll(until.keySet());
     TopicLog there = ask(partitions);
     if (there == null) {
@@ -152,7 +153,7 @@ final class DataLoss {
     }
   }
 
-  private TopicLog ask(TreeSet<Integer> partitions) {
+  private TopicLog ask(Set<Integer> partitions) {
     try {
       return logs.of(topic, partitions);
     } catch (InterruptedException stopped) {
