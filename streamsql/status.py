@@ -135,6 +135,9 @@ class QueryMetrics:
     bytes_out: int | None = 0
     errors: int | None = 0
     """Records that failed and are in the processing log."""
+    rows_late: int = 0
+    """Rows that came after their window, with its grace, had closed: one for each window. Of what
+    Spark drops in a GROUP BY it counts groups: rows of one task, batch, key and window are one."""
     records_lost: int = 0
     """Records that Kafka deleted before the query read them; where their number is not known, one
     for each partition."""
@@ -160,6 +163,7 @@ class QueryMetrics:
             records_out=found.get("records_out"),
             bytes_out=found.get("bytes_out"),
             errors=found.get("errors"),
+            rows_late=found.get("rows_late", 0),
             records_lost=found.get("records_lost", 0),
             last_out_ms=found.get("last_out_ms") or None,
             latency=latency,

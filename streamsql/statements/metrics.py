@@ -19,6 +19,8 @@ def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
         lines["Records out"] = _amount(metrics.records_out, metrics.bytes_out) + last
     if metrics.errors is not None:
         lines["Failed"] = f"{metrics.errors:,} (in the processing log)" if metrics.errors else "0"
+    if metrics.rows_late:
+        lines["Late"] = f"{metrics.rows_late:,} came after their window had closed"
     if metrics.records_lost:
         lines["Lost"] = f"{metrics.records_lost:,} deleted before they were read"
     if metrics.latency is not None and metrics.latency.count:

@@ -77,6 +77,39 @@ def test_the_state_is_measured(live: Live) -> None:
     await_until(lambda: kept() == 2, "the state is measured", PATIENCE)
 
 
+def test_late_rows_are_counted(live: Live) -> None:
+    live.run(
+        "CREATE STREAM $s (k STRING KEY, v INT) WITH (kafka_topic='$s', value_format='json',"
+        " partitions=1);"
+        "CREATE STREAM $t (k STRING KEY, v INT) WITH (kafka_topic='$t', value_format='json',"
+        " partitions=1);"
+    )
+    of_time = "(SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)"
+    live.run(
+        f"CREATE TABLE $tumbling AS SELECT k, COUNT(*) AS n FROM $s WINDOW TUMBLING {of_time}"
+        " GROUP BY k;"
+        "CREATE TABLE $session AS SELECT k, COUNT(*) AS n FROM $s WINDOW SESSION"
+        " (10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY k;"
+        "CREATE STREAM $joined AS SELECT $s.k, $t.v FROM $s JOIN $t WITHIN 10 SECONDS"
+        " GRACE PERIOD 0 SECONDS ON $s.k = $t.k;"
+    )
+    ids = [q.id for q in live.engine.queries() if live.suffix in (q.sink or "")]
+    for time in (100_000, 2_000, 101_000):
+        live.run(f"INSERT INTO $s (ROWTIME, k, v) VALUES ({time}, 'a', 1);")
+
+    def late() -> list[int]:
+        found = live.engine.query_metrics()
+        return [found[id].rows_late if id in found else 0 for id in ids]
+
+    await_until(lambda: late() == [1, 1, 1], "the late rows to be counted", PATIENCE)
+    (shown,) = [
+        r.text
+        for r in live.run("SHOW QUERIES EXTENDED;")
+        if isinstance(r, Text) and ids[0] in r.text.splitlines()[0]
+    ]
+    assert "Late        : 1 came after their window had closed" in shown
+
+
 def test_quantiles_are_bounds() -> None:
     latency = Latency((1, 10, 100), (5, 4, 0, 1), 1234)
     assert latency.count == 10

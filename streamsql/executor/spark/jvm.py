@@ -182,17 +182,23 @@ class Jvm:
         """The largest event time (BIGINT ms) that the task has seen up to the row."""
         return _column(self._io.expressions.Expressions.streamTime(_java(time)))
 
+    def late(self, time: Column, query_id: str) -> Column:
+        """FALSE for a row of that time (BIGINT ms), which is counted as late for the query."""
+        return _column(self._io.expressions.Expressions.late(_java(time), query_id))
+
     def aggregate_buffers(self, totals: DataFrame) -> Any:
         """The Java object that evaluates a global aggregation a row at a time: AggregateBuffers."""
         return self._io.operators.aggregates.AggregateBuffers.of(cast(Any, totals)._jdf)
 
-    def keyed(self, rows: DataFrame, operator: str, *arguments: Any) -> DataFrame:
+    def keyed(
+        self, rows: DataFrame, operator: str, *arguments: Any, query_id: str | None = None
+    ) -> DataFrame:
         """A state operator (a KeyedOperator, as `joins.TableTableJoin`: its class in
         io.streamsql.operators) over rows of key, side, time, partition, offset and row: see
-        KeyedOperator.over."""
+        KeyedOperator.over. Late rows are counted for the query."""
         package, name = operator.split(".")
         java = getattr(getattr(self._io.operators, package), name)(*arguments)
-        return _frame(java.over(cast(Any, rows)._jdf), rows.sparkSession)
+        return _frame(java.over(cast(Any, rows)._jdf, query_id), rows.sparkSession)
 
     def kafka_writer(
         self,

@@ -106,6 +106,7 @@ _COUNTERS: tuple[tuple[str, str, Number], ...] = (
     ("records_out", "Records that have been written.", lambda m: m.records_out),
     ("bytes_out", "Bytes of keys and values that have been written.", lambda m: m.bytes_out),
     ("errors", "Records that failed and are in the processing log.", lambda m: m.errors),
+    ("rows_late", "Rows that came after their window had closed.", lambda m: m.rows_late),
     ("records_lost", "Records that were deleted before they were read.", lambda m: m.records_lost),
     ("batches", "Batches that have ended.", lambda m: m.batches),
 )

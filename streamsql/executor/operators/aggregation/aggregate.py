@@ -101,7 +101,11 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
     start, end = (F.unix_millis(F.col(f"`{_WINDOW}`.{bound}")) for bound in ("start", "end"))
     # The watermark stands still within a batch, stream time does not. And hopping windows reach
     # back before the epoch; Kafka Streams has none that begin there.
-    return windowed.where((end + F.lit(grace) > quoted(_STREAM_TIME)) & (start >= 0))
+    open_yet = end + F.lit(grace) > quoted(_STREAM_TIME)
+    if rows.isStreaming:
+        late = scope.jvm.late(quoted(TIME_COLUMN), scope.query_id)
+        open_yet = F.when(open_yet, F.lit(True)).otherwise(late)
+    return windowed.where((start >= 0) & open_yet)
 
 
 def _system_columns(window: Window | None) -> dict[str, Column]:

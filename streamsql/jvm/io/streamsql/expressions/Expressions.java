@@ -68,6 +68,11 @@ public final class Expressions {
     return call(new StreamTime(), "observe", DataTypes.LongType, List.of(time), false);
   }
 
+  /** FALSE for a row of the time (BIGINT), which is counted as late for the query. */
+  public static Column late(Column time, String query) {
+    return call(new LateRows(query), "drop", DataTypes.BooleanType, List.of(time), false);
+  }
+
   /**
    * A static method of {@code io.streamsql.functions}, named `Class.method`, giving a value of the
    * type (Spark's JSON). It must be a pure function; an argument that is null gives null unasked.

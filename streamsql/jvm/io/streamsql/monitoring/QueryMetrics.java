@@ -34,6 +34,7 @@ public final class QueryMetrics {
   private final LongAdder bytesOut = new LongAdder();
   private final LongAdder errors = new LongAdder();
   private final LongAdder lost = new LongAdder();
+  private final LongAdder late = new LongAdder();
   private final LongAdder latencySum = new LongAdder();
   private final LongAdder[] latencies = new LongAdder[BOUNDS.length + 1];
   private volatile long lastOut;
@@ -75,6 +76,11 @@ public final class QueryMetrics {
     lost.add(records);
   }
 
+  /** A row came after the time for it had passed, and was dropped. */
+  public void late() {
+    late.increment();
+  }
+
   void progressed(QueryProgress.Seen seen) {
     progress = progress.and(seen);
   }
@@ -102,6 +108,7 @@ public final class QueryMetrics {
     boolean here = read > 0 || seen.records() == 0;
     out.writeNumberField("records_in", here ? read : seen.records());
     out.writeNumberField("records_lost", lost.sum());
+    out.writeNumberField("rows_late", late.sum() + seen.late());
     if (here) {
       out.writeNumberField("bytes_in", bytesIn.sum());
       out.writeNumberField("records_out", recordsOut.sum());

@@ -45,6 +45,8 @@ public final class QueryProgress extends StreamingQueryListener {
    * What is known of the batches so far.
    *
    * @param records how many were read in all of them
+   * @param late what Spark itself has dropped since its window had closed: of a GROUP BY, what a
+   *     task's rows of one batch, group and window came to
    * @param batchMillis how long the last one took
    * @param stateRows entries of the state after it; -1 before the first batch
    * @param stateMemory bytes of memory that the state takes
@@ -53,26 +55,29 @@ public final class QueryProgress extends StreamingQueryListener {
   record Seen(
       long batches,
       long records,
+      long late,
       long batchMillis,
       long stateRows,
       long stateMemory,
       long stateDisk) {
-    static final Seen NOTHING = new Seen(0, 0, -1, -1, -1, -1);
+    static final Seen NOTHING = new Seen(0, 0, 0, -1, -1, -1, -1);
 
     static Seen of(StreamingQueryProgress progress) {
       long records = 0;
       for (SourceProgress source : progress.sources()) {
         records += Math.max(0, source.numInputRows());
       }
+      long late = 0;
       long rows = 0;
       long memory = 0;
       long disk = 0;
       for (StateOperatorProgress operator : progress.stateOperators()) {
+        late += operator.numRowsDroppedByWatermark();
         rows += operator.numRowsTotal();
         memory += operator.memoryUsedBytes();
         disk += operator.customMetrics().getOrDefault("rocksdbSstFileSize", 0L);
       }
-      return new Seen(1, records, progress.batchDuration(), rows, memory, disk);
+      return new Seen(1, records, late, progress.batchDuration(), rows, memory, disk);
     }
 
     /** These batches and a later one. */
@@ -80,6 +85,7 @@ public final class QueryProgress extends StreamingQueryListener {
       return new Seen(
           batches + last.batches,
           records + last.records,
+          late + last.late,
           last.batchMillis,
           last.stateRows,
           last.stateMemory,

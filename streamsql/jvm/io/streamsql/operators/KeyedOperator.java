@@ -1,5 +1,6 @@
 package io.streamsql.operators;
 
+import io.streamsql.monitoring.QueryMetrics;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -33,6 +34,9 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
 
   private static final String EVENT = "$event";
 
+  /** Whose rows they are; null where nothing is counted. */
+  private String query;
+
   /** How its results become columns. */
   protected abstract Encoder<R> results();
 
@@ -52,6 +56,13 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
   /** Called when all rows of the key's batch are taken: the time to store what they changed. */
   protected void finish(byte[] key, TimerValues times, List<R> out) {}
 
+  /** Counts a row that came after the time for it had passed. */
+  protected final void late() {
+    if (query != null) {
+      QueryMetrics.of(query).late();
+    }
+  }
+
   @Override
   public final Iterator<R> handleInputRows(byte[] key, Iterator<KeyedRow> rows, TimerValues times) {
     List<R> out = new ArrayList<>();
@@ -64,13 +75,14 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
 
   /**
    * The operator over rows of key BINARY, side INT, time BIGINT, partition INT, offset BIGINT,
-   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none. Rows that end, of a
-   * batch, need no store of states.
+   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none; they are counted
+   * with the query of that id. Rows that end, of a batch, need no store of states.
    */
-  public final Dataset<Row> over(Dataset<Row> rows) {
+  public final Dataset<Row> over(Dataset<Row> rows, String queryId) {
     if (!rows.isStreaming()) {
       return BoundedOperator.over(this, rows);
     }
+    query = queryId;
     Dataset<Row> input = timed() ? withWatermark(rows) : rows;
     return input
         .groupBy(input.col("key"))

@@ -105,7 +105,8 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
       end = Math.max(end, session.end);
     }
     if (end < open) {
-      return; // too late
+      late();
+      return;
     }
     Session session = new Session(start, end, merged(met));
     buffers.update(session.buffer, values);

@@ -93,6 +93,10 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     closeUntil(now, key, out);
     boolean met = meet(key, row, now, out);
     boolean waits = !met && alone[row.getSide()];
+    if (!met && !waits && row.getTime() <= window.goneUntil(now)) {
+      late();
+      return;
+    }
     if (waits && (!held || window.closedAt(row.getSide(), row.getTime()) <= now)) {
       out.add(joined(key, row.getTime(), row.getHeaders(), row.getSide(), row.getRow(), null));
       waits = false;
