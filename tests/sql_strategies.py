@@ -75,7 +75,7 @@ leaves = st.one_of(
 
 BINARY: list[Any] = [exp.Or, exp.And, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE]
 BINARY += [exp.NullSafeEQ, exp.NullSafeNEQ, exp.DPipe, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod]
-BINARY += [exp.Like]
+BINARY += [exp.Like, exp.ILike, exp.SimilarTo, exp.RegexpLike, exp.RegexpILike]
 
 
 def _lambda(names_: list[str], body: exp.Expr) -> exp.Expr:
@@ -133,6 +133,16 @@ def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             st.lists(arguments, max_size=3),
         ),
         folded.map(lambda f: exp.Anonymous(this=f, expressions=[exp.Star()])),
+        st.builds(_distinct, folded, some),
+        st.builds(lambda f, c: exp.Filter(this=_distinct(f, [c]), expression=c.copy()), folded, e),
+        st.builds(lambda f, v: exp.Extract(this=exp.Var(this=f), expression=v), folded, e),
+        st.builds(
+            lambda n, u: exp.Interval(
+                this=exp.Literal.string(str(n)), unit=exp.Var(this=u) if u else None
+            ),
+            st.integers(-99, 99),
+            st.sampled_from(["DAY", "MONTH", "SECOND"]),
+        ),
         st.builds(lambda a, f: exp.Dot(this=a, expression=_identifier(f)), e, names),
         st.builds(lambda a, i: exp.Bracket(this=a, expressions=[i]), e, e),
         lists.map(lambda items: exp.Array(expressions=items)),
@@ -141,6 +151,11 @@ def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(_over, folded, lists, lists, st.lists(st.tuples(e, st.booleans()), max_size=2)),
         st.builds(lambda a, z: exp.AtTimeZone(this=a, zone=exp.Literal.string(z)), e, texts),
     )
+
+
+def _distinct(name: str, arguments: list[Any]) -> exp.Expr:
+    distinct = exp.Distinct(expressions=arguments)
+    return exp.Anonymous(this=name, expressions=[distinct])
 
 
 def _over(name: str, arguments: list[Any], keys: list[Any], orders: list[Any]) -> exp.Expr:
@@ -170,8 +185,28 @@ starts = st.one_of(
     ),
 )
 sources = st.builds(n.SourceRef, source_names, st.none() | names, st.none(), st.none() | starts)
-sides = sources | st.deferred(lambda: subqueries)
+rows_of_values = st.integers(1, 2).flatmap(
+    lambda width: st.builds(
+        n.ValueRows,
+        st.lists(
+            st.lists(expressions, min_size=width, max_size=width).map(tuple),
+            min_size=1,
+            max_size=2,
+        ).map(tuple),
+        st.none() | names,
+        st.just(()) | st.lists(names, min_size=width, max_size=width).map(tuple),
+    )
+)
+sides = sources | rows_of_values | st.deferred(lambda: subqueries)
 joins = st.builds(
+    n.Join,
+    sides,
+    sides,
+    st.sampled_from(n.JoinType),
+    st.none(),
+    st.none() | st.builds(n.Within, durations, durations, maybe_duration),
+    using=st.lists(names, min_size=1, max_size=2).map(tuple),
+) | st.builds(
     n.Join,
     sides,
     sides,
@@ -219,6 +254,7 @@ def _selects(
         group_by=groupings,
         partition_by=groupings,
         having=st.none() | expressions,
+        qualify=st.none() | expressions,
         distinct=st.booleans(),
         **others,
     )
@@ -227,6 +263,7 @@ def _selects(
 ends: dict[str, st.SearchStrategy[Any]] = {
     "emit": st.none() | st.sampled_from(n.Emit),
     "limit": st.none() | st.integers(-5, 10**6),
+    "offset": st.none() | st.integers(0, 10**6),
 }
 # Queries inside others are plain, so that examples stay small.
 inner_queries = _selects(sources, expressions, **ends)
@@ -240,10 +277,12 @@ common_tables = st.lists(
     st.builds(n.CommonTable, source_names, inner_queries), max_size=2, unique_by=lambda t: t.name
 ).map(tuple)
 queries = _selects(
-    sides | joins,
+    sides | joins | st.just(n.ValueRows()),
     expressions | _copied(semi_joins),
     **ends,
-    union=st.lists(_selects(sides, expressions), max_size=1).map(tuple),
+    union=st.lists(
+        _selects(sides, expressions, set_operator=st.sampled_from(n.SetOperator)), max_size=1
+    ).map(tuple),
     common_tables=common_tables,
 )
 
@@ -293,7 +332,7 @@ statements = st.one_of(
     created_sources,
     st.builds(n.CreateAsSelect, kinds, source_names, queries, properties, flags, flags),
     st.builds(n.InsertInto, source_names, queries, properties),
-    st.builds(n.InsertValues, source_names, values),
+    st.builds(n.InsertValues, source_names, values, more=st.lists(values, max_size=1).map(tuple)),
     st.builds(n.DropSource, kinds, source_names, flags, flags, flags),
     st.builds(n.CreateView, source_names, queries, flags, flags),
     st.builds(n.DropView, source_names, flags, flags),

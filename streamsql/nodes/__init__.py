@@ -17,10 +17,15 @@ planner types:
 | `IN (SELECT ..)`, `EXISTS (..)` | `In(query=Query)`, `Exists(this=Query)` |
 | `f(..) OVER (..)` | `Window(this=Anonymous, partition_by=[..], order=Order)` |
 | `ORDER BY e DESC` | `Order(expressions=[Ordered(this, desc=True)])` |
-| `LIKE .. ESCAPE c` | `Like`, `Escape(Like, Literal)` |
+| `[I]LIKE .. ESCAPE c` | `Like`, `ILike`, `Escape(Like, Literal)` |
+| `SIMILAR TO`, `~`, `~*` | `SimilarTo`, `RegexpLike`, `RegexpILike` |
 | `CASE` | `Case(this or None, ifs=[If(this, true)], default)` |
-| `CAST(e AS t)` | `Cast(this, to=DataType)` |
+| `CAST(e AS t)`, `e::t`, `DATE 't'` | `Cast(this, to=DataType)` |
 | `f(..)`, `COUNT(*)` | `Anonymous(this="F", expressions)`; `Star` as the argument |
+| `f(DISTINCT e)` | `Anonymous(this="F", expressions=[Distinct(expressions=[e])])` |
+| `f(..) FILTER (WHERE c)` | `Filter(this=Anonymous, expression=c)` |
+| `EXTRACT(f FROM e)` | `Extract(this=Var(f), expression=e)` |
+| `INTERVAL 't' DAY` | `Interval(this=Literal, unit=Var or None)` |
 | `s->f` | `Dot(this, expression=Identifier)` |
 | `a[i]` | `Bracket(this, expressions=[i])` |
 | `ARRAY[..]`, `MAP(k:=v)` | `Array(expressions)`, `Map(keys=Array, values=Array)` |

@@ -82,13 +82,19 @@ class InsertInto(Statement):
 
 @dataclass(frozen=True)
 class InsertValues(Statement):
-    """INSERT INTO name [(columns)] VALUES (expressions)."""
+    """INSERT INTO name [(columns)] VALUES (expressions), .. ; `more` are the rows after the first."""
 
     effect = Effect.WRITES
 
     target: str
     values: tuple[Expression, ...]
     columns: tuple[str, ...] = ()
+    more: tuple[tuple[Expression, ...], ...] = ()
+
+    @property
+    def rows(self) -> tuple[tuple[Expression, ...], ...]:
+        """The values of all rows."""
+        return (self.values, *self.more)
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,17 @@ class Subquery:
     """The view that the query is the text of: its nodes then stand in another text."""
 
 
+@dataclass(frozen=True)
+class ValueRows:
+    """`(VALUES (..), ..) [AS] alias [(columns)]` in FROM. One row without columns stands for a FROM
+    that is not there."""
+
+    rows: tuple[tuple[Expression, ...], ...] = ((),)
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
 class JoinType(Enum):
     """Of which side rows without a partner are kept."""
 
@@ -139,14 +150,16 @@ class Join:
     """One join of FROM; `left` is what stands before it, so that n joins nest to the left."""
 
     left: Relation
-    right: SourceRef | Subquery
+    right: SourceRef | Subquery | ValueRows
     type: JoinType
-    on: Expression
+    on: Expression | None
+    """None where the sides share the columns of `using`."""
     within: Within | None = None
     span: Span | None = field(default=None, compare=False)
+    using: tuple[str, ...] = ()
 
 
-Relation = SourceRef | Subquery | Join
+Relation = SourceRef | Subquery | ValueRows | Join
 
 
 @dataclass(frozen=True)
@@ -177,12 +190,21 @@ class CommonTable:
     span: Span | None = field(default=None, compare=False)
 
 
+class SetOperator(Enum):
+    """How the rows of a SELECT are put together with those before it."""
+
+    UNION_ALL = "UNION ALL"
+    UNION = "UNION"
+    EXCEPT = "EXCEPT"
+    INTERSECT = "INTERSECT"
+
+
 @dataclass(frozen=True)
 class Query:
     """A SELECT; empty `group_by`/`partition_by` mean that there is no such clause.
 
-    `union` are the SELECTs added by UNION ALL (they have no clauses after HAVING); `common_tables`,
-    `order_by`, `emit` and `limit` hold for all of them together.
+    `union` are the SELECTs added by UNION and the other `set_operator`s (they have no clauses after
+    QUALIFY); `common_tables`, `order_by`, `emit`, `limit` and `offset` hold for all together.
     """
 
     items: tuple[SelectItem, ...]
@@ -200,3 +222,7 @@ class Query:
     common_tables: tuple[CommonTable, ...] = ()
     order_by: tuple[Expression, ...] = ()
     """sqlglot's Ordered, each."""
+    qualify: Expression | None = None
+    offset: int | None = None
+    set_operator: SetOperator = SetOperator.UNION_ALL
+    """Of one of a `union`: how it is added."""

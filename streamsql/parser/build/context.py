@@ -3,29 +3,68 @@ the parenthesis that opens a lambda's parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lark import Token
 
-from streamsql.parser.tokens.keywords import KEYWORDS, NON_RESERVED
+from streamsql.parser.tokens.keywords import BY_CONTEXT, KEYWORDS, NON_RESERVED
 
+_NUMBERS = frozenset({"INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"})
+_WINDOWS = frozenset({"TUMBLING", "HOPPING", "SESSION"})
+
+_BEGINS_A_VALUE = (
+    NON_RESERVED
+    | _NUMBERS
+    | {"IDENTIFIER", "TEXT_LITERAL", "LPAR", "MINUS", "PLUS", "CASE", "CAST", "NULL", "DECIMAL"}
+    | {"TRUE", "FALSE", "EXISTS", "VARIABLE"}
+)
 # Word -> what follows it where it is a keyword. Anywhere else it is a name.
 FOLLOWED_BY: dict[str, frozenset[str]] = {
+    "AT": frozenset({"TIME"}),
     "EMIT": frozenset({"CHANGES", "FINAL"}),
-    "PARTITION": frozenset({"BY"}),
+    "END": frozenset(),
     "ESCAPE": frozenset({"TEXT_LITERAL"}),
+    "EXCEPT": frozenset({"ALL", "DISTINCT", "SELECT"}),
+    "EXTRACT": frozenset({"LPAR"}),
+    "FILTER": frozenset({"LPAR"}),
+    "ILIKE": _BEGINS_A_VALUE,
+    "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT"}),
+    "LIMIT": _NUMBERS | {"MINUS", "TEXT_LITERAL", "PLUS"},
+    "OFFSET": frozenset({"INTEGER_LITERAL"}),
     "ORDER": frozenset({"BY"}),
     "OVER": frozenset({"LPAR"}),
+    "PARTITION": frozenset({"BY"}),
+    "QUALIFY": _BEGINS_A_VALUE | {"NOT"},
+    "SIMILAR": frozenset({"TO"}),
     "UNION": frozenset({"ALL", "DISTINCT", "SELECT", "WITH"}),
+    "USING": frozenset({"LPAR"}),
+    "WINDOW": _WINDOWS | {"IDENTIFIER"},
 }
 _ENDS_A_CLAUSE = frozenset(
     {"IDENTIFIER", "TEXT_LITERAL", "INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"}
     | {"RPAR", "RSQB", "STAR", "END", "NULL", "TRUE", "FALSE"}
-    | NON_RESERVED
+    | {"BEGINNING", "MILLISECOND", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS"}
+    | {"MONTHS", "YEARS"}
+    | NON_RESERVED - {"TABLE", "TOPIC"}
 )
+# A word of BY_CONTEXT that is no name any more is an operator or begins a clause.
+_ENDS_A_VALUE = (_ENDS_A_CLAUSE - BY_CONTEXT - {"STAR"}) | {"END"}
 # Words that are names wherever they can be; word -> what stands before them where more may come.
 _NAMES_FIRST: dict[str, frozenset[str]] = {
+    "AT": _ENDS_A_VALUE,
+    "END": _ENDS_A_VALUE,
+    "EXCEPT": _ENDS_A_CLAUSE,
+    "EXTRACT": frozenset(),
+    "FILTER": frozenset({"RPAR"}),
+    "ILIKE": _ENDS_A_VALUE | {"NOT"},
+    "INTERSECT": _ENDS_A_CLAUSE,
+    "OFFSET": _ENDS_A_CLAUSE,
     "ORDER": frozenset({"LPAR"}) | _ENDS_A_CLAUSE,
     "OVER": frozenset({"RPAR"}),
+    "QUALIFY": _ENDS_A_CLAUSE,
+    "SIMILAR": _ENDS_A_VALUE | {"NOT"},
     "UNION": _ENDS_A_CLAUSE,
+    "USING": _ENDS_A_CLAUSE,
 }
 
 
@@ -48,15 +87,78 @@ def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
 
 def _is_keyword(tokens: list[Token], i: int, cut_off: bool) -> bool:
     word = tokens[i].type
-    after = tokens[i + 1].type if i + 1 < len(tokens) else None
-    before = tokens[i - 1].type if i else None
-    if after in FOLLOWED_BY[word]:
-        # `over(a)` is a function but behind a call.
-        return word != "OVER" or before == "RPAR"
+    after, before = _type(tokens, i + 1), _type(tokens, i - 1)
+    if word == "END":
+        return before in _ENDS_A_VALUE and _inside_case(tokens, i)
+    if after in FOLLOWED_BY[word] and _FITS.get(word, _always)(tokens, i):
+        return True
     if word in _NAMES_FIRST:
         return cut_off and after is None and before in _NAMES_FIRST[word]
     # Unfinished or misspelt (`EMIT CHNAGES`): a keyword, so that the error says what must follow.
     return after in (None, "IDENTIFIER", "SEMICOLON") and before in _ENDS_A_CLAUSE
+
+
+def _type(tokens: list[Token], i: int) -> str | None:
+    return tokens[i].type if 0 <= i < len(tokens) else None
+
+
+def _always(tokens: list[Token], i: int) -> bool:
+    return True
+
+
+def _behind(ends: frozenset[str]) -> Callable[[list[Token], int], bool]:
+    return lambda tokens, i: _type(tokens, i - 1) in ends
+
+
+def _before_a_value(ends: frozenset[str]) -> Callable[[list[Token], int], bool]:
+    """The next word may be one of these itself."""
+
+    def fits(tokens: list[Token], i: int) -> bool:
+        another = _type(tokens, i + 1) in _NOT_A_VALUE and _is_keyword(tokens, i + 1, False)
+        return _type(tokens, i - 1) in ends and not another
+
+    return fits
+
+
+def _filters(tokens: list[Token], i: int) -> bool:
+    """`filter(a, ..)` is a function but behind a call."""
+    return _type(tokens, i - 1) == "RPAR" and _type(tokens, i + 2) in ("WHERE", None)
+
+
+def _extracts(tokens: list[Token], i: int) -> bool:
+    """`extract(a, ..)` is somebody's function."""
+    return _type(tokens, i + 3) == "FROM"
+
+
+def _windows(tokens: list[Token], i: int) -> bool:
+    """A column or an alias may be called `window`; the clause may have a name."""
+    if _type(tokens, i - 1) not in _ENDS_A_CLAUSE:
+        return False
+    named = _type(tokens, i + 1) == "IDENTIFIER"
+    at = i + 2 if named else i + 1
+    return not named or _type(tokens, at) in _WINDOWS
+
+
+_NOT_A_VALUE = BY_CONTEXT - {"EXTRACT"}
+# Word -> what else must hold.
+_FITS: dict[str, Callable[[list[Token], int], bool]] = {
+    "AT": lambda tokens, i: _type(tokens, i + 2) in ("ZONE", None),
+    "EXTRACT": _extracts,
+    "FILTER": _filters,
+    "ILIKE": _before_a_value(_ENDS_A_VALUE | {"NOT"}),
+    "LIMIT": _behind(_ENDS_A_CLAUSE),
+    "OFFSET": _behind(_ENDS_A_CLAUSE),
+    "OVER": _behind(frozenset({"RPAR"})),
+    "QUALIFY": _before_a_value(_ENDS_A_CLAUSE),
+    "SIMILAR": _behind(_ENDS_A_VALUE | {"NOT"}),
+    "USING": _behind(_ENDS_A_CLAUSE),
+    "WINDOW": _windows,
+}
+
+
+def _inside_case(tokens: list[Token], i: int) -> bool:
+    """Whether a CASE before the token is still open: names that read END are no words any more."""
+    return sum((t.type == "CASE") - (t.type == "END") for t in tokens[:i]) > 0
 
 
 def _mark_lambda(tokens: list[Token], arrow: int) -> None:

@@ -15,6 +15,7 @@ from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.parser.build.items import with_tokens
 from streamsql.types import SQLType
+from streamsql.values.intervals import interval
 
 MAX_BIGINT = 2**63 - 1
 
@@ -126,9 +127,25 @@ def bad_number(message: str, span: Span) -> ParseError:
     return ParseError(message, span=span, ksqldb=says("cannot-prepare", reason=place + message))
 
 
+def _text(word: Token | str) -> str:
+    return str(word.value) if isinstance(word, Token) else word
+
+
 def _binary(node: type[exp.Expr]) -> Any:
     def build(self: object, span: Span, left: Expression, right: Expression) -> Expression:
         return at(node(this=left, expression=right), span)
+
+    return build
+
+
+def _escaped(node: type[exp.Expr]) -> Any:
+    def build(
+        self: object, span: Span, operand: Expression, pattern: Expression, character: str
+    ) -> Expression:
+        if len(character) != 1:
+            raise ParseError(f"ESCAPE must be one character: '{character}'", span=span)
+        matched = at(node(this=operand, expression=pattern), span)
+        return at(exp.Escape(this=matched, expression=exp.Literal.string(character)), span)
 
     return build
 
@@ -228,15 +245,18 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def descending(self, span: Span, value: Expression) -> Expression:
         return at(exp.Ordered(this=value, desc=True), span)
 
-    def like_escape(
-        self, span: Span, operand: Expression, pattern: Expression, character: str
-    ) -> Expression:
-        if len(character) != 1:
-            raise ParseError(f"ESCAPE must be one character: '{character}'", span=span)
-        matched = at(exp.Like(this=operand, expression=pattern), span)
-        return at(exp.Escape(this=matched, expression=exp.Literal.string(character)), span)
-
+    ilike = _binary(exp.ILike)
+    not_ilike = _negated(ilike)
+    similar = _binary(exp.SimilarTo)
+    not_similar = _negated(similar)
+    matches = _binary(exp.RegexpLike)
+    not_matches = _negated(matches)
+    matches_any_case = _binary(exp.RegexpILike)
+    not_matches_any_case = _negated(matches_any_case)
+    like_escape = _escaped(exp.Like)
     not_like_escape = _negated(like_escape)
+    ilike_escape = _escaped(exp.ILike)
+    not_ilike_escape = _negated(ilike_escape)
 
     def at_time_zone(self, span: Span, operand: Expression, zone: str) -> Expression:
         return at(exp.AtTimeZone(this=operand, zone=exp.Literal.string(zone)), span)
@@ -247,18 +267,47 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def qualified_column(self, span: Span, source: str, name: str) -> Expression:
         return at(exp.Column(this=identifier(name), table=identifier(source)), span)
 
-    def unknown_literal(self, span: Span, name: str, text: str) -> Expression:
+    def typed_literal(self, span: Span, name: str, text: str) -> Expression:
+        kind = types.PRIMITIVES.get(name)
+        if kind is not None and types.is_time(kind):
+            literal = at(exp.Literal.string(text), span)
+            return at(exp.Cast(this=literal, to=kind.copy()), span)
         raise ParseError(
             f"Unknown type: {name}",
             span=span,
             hint=f"Only DECIMAL '1.23' is written so; use CAST('{text}' AS {name}).",
         )
 
+    def interval_text(self, span: Span, text: str, field: str | None = None) -> Expression:
+        if interval(text, field) is None:
+            raise ParseError(
+                f"'{text}' is no INTERVAL",
+                hint="Write an amount and its unit: INTERVAL '1 day 12 hours' or INTERVAL '3' DAY. "
+                "Units are YEAR, MONTH, WEEK, DAY, HOUR, MINUTE, SECOND and MILLISECOND.",
+                span=span,
+            )
+        unit = None if field is None else exp.Var(this=field)
+        return at(exp.Interval(this=exp.Literal.string(text), unit=unit), span)
+
+    @with_tokens
+    def interval_field(self, span: Span, field: Token) -> str:
+        return str(field.value).removesuffix("S")
+
+    def extract(self, span: Span, field: Token | str | exp.Var, value: Expression) -> Expression:
+        name = field.name.removesuffix("S") if isinstance(field, exp.Var) else _text(field)
+        return at(exp.Extract(this=exp.Var(this=name.upper()), expression=value), span)
+
     def call(self, span: Span, name: str, arguments: list[Expression] | None = None) -> Expression:
         return at(exp.Anonymous(this=name.upper(), expressions=arguments or []), span)
 
     def call_star(self, span: Span, name: str) -> Expression:
         return self.call(span, name, [exp.Star()])
+
+    def call_distinct(self, span: Span, name: str, arguments: list[Expression]) -> Expression:
+        return self.call(span, name, [at(exp.Distinct(expressions=arguments), span)])
+
+    def filtered(self, span: Span, call: Expression, condition: Expression) -> Expression:
+        return at(exp.Filter(this=call, expression=condition), span)
 
     def field(self, span: Span, base: Expression, name: str) -> Expression:
         return at(exp.Dot(this=base, expression=identifier(name)), span)

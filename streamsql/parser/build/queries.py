@@ -21,10 +21,12 @@ from streamsql.nodes import (
     SelectExpression,
     SelectItem,
     SelectStruct,
+    SetOperator,
     SourceRef,
     Start,
     StartPosition,
     Subquery,
+    ValueRows,
     Window,
     Within,
 )
@@ -34,6 +36,10 @@ from streamsql.schema import WindowType
 MAX_AMOUNT = 2**63 - 1
 
 
+Bounds = tuple[int | None, int | None]
+"""LIMIT and OFFSET."""
+
+
 class QueryBuilder:
     """Makes queries of the grammar's rules."""
 
@@ -41,12 +47,14 @@ class QueryBuilder:
         self, span: Span, common_tables: tuple[CommonTable, ...] | None, *parts: Any
     ) -> Query:
         first: Query
-        first, *union, order_by, emit, limit = parts
+        first, *union, order_by, emit, bounds = parts
+        limit, offset = bounds or (None, None)
         return replace(
             first,
             order_by=order_by,
             emit=emit,
             limit=limit,
+            offset=offset,
             span=span,
             union=tuple(union),
             common_tables=common_tables or (),
@@ -62,6 +70,21 @@ class QueryBuilder:
     def common_table(self, span: Span, name: str, query: Query) -> CommonTable:
         return CommonTable(name, query, span)
 
+    def combined(self, span: Span, operator: SetOperator, select: Query) -> Query:
+        return replace(select, set_operator=operator)
+
+    def union_all(self, span: Span) -> SetOperator:
+        return SetOperator.UNION_ALL
+
+    def union_distinct(self, span: Span) -> SetOperator:
+        return SetOperator.UNION
+
+    def except_(self, span: Span) -> SetOperator:
+        return SetOperator.EXCEPT
+
+    def intersect(self, span: Span) -> SetOperator:
+        return SetOperator.INTERSECT
+
     def distinct(self, span: Span) -> bool:
         return True
 
@@ -70,16 +93,17 @@ class QueryBuilder:
         span: Span,
         distinct: bool | None,
         items: tuple[SelectItem, ...],
-        relation: Relation,
+        relation: Relation | None,
         window: Window | None,
         where: Expression | None,
         group_by: tuple[Expression, ...],
         partition_by: tuple[Expression, ...],
         having: Expression | None,
+        qualify: Expression | None,
     ) -> Query:
         return Query(
             items,
-            relation,
+            relation or ValueRows(span=span),
             window=window,
             where=where,
             group_by=group_by,
@@ -87,6 +111,7 @@ class QueryBuilder:
             having=having,
             span=span,
             distinct=bool(distinct),
+            qualify=qualify,
         )
 
     def select_items(self, span: Span, *items: SelectItem) -> tuple[SelectItem, ...]:
@@ -103,6 +128,9 @@ class QueryBuilder:
     def select_struct(self, span: Span, expression: Expression) -> SelectItem:
         return SelectStruct(expression, span)
 
+    def from_(self, span: Span, relation: Relation) -> Relation:
+        return relation
+
     # -- FROM ------------------------------------------------------------------------------------
 
     def source_ref(
@@ -112,6 +140,21 @@ class QueryBuilder:
 
     def subquery(self, span: Span, query: Query, alias: str | None) -> Subquery:
         return Subquery(query, alias, span)
+
+    def value_rows(self, span: Span, *parts: Any) -> ValueRows:
+        *rows, alias, columns = parts
+        if len({len(row) for row in rows}) > 1 or not rows[0]:
+            raise ParseError(
+                "the rows of VALUES have different numbers of values"
+                if rows[0]
+                else "a row of VALUES has no value",
+                span=span,
+            )
+        if columns is not None and len(columns) != len(rows[0]):
+            raise ParseError(
+                f"{len(columns)} names for the {len(rows[0])} columns of VALUES", span=span
+            )
+        return ValueRows(tuple(rows), alias, columns or (), span)
 
     def alias(self, span: Span, name: str) -> str:
         return name
@@ -141,6 +184,17 @@ class QueryBuilder:
         on: Expression,
     ) -> Join:
         return Join(left, right, type, on, within, span)
+
+    def join_using(
+        self,
+        span: Span,
+        left: Relation,
+        type: JoinType,
+        right: SourceRef | Subquery,
+        within: Within | None,
+        names: tuple[str, ...],
+    ) -> Join:
+        return Join(left, right, type, None, within, span, names)
 
     def inner_join(self, span: Span) -> JoinType:
         return JoinType.INNER
@@ -213,6 +267,9 @@ class QueryBuilder:
     def having(self, span: Span, condition: Expression) -> Expression:
         return condition
 
+    def qualify(self, span: Span, condition: Expression) -> Expression:
+        return condition
+
     def grouping(self, span: Span, *expressions: Expression) -> tuple[Expression, ...]:
         return expressions
 
@@ -245,14 +302,23 @@ class QueryBuilder:
     def emit_final(self, span: Span) -> Emit:
         return Emit.FINAL
 
-    def limit(self, span: Span, count: int) -> int:
-        return count
+    def limit(self, span: Span, count: int, skipped: int | None = None) -> Bounds:
+        return _bounds(span, count, skipped)
+
+    def offset(self, span: Span, skipped: int, count: int | None = None) -> Bounds:
+        return _bounds(span, count, skipped)
 
     def integer(self, span: Span, digits: str) -> int:
         return integer(span, digits)
 
     def negative_integer(self, span: Span, digits: str) -> int:
         return integer(span, "-" + digits)
+
+
+def _bounds(span: Span, count: int | None, skipped: int | None) -> Bounds:
+    if skipped is not None and skipped < 0:
+        raise ParseError("OFFSET must not be negative", span=span)
+    return count, skipped
 
 
 def _at_least_one(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from lark import Token
@@ -68,10 +69,15 @@ class DefinitionBuilder:
         span: Span,
         target: str,
         columns: tuple[str, ...] | None,
-        values: list[Expression] | None,
+        *rows: tuple[Expression, ...],
     ) -> n.InsertValues:
-        _check_count(span, columns, values)
-        return n.InsertValues(target, tuple(values or ()), columns or (), span=span)
+        for row in rows:
+            _check_count(span, columns, row)
+        first, *more = rows
+        return n.InsertValues(target, first, columns or (), tuple(more), span=span)
+
+    def value_row(self, span: Span, values: list[Expression] | None) -> tuple[Expression, ...]:
+        return tuple(values or ())
 
     def drop_source(
         self,
@@ -206,7 +212,7 @@ class DefinitionBuilder:
 
 
 def _check_count(
-    span: Span, columns: tuple[str, ...] | None, values: list[Expression] | None
+    span: Span, columns: tuple[str, ...] | None, values: Sequence[Expression] | None
 ) -> None:
     """Without a list of columns only the planner knows how many there must be."""
     if columns and len(columns) != len(values or ()):

@@ -99,15 +99,19 @@ def _predicate(node: Expression, negation: str = "") -> str:
         return f"{operand} {negation}IN ({inner})"
     if isinstance(node, exp.Is):
         return f"{operand} IS {negation}NULL"
-    return f"{operand} {negation}LIKE {expression_sql(node.expression, VALUE)}"
+    return f"{operand} {negation}{_MATCHES[type(node)]} {expression_sql(node.expression, VALUE)}"
 
 
-_PREDICATES = (exp.Between, exp.In, exp.Is, exp.Like, exp.Escape)
+_MATCHES = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.SimilarTo: "SIMILAR TO"}
+_PREDICATES = (exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.SimilarTo, exp.Escape)
+_REGEXES = {exp.RegexpLike: "~", exp.RegexpILike: "~*"}
 
 
 def _not(node: exp.Not) -> Printed:
     if isinstance(node.this, _PREDICATES):
         return PREDICATE, _predicate(node.this, "NOT ")
+    if (operator := _REGEXES.get(type(node.this))) is not None:
+        return _comparison(f"!{operator}")(node.this)
     return NOT, f"NOT {expression_sql(node.this, NOT)}"
 
 
@@ -174,6 +178,23 @@ def _over(node: exp.Window) -> Printed:
     return PRIMARY, f"{expression_sql(node.this)} OVER ({' '.join(parts)})"
 
 
+def _filtered(node: exp.Filter) -> Printed:
+    condition = expression_sql(node.expression)
+    return PRIMARY, f"{expression_sql(node.this)} FILTER (WHERE {condition})"
+
+
+def _interval(node: exp.Interval) -> Printed:
+    unit = node.args.get("unit")
+    return PRIMARY, f"INTERVAL {string(node.name)}" + (f" {unit.name}" if unit else "")
+
+
+def _extract(node: exp.Extract) -> Printed:
+    value = expression_sql(node.expression)
+    bare = name(node.name) == node.name
+    field = node.name if bare else string(node.name)
+    return PRIMARY, f"EXTRACT({field} FROM {value})"
+
+
 def _ordered(node: exp.Ordered) -> Printed:
     direction = " DESC" if node.args.get("desc") else ""
     nulls = node.args.get("nulls_first")
@@ -212,6 +233,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.NullSafeEQ: _comparison("IS NOT DISTINCT FROM"),
     exp.NullSafeNEQ: _comparison("IS DISTINCT FROM"),
     **{node: (lambda n: (PREDICATE, _predicate(n))) for node in _PREDICATES},
+    **{node: _comparison(operator) for node, operator in _REGEXES.items()},
     exp.DPipe: _left_associative(CONCAT, "||"),
     exp.Add: _left_associative(SUM, "+"),
     exp.Sub: _left_associative(SUM, "-"),
@@ -225,6 +247,10 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Null: lambda n: (PRIMARY, "NULL"),
     exp.Column: _column,
     exp.Anonymous: _call,
+    exp.Distinct: lambda n: (OR, f"DISTINCT {_list(n.expressions)}"),
+    exp.Filter: _filtered,
+    exp.Interval: _interval,
+    exp.Extract: _extract,
     exp.Star: lambda n: (PRIMARY, "*"),
     exp.Var: lambda n: (PRIMARY, n.name),
     exp.Lambda: _lambda,

@@ -26,10 +26,12 @@ def duration(node: Duration) -> str:
 def _query(node: n.Query) -> str:
     return words(
         node.common_tables and f"WITH {', '.join(map(_common_table, node.common_tables))}",
-        " UNION ALL ".join(map(_select, (node, *node.union))),
+        _select(node),
+        *(f"{other.set_operator.value} {_select(other)}" for other in node.union),
         node.order_by and f"ORDER BY {', '.join(map(to_sql, node.order_by))}",
         node.emit and f"EMIT {node.emit.value}",
         f"LIMIT {node.limit}" if node.limit is not None else None,
+        f"OFFSET {node.offset}" if node.offset is not None else None,
     )
 
 
@@ -38,13 +40,13 @@ def _select(node: n.Query) -> str:
         "SELECT",
         node.distinct and "DISTINCT",
         ", ".join(map(to_sql, node.items)),
-        "FROM",
-        to_sql(node.relation),
+        node.relation != n.ValueRows() and f"FROM {to_sql(node.relation)}",
         node.window and to_sql(node.window),
         node.where and f"WHERE {to_sql(node.where)}",
         node.group_by and f"GROUP BY {_grouping(node.group_by)}",
         node.partition_by and f"PARTITION BY {_grouping(node.partition_by)}",
         node.having and f"HAVING {to_sql(node.having)}",
+        node.qualify and f"QUALIFY {to_sql(node.qualify)}",
     )
 
 
@@ -83,6 +85,13 @@ def _subquery(node: n.Subquery) -> str:
     return words(listed(to_sql(node.query)), _alias(node.alias))
 
 
+@to_sql.register
+def _value_rows(node: n.ValueRows) -> str:
+    rows = ", ".join(listed(*map(expression_sql, row)) for row in node.rows)
+    columns = listed(*map(name, node.columns)) if node.columns else ""
+    return words(listed(f"VALUES {rows}"), _alias(node.alias), columns)
+
+
 def _alias(alias: str | None) -> str:
     return "" if alias is None else f"AS {name(alias)}"
 
@@ -105,8 +114,7 @@ def _join(node: n.Join) -> str:
         "JOIN",
         to_sql(node.right),
         node.within and to_sql(node.within),
-        "ON",
-        to_sql(node.on),
+        f"USING {listed(*map(name, node.using))}" if node.on is None else f"ON {to_sql(node.on)}",
     )
 
 

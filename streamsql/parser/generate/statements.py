@@ -106,9 +106,8 @@ def _values(values: tuple[n.Expression, ...]) -> str:
 
 @to_sql.register
 def _insert_values(node: n.InsertValues) -> str:
-    return words(
-        "INSERT INTO", name(node.target), _names(node.columns), "VALUES", _values(node.values)
-    )
+    rows = ", ".join(map(_values, node.rows))
+    return words("INSERT INTO", name(node.target), _names(node.columns), "VALUES", rows)
 
 
 @to_sql.register

@@ -16,7 +16,7 @@ _STATEMENT_WORDS = frozenset(
     SHOW TERMINATE UNDEFINE UNSET
     """.split()
 )
-_CLAUSES = frozenset("FROM WINDOW WHERE GROUP PARTITION HAVING EMIT LIMIT".split())
+_CLAUSES = frozenset("FROM WINDOW WHERE GROUP PARTITION HAVING QUALIFY EMIT LIMIT".split())
 _AFTER_BRACKETS = _CLAUSES | {"AS", "WITH", "ON", "THEN", "END", "SELECT", "VALUES"}
 _WRITTEN_TOGETHER = {
     "EMITCHANGES": ("EMIT", "CHANGES"),
@@ -37,14 +37,15 @@ _OPERATORS = {
     ("STAR", "STAR"): "Powers are written POWER(base, exponent).",
     ("PLUS", "EQUAL"): "Nothing is assigned in SQL.",
 }
+_BETWEEN_QUERIES = "UNION, EXCEPT and INTERSECT stand before ORDER BY, EMIT and LIMIT, which hold for all."
 _ELSEWHERE = {
     "ORDER": "ORDER BY stands at the end of a pull query, before LIMIT.",
-    "UNION": "Rows of both queries are put together by UNION ALL, which keeps duplicates.",
-    "INTERSECT": "There is no INTERSECT: join the sources, or filter by IN (SELECT ..).",
-    "EXCEPT": "There is no EXCEPT: filter by NOT IN (SELECT ..).",
-    "OFFSET": "There is no OFFSET: a query shows all rows from its start.",
+    "UNION": _BETWEEN_QUERIES,
+    "INTERSECT": _BETWEEN_QUERIES,
+    "EXCEPT": _BETWEEN_QUERIES,
+    "OFFSET": "OFFSET stands at the end of a pull query: LIMIT 10 OFFSET 20.",
     "TOP": "The number of rows is limited by LIMIT at the end of the query.",
-    "USING": "A join names its condition: ON a.id = b.id.",
+    "USING": "Columns that both sides have go between brackets: USING (id).",
     "CROSS": "There is no CROSS JOIN: a join needs ON a.id = b.id.",
     "NATURAL": "A join names its condition: ON a.id = b.id.",
     "OVER": "A window is PARTITION BY .. ORDER BY ..; frames are not part of it.",
@@ -91,8 +92,6 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
     for index in (trouble.index, trouble.index - 1):
         if hint := _ELSEWHERE.get(trouble.word_at(index) or ""):
             return hint
-    if trouble.found == "DISTINCT" and trouble.type_at(-1) == "LPAR":
-        return "Distinct values are counted by COUNT_DISTINCT(column)."
     if "SELECT" in (trouble.found, trouble.type_at(1)) and "LPAR" in (
         trouble.found,
         trouble.type_at(-1),
@@ -140,7 +139,8 @@ def _clause_order(trouble: Trouble) -> str | None:
     if in_query and after_from and trouble.found in _CLAUSES and not trouble.open_brackets:
         return (
             "The clauses of a query come in this order: "
-            "SELECT, FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, ORDER BY, EMIT, LIMIT."
+            "SELECT, FROM, WINDOW, WHERE, GROUP BY, PARTITION BY, HAVING, QUALIFY, ORDER BY, EMIT, "
+            "LIMIT."
         )
     return None
 
@@ -244,11 +244,11 @@ HINTS: tuple[Callable[[Trouble], str | None], ...] = (
     _misplaced,
     _missing_semicolon,
     _clause_order,
+    _comma,
     reserved_word,
     _time_unit,
     _wrong_quotes,
     _hyphen,
-    _comma,
     _spanning_string,
     _brackets,
 )

@@ -35,7 +35,7 @@ _CHARACTER_HINTS = {
     "#": "Comments begin with -- or stand between /* and */.",
     "&": "Both conditions are joined by AND.",
     "|": "Strings are joined by ||, conditions by OR.",
-    ":": "Entries are written name := value; a cast is CAST(value AS type).",
+    ":": "Entries are written name := value, a cast value::type.",
     "$": "A variable is written ${name}.",
     "{": "A MAP is written MAP(key := value), a STRUCT STRUCT(name := value).",
     "\\": "Strings have no escapes but the doubled quote.",
@@ -43,14 +43,15 @@ _CHARACTER_HINTS = {
 _OPERATORS = frozenset(
     """
     EQUAL NOT_EQUAL BANG_EQUAL LESSTHAN LESS_EQUAL MORETHAN GREATER_EQUAL PLUS MINUS STAR SLASH
-    PERCENT CONCAT AND OR IS IN LIKE BETWEEN NOT AT ARROW LSQB DOT LPAR
+    PERCENT CONCAT AND OR IS IN LIKE BETWEEN NOT AT ARROW LSQB DOT LPAR DOUBLE_COLON TILDE TILDE_STAR
+    BANG_TILDE BANG_TILDE_STAR ILIKE SIMILAR FILTER
     """.split()
 )
 _ARITHMETIC = frozenset({"PLUS", "SLASH", "PERCENT"})
 _EXPRESSION_STARTS = frozenset(
     """
     IDENTIFIER TEXT_LITERAL INTEGER_LITERAL DECIMAL_LITERAL DOUBLE_LITERAL CASE CAST NOT NULL TRUE
-    EXISTS FALSE DECIMAL MINUS PLUS LPAR ARRAY MAP STRUCT LAMBDA_PAREN MILLISECOND MILLISECONDS
+    EXISTS EXTRACT FALSE INTERVAL DECIMAL MINUS PLUS LPAR ARRAY MAP STRUCT LAMBDA_PAREN MILLISECOND MILLISECONDS
     SECONDS MINUTES HOURS DAYS MONTHS YEARS
     """.split()
 )
@@ -65,6 +66,12 @@ _VALUES = {
 }
 """What ksqlDB's grammar calls the kinds of literals."""
 _KSQLDB_ALTERNATIVES = 3
+_AFTER_ITEMS = frozenset({"FROM", "WHERE", "COMMA"})
+_CLAUSES = frozenset(
+    """
+    WINDOW WHERE GROUP PARTITION HAVING QUALIFY ORDER EMIT LIMIT OFFSET UNION EXCEPT INTERSECT $END
+    """.split()
+)
 # The words to name first where there are too many.
 _COMMON = (
     *("SELECT", "CREATE", "INSERT", "SHOW", "DESCRIBE"),
@@ -155,6 +162,9 @@ def _alternatives(position: Position) -> list[str]:
     """What may come next: the usual words, symbols, other words, then kinds of things."""
     rest = set(position.accepted - KEYWORDS | position.keywords)
     kinds: list[str] = []
+    if rest >= _AFTER_ITEMS:
+        # Nearly all queries have a FROM: the clauses that may follow without one are no help.
+        rest -= _CLAUSES
     if position.wants_expression:
         rest -= _EXPRESSION_STARTS
         kinds.append("an expression")

@@ -40,6 +40,11 @@ SYMBOLS: dict[str, str] = {
     "!=": "BANG_EQUAL",
     "<=": "LESS_EQUAL",
     ">=": "GREATER_EQUAL",
+    "::": "DOUBLE_COLON",
+    "~": "TILDE",
+    "~*": "TILDE_STAR",
+    "!~": "BANG_TILDE",
+    "!~*": "BANG_TILDE_STAR",
 }
 """Symbol -> terminal of the grammar."""
 
@@ -66,7 +71,7 @@ _TOKEN = re.compile(
     | (?P<DIGIT_WORD> [0-9]{_WORD}+ )
     | (?P<ESCAPED_VARIABLE> \$\$\{{[^}}]*\}} )
     | (?P<VARIABLE> \$\{{[A-Za-z_]{_WORD}*\}} )
-    | (?P<SYMBOL> -> | := | => | \|\| | <> | != | <= | >= | [-()\[\],.=<>+*/%;] )
+    | (?P<SYMBOL> -> | :: | := | => | !?~\*? | \|\| | <> | != | <= | >= | [-()\[\],.=<>+*/%;] )
     | (?P<ILLEGAL> . )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
