@@ -6,7 +6,7 @@ and the planner all read it. Nothing here imports Spark.
 
 from __future__ import annotations
 
-from streamsql.functions.aggregate import AGGREGATES
+from streamsql.functions.aggregates.basic import AGGREGATES
 from streamsql.functions.base import (
     AggregateFunction,
     Function,
@@ -19,6 +19,7 @@ from streamsql.functions.conditional import CONDITIONALS
 from streamsql.functions.datetime import DATETIMES
 from streamsql.functions.json import JSONS
 from streamsql.functions.mask import MASKS
+from streamsql.functions.moments import MOMENTS
 from streamsql.functions.numeric import NUMERICS
 from streamsql.functions.regex import REGEXES
 from streamsql.functions.registry import Registry
@@ -35,6 +36,7 @@ REGISTRY = Registry(
         *MASKS,
         *BYTES,
         *DATETIMES,
+        *MOMENTS,
         *COLLECTIONS,
         *JSONS,
         *URLS,

@@ -84,6 +84,8 @@ class Overload:
     returns: ReturnRule | None = None
     with_call: bool = False
     safe: Safe | None = None
+    words: frozenset[str] | None = None
+    """What the first argument, a literal text, may be, in upper case."""
 
 
 def overload(
@@ -93,9 +95,10 @@ def overload(
     returns: ReturnRule | None = None,
     with_call: bool = False,
     safe: Safe | None = None,
+    words: frozenset[str] | None = None,
 ) -> Overload:
     """An overload from its signature's text (see signature.py)."""
-    return Overload(parse_signature(text), impl, returns, with_call, safe)
+    return Overload(parse_signature(text), impl, returns, with_call, safe, words)
 
 
 def each(
@@ -161,6 +164,9 @@ class AggregateFunction(Function):
     """Whether a row can be taken out again, that is, whether tables can be aggregated."""
     real_time: bool = True
     """Whether Spark runs it in Real-Time Mode."""
+    filters: bool = False
+    """Whether a BOOLEAN as its last argument says which rows count: it takes NULLs as values, so
+    that it cannot be told of FILTER by them."""
 
     type: ClassVar[str] = "AGGREGATE"
 
@@ -199,10 +205,11 @@ def aggregate(
     example: tuple[str, str] | Examples = (),
     undo: bool = False,
     real_time: bool = True,
+    filters: bool = False,
 ) -> AggregateFunction:
     """Declares an aggregate function; every overload's impl gets the call."""
     return AggregateFunction(
-        name, doc, "aggregate", _flat(overloads), _examples(example), undo, real_time
+        name, doc, "aggregate", _flat(overloads), _examples(example), undo, real_time, filters
     )
 
 

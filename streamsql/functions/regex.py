@@ -64,6 +64,22 @@ def _is_plain(pattern: object) -> bool:
     return "(?" not in pattern and "&&" not in pattern
 
 
+def _like(
+    F: Any, call: Call, text: SparkColumn, pattern: SparkColumn, *flags: SparkColumn
+) -> SparkColumn:
+    """Whether there is a match anywhere in the text."""
+    given = call.constants[1]
+    if flags:
+        pattern = F.concat(F.lit(f"(?{call.constants[2]})"), pattern)
+    bare = given.removeprefix("(?s)^(?:") if isinstance(given, str) else given
+    if _is_plain(given) or (bare != given and isinstance(bare, str) and _is_plain("(" + bare)):
+        return F.regexp_like(text, pattern)
+    found = call.java("Regex.extract", types.STRING, pattern, text, F.lit(0)).isNotNull()
+    known = call.java("Regex.isPattern", types.BOOLEAN, pattern)
+    checked = F.when(known, found).otherwise(call.fail("invalid pattern", types.BOOLEAN))
+    return F.when(text.isNotNull() & pattern.isNotNull(), checked)
+
+
 _EXTRACT = _find("Regex.extract", types.STRING)
 _EXTRACT_ALL = _find("Regex.extractAll", _TEXTS)
 
@@ -93,6 +109,16 @@ REGEXES = (
         ),
         fallible="invalid pattern",
         example=("REGEXP_SPLIT_TO_ARRAY('a1b2', '[0-9]')", "['a', 'b', '']"),
+    ),
+    scalar(
+        "REGEXP_LIKE",
+        "Whether a pattern matches somewhere in the text; the flag 'i' makes case no matter.",
+        _CATEGORY,
+        overload("text STRING, pattern STRING -> BOOLEAN", _like, with_call=True),
+        overload(
+            "text STRING, pattern STRING, const flags STRING -> BOOLEAN", _like, with_call=True
+        ),
+        example=("REGEXP_LIKE('a1b22', '[0-9]{2}')", "TRUE"),
     ),
     scalar(
         "REGEXP_EXTRACT",

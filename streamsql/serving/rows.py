@@ -17,14 +17,15 @@ Decoder = Callable[[bytes], Row]
 def answer_rows(
     results: Iterable[bytes], plan: PullPlan, schema: Schema, decode: Decoder | None = None
 ) -> Iterator[Row]:
-    """Sorted and limited as the plan says; `schema` is that of the results, `decode` reads them."""
+    """Sorted and cut off as the plan says; `schema` is that of the results, `decode` reads them."""
     rows: Iterable[Row] = map(decode or push_decoder(schema), results)
     if plan.order:
         rows = sorted_rows(list(rows), plan.order, schema)
     width = len(plan.schema)
     if width < len(schema):
         rows = (Row(row.values[:width], row.tombstone) for row in rows)
-    return iter(rows if plan.limit is None else islice(rows, plan.limit))
+    end = None if plan.limit is None else plan.offset + plan.limit
+    return islice(rows, plan.offset, end)
 
 
 def result_schema(plan: PullPlan) -> Schema:

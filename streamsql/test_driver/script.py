@@ -168,8 +168,9 @@ class Script:
                     hint="Write CREATE STREAM .. AS SELECT, and expect the records of its topic.",
                 )
             case InsertValuesPlan(source=source):
-                record = record_of(planned, self._spark, self.registry.schemas)
-                self.inserts.append((source, record))
+                for row in planned.rows:
+                    record = record_of(row, self._spark, self.registry.schemas)
+                    self.inserts.append((source, record))
             case DropPlan(terminate=ended):
                 self._end(ended)
             case ControlPlan(action=nodes.QueryAction.TERMINATE, query_ids=ended):

@@ -61,17 +61,18 @@ def is_null(node: exp.Is, lowering: Lowering) -> Column:
     return lowering.lower(node.this).isNull()
 
 
-def like(node: exp.Like | exp.Escape, lowering: Lowering) -> Column:
-    """Lowers LIKE, with or without ESCAPE."""
+def like(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Column:
+    """Lowers LIKE and ILIKE, with or without ESCAPE."""
     escape = node.expression.name if isinstance(node, exp.Escape) else None
     match = node.this if isinstance(node, exp.Escape) else node
     value, pattern = lowering.lower(match.this), lowering.lower(match.expression)
+    function = F.ilike if isinstance(match, exp.ILike) else F.like
     if escape is None:
         # Spark escapes by a backslash unless told otherwise; SQL has no escape by itself.
         pattern = _without_escapes(match.expression, pattern)
-        result = F.like(value, pattern)
+        result = function(value, pattern)
     else:
-        result = F.like(value, pattern, F.lit(escape))
+        result = function(value, pattern, F.lit(escape))
     return lowering.checked_condition(result, "LIKE of null")
 
 

@@ -31,7 +31,7 @@ _CONDITIONS = (exp.And, exp.Or)
 
 def never_null(node: Expression) -> bool:
     """Whether the value is surely not null, unless its evaluation has failed."""
-    if isinstance(node, exp.And | exp.Or | exp.Not | exp.Neg | exp.Like | exp.Escape):
+    if isinstance(node, exp.And | exp.Or | exp.Not | exp.Neg | exp.Like | exp.ILike | exp.Escape):
         return not isinstance(node, exp.Neg) or never_null(node.this)
     return isinstance(node, _NEVER_NULL)
 

@@ -144,6 +144,7 @@ RULES: Mapping[type[Expression], Rule] = {
     exp.Between: compare.between,
     exp.In: compare.in_list,
     exp.Like: compare.like,
+    exp.ILike: compare.like,
     exp.Escape: compare.like,
     exp.Is: compare.is_null,
     exp.Cast: cast.cast,

@@ -30,6 +30,7 @@ from streamsql.executor.lowering.streaming import lower_operator, needed_columns
 from streamsql.executor.operators import filter, sink
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
+from streamsql.planner.plans.bounded import SetOperation
 from streamsql.planner.plans.logical import (
     Aggregate,
     Distinct,
@@ -106,6 +107,7 @@ def _ordered(rows: DataFrame, plan: PullPlan) -> DataFrame:
         rows = rows.where(~quoted(NULL_COLUMN))
     if plan.order:
         rows = rows.orderBy(*map(_order, plan.order))
+    rows = rows.offset(plan.offset) if plan.offset else rows
     return rows if plan.limit is None else rows.limit(plan.limit)
 
 
@@ -158,7 +160,7 @@ def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
         if isinstance(node, Distinct) and node.kind is Kind.TABLE:
             present = inputs[0].where(~quoted(NULL_COLUMN))
             return present.dropDuplicates([column.name for column in node.schema])
-    if isinstance(node, Union):
+    if isinstance(node, Union | SetOperation):
         inputs = tuple(
             rows.where(~quoted(NULL_COLUMN)) if child.kind is Kind.TABLE else rows
             for child, rows in zip(node.inputs, inputs, strict=True)

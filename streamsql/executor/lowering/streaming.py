@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from streamsql.errors import InternalError, UnsupportedError
 from streamsql.executor.frames.context import LoweringContext, Scope, StreamingQuerySpec
 from streamsql.executor.operators import (
+    bounded,
     distinct,
     filter,
     flat_map,
@@ -28,6 +29,7 @@ from streamsql.executor.operators import pseudo_columns as derived
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.operators.joins import joins as join
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
+from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.invariants import expressions_of
@@ -78,6 +80,8 @@ lower_operator.register(Qualify, qualify.lower)
 lower_operator.register(Join, join.lower)
 lower_operator.register(Aggregate, aggregate.lower)
 lower_operator.register(TopN, top.lower)
+lower_operator.register(Values, bounded.lower_values)
+lower_operator.register(SetOperation, bounded.lower_set)
 lower_operator.register(Limit, _lower_limit)
 lower_operator.register(Sink, sink.lower)
 

@@ -89,6 +89,8 @@ def _operator(trouble: Trouble) -> str | None:
 
 
 def _known_elsewhere(trouble: Trouble) -> str | None:
+    if trouble.found == "ALL" and trouble.type_at(-1) in ("EXCEPT", "INTERSECT"):
+        return f"{trouble.type_at(-1)} gives each row once: it takes no ALL."
     for index in (trouble.index, trouble.index - 1):
         if hint := _ELSEWHERE.get(trouble.word_at(index) or ""):
             return hint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -51,6 +52,12 @@ def plan_insert_values(
             ksqldb=says("inserts-disabled"),
         )
     source = _target(statement, catalog)
+    rows = [replace(statement, values=values, more=()) for values in statement.rows]
+    first, *more = [_row(row, source, catalog) for row in rows]
+    return replace(first, more=tuple(more))
+
+
+def _row(statement: InsertValues, source: Source, catalog: Catalog) -> InsertValuesPlan:
     expressions = constants(statement, source, catalog)
     _check_primary_key(source, expressions, statement)
     rowtime = expressions.pop(ROWTIME.name, None)

@@ -9,6 +9,7 @@ from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Duration, Emit, Window
 from streamsql.planner.joins.text import join_text
+from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import (
@@ -125,6 +126,17 @@ def _derived(plan: Derived) -> str:
 @operator_line.register
 def _union(plan: Union) -> str:
     return "Union of all rows"
+
+
+@operator_line.register
+def _values(plan: Values) -> str:
+    count = f"{len(plan.rows)} row{'' if len(plan.rows) == 1 else 's'}"
+    return f"Values: {count}" if plan.schema.columns else "One row"
+
+
+@operator_line.register
+def _set_operation(plan: SetOperation) -> str:
+    return f"{plan.operator.value.capitalize()} of rows"
 
 
 @operator_line.register

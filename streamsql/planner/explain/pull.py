@@ -30,6 +30,8 @@ def explain_pull(plan: PullPlan, *, verbose: bool = False) -> str:
         lines.append(f"Order: {', '.join(map(_order, plan.order))}")
     if plan.limit is not None:
         lines.append(f"Limit: {plan.limit}")
+    if plan.offset:
+        lines.append(f"Offset: {plan.offset}")
     return "\n".join([*lines, "", *(verbose_lines(query) if verbose else tree_lines(query.root))])
 
 

@@ -11,7 +11,7 @@ from streamsql.errors import BindError
 from streamsql.ksqldb import says
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
-from streamsql.planner.scopes.scope import Scope, column_node, suggestion
+from streamsql.planner.scopes.scope import Scope, column_node, folded, suggestion
 from streamsql.planner.scopes.spans import span_of
 from streamsql.schema import WINDOW_BOUNDS, Column, Schema
 from streamsql.types import quote
@@ -37,16 +37,24 @@ class JoinScope(Scope):
         message."""
         if column.table:
             self.check_source(column.table, span_of(column))
-            owners: Sequence[str] = [column.table] if self._has(column.table, column.name) else []
-        else:
-            owners = self._owners(column.name)
+        bare, owners = next(
+            ((n, found) for n in (column.name, folded(column.name)) if (found := self._of(column, n))),
+            (column.name, []),
+        )
         if len(owners) > 1:
             raise _ambiguous(column, owners)
-        name = qualified_name(owners[0], column.name) if owners else column.name
+        name = qualified_name(owners[0], bare) if owners else column.name
         found = self.schema.find(name) if owners or self._is_own(column) else None
         if found is None:
             raise self._unknown(column, clause)
         return self.reference(found)
+
+    def _of(self, column: exp.Column, name: str) -> list[str]:
+        """The sources that the column may be of, if it is called so."""
+        if not column.table:
+            return self._owners(name)
+        alias = self.alias_of(column.table)
+        return [alias] if alias is not None and self._has(alias, name) else []
 
     def reference(self, column: Column) -> exp.Column:
         """The node for a column of the join's schema."""
@@ -63,7 +71,7 @@ class JoinScope(Scope):
 
     def has_column(self, name: str) -> bool:
         """Whether a source has a column of that name."""
-        return bool(self._owners(name))
+        return bool(self._owners(name) or self._owners(folded(name)))
 
     def suggestion(self, column: exp.Column) -> str:
         """What a column that cannot be found may have been meant to be; empty where nothing is
@@ -72,7 +80,8 @@ class JoinScope(Scope):
             elsewhere = next(iter(self._owners(column.name)), None)
             if elsewhere is not None:
                 return f"{column.name} is a column of {elsewhere}."
-            return suggestion(column.name, column.table, dict(self.sources)[column.table])
+            alias = self.alias_of(column.table) or column.table
+            return suggestion(column.name, alias, dict(self.sources)[alias])
         hints = [suggestion(column.name, alias, schema) for alias, schema in self.sources]
         found = next((hint for hint in hints if hint.startswith("Did you mean")), None)
         return found or " ".join(dict.fromkeys(hints))

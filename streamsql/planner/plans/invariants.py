@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
+from streamsql.planner.plans.bounded import Values
 from streamsql.planner.plans.logical import (
     Aggregate,
     Filter,
@@ -48,7 +49,7 @@ def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
     if isinstance(plan, Join):
         yield plan.left_on, plan.left
         yield plan.right_on, plan.right
-    else:
+    elif plan.inputs:
         yield from ((expression, plan.inputs[0]) for expression in expressions_of(plan))
 
 
@@ -70,6 +71,8 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
             return (*groups, *(order.expression for order in plan.order))
         case Aggregate():
             return tuple(named.expression for named in (*plan.keys, *plan.aggregates))
+        case Values():
+            return tuple(value for row in plan.rows for value in row)
     return ()
 
 

@@ -4,7 +4,7 @@ family of statements has stand with it, in planner/ddl."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from streamsql.catalog import Source, Thing
@@ -107,7 +107,7 @@ class PullPlan(Planned):
     """A pull query: SELECT without EMIT, whose answer is complete.
 
     The root of `query` is a Project: its rows are sorted by `order`, of those the first `limit`
-    are the answer, and of their columns those that `schema` names. What `order` sorts by may be a
+    behind `offset` are the answer, and of their columns those that `schema` names. What `order` sorts by may be a
     column of the root that is not shown.
     """
 
@@ -118,6 +118,7 @@ class PullPlan(Planned):
     limit: int | None = None
     order: tuple[ResultOrder, ...] = ()
     statement: SelectQuery | None = None
+    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,13 @@ class InsertValuesPlan(Planned):
     columns: tuple[str, ...]
     expressions: tuple[Expression, ...]
     rowtime: Expression | None = None
+    more: tuple[InsertValuesPlan, ...] = ()
+    """Those of the rows after the first."""
+
+    @property
+    def rows(self) -> tuple[InsertValuesPlan, ...]:
+        """A plan for each row."""
+        return (replace(self, more=()), *self.more)
 
 
 @dataclass(frozen=True)

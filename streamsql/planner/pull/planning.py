@@ -12,6 +12,7 @@ from sqlglot import exp
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, SelectQuery
+from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.logical import (
     Filter,
@@ -90,7 +91,7 @@ def _planned(statement: SelectQuery, planning: Planning) -> PullPlan:
     route = choose_route(built.root)
     check_allowed(asked, built, route, planning)
     schema = _answer_schema(built, columns)
-    return PullPlan(plan, route, schema, asked.limit, ordered(sorting, built), statement)
+    return PullPlan(plan, route, schema, asked.limit, ordered(sorting, built), statement, asked.offset or 0)
 
 
 def _check_ranked(root: LogicalPlan) -> None:
@@ -129,6 +130,10 @@ def _needs_batch(root: Project) -> str | None:
         reason = _not_served(operator) if isinstance(operator, Scan) else None
         if reason is not None:
             return reason
+        if isinstance(operator, Values):
+            return "it has rows of its own"
+        if isinstance(operator, SetOperation):
+            return f"it compares rows for {operator.operator.value}"
         name = next(iter(python_functions(operator)), None)
         if name is not None:
             return f"Spark runs Python functions such as {name}"

@@ -35,7 +35,7 @@ class Scope:
         Its place in the text is the caller's to keep."""
         if column.table:
             self.check_source(column.table, span_of(column))
-        found = self.schema.find(column.name)
+        found = self.schema.find(column.name) or self.schema.find(folded(column.name))
         if found is None:
             raise self._unknown(column, clause)
         return self.reference(found)
@@ -46,7 +46,7 @@ class Scope:
 
     def check_source(self, name: str, span: Span | None) -> None:
         """BindError where no source is called so."""
-        if name not in self.aliases:
+        if self.alias_of(name) is None:
             message = f"'{name}' is not a valid stream/table name or alias."
             raise BindError(
                 message,
@@ -54,6 +54,10 @@ class Scope:
                 hint=did_you_mean(name, self.aliases) or self._called(),
                 span=span,
             )
+
+    def alias_of(self, name: str) -> str | None:
+        """The source that is called so, or, if none is, so in upper case."""
+        return next((a for a in (name, folded(name)) if a in self.aliases), None)
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -66,7 +70,7 @@ class Scope:
 
     def has_column(self, name: str) -> bool:
         """Whether some source has a column of that name."""
-        return self.schema.find(name) is not None
+        return any(self.schema.find(n) is not None for n in (name, folded(name)))
 
     def _called(self) -> str:
         return f"The source of this query is called {self.alias}."
@@ -100,6 +104,12 @@ class Scope:
         return suggestion(column.name, self.alias, self.schema)
 
 
+def folded(name: str) -> str:
+    """A name in lower case, which can only have been written between quotes, as it would be without
+    them: tools quote each name. Where both exist the quoted one is meant."""
+    return name.upper() if name == name.lower() else name
+
+
 def suggestion(name: str, alias: str, schema: Schema) -> str:
     """A hint for a name that a source has no column of."""
     if name in _BOUND_NAMES:
@@ -109,6 +119,8 @@ def suggestion(name: str, alias: str, schema: Schema) -> str:
     if other_case is not None:
         return f"Did you mean {quote(other_case)}? Backticks keep the case of a name."
     own = ", ".join(c.name for c in schema if c not in PSEUDO_COLUMNS)
+    if not own:
+        return "There is no FROM that a column could come from."
     return did_you_mean(name, columns) or f"{alias} has the columns {own}."
 
 

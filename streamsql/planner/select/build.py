@@ -24,8 +24,9 @@ from streamsql.planner.select.named_queries import expand
 from streamsql.planner.select.partitioning import build_partitioning
 from streamsql.planner.select.ranking import Ranking, build_ranking, find_ranking
 from streamsql.planner.select.semi_joins import of_values, semi_join, split
+from streamsql.planner.select.shorthand import grouped, written_out
 from streamsql.planner.select.subqueries import derived
-from streamsql.planner.select.unions import Branch, over, union_all
+from streamsql.planner.select.unions import Branch, combine, over
 from streamsql.planner.select_list.items import select_items
 from streamsql.planner.select_list.projection import Selected, check_stored, divide, project
 from streamsql.planner.select_list.table_functions import check_table_functions, flat_map
@@ -77,11 +78,18 @@ def build_query(
 ) -> Built:
     """The plan of a query whose result is stored in `sink`, or shown (None); `bounded`: of a pull
     query, whose ORDER BY is its planner's."""
-    _check_not_ordered(query)
+    if not bounded:
+        _check_not_ordered(query)
     return _build(expand(query, catalog.views), _Place(catalog, sink, bounded=bounded))
 
 
 def _check_not_ordered(query: Query) -> None:
+    if query.offset is not None:
+        raise UnsupportedError(
+            "OFFSET is only supported in pull queries (SELECT without EMIT).",
+            hint="FROM source FROM OFFSETS ('0:20') begins to read at an offset of the topic.",
+            span=query.span,
+        )
     if query.order_by:
         raise UnsupportedError(
             "ORDER BY is only supported in pull queries (SELECT without EMIT).",
@@ -109,11 +117,12 @@ def _build(query: Query, place: _Place) -> Built:
     # A stream that is a part of the result may lack the key, as the whole then does.
     inner = place if place.inner is not None else replace(place, inner=place.sink or "the result")
     built = [_build_select(select, inner) for select in (replace(query, union=()), *query.union)]
+    operators = [select.set_operator for select in query.union]
     branches = [
         Branch(b.root, b.columns, b.window, select.span)
         for b, select in zip(built, (query, *query.union), strict=True)
     ]
-    root, window = union_all(branches, bounded=place.bounded)
+    root, window = combine(branches, operators, bounded=place.bounded)
     if place.stored(root.kind) is not None and not root.value:
         raise PlanError(
             "The projection contains no value columns.",
@@ -136,11 +145,13 @@ def _build_subquery(place: _Place, subquery: Subquery) -> Derived:
 
 
 def _build_select(query: Query, place: _Place) -> Built:
+    query = written_out(query, bounded=place.bounded)
     if query.distinct:
         return _build_distinct(query, place)
     query, source = _source(query, place)
     scope = source.scope
     if _is_aggregation(query):
+        query = grouped(query, scope)
         _check_groupable(source, query)
         _check_keyed(query, place)
         asked = query.window.retention if query.window else None
@@ -180,7 +191,9 @@ def _source(query: Query, place: _Place) -> tuple[Query, From]:
         query = replace(query, where=ranking.rest)
         build = partial(_build_ranking, place, ranking)
     persistent = place.sink is not None
-    return query, build_from(query, place.catalog, place.named, build, persistent=persistent)
+    return query, build_from(
+        query, place.catalog, place.named, build, persistent=persistent, bounded=place.bounded
+    )
 
 
 def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery) -> Derived:

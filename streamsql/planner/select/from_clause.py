@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import CatalogError, PlanError
-from streamsql.nodes import Query, Relation, SourceRef, Subquery
+from streamsql.nodes import Query, Relation, SourceRef, Subquery, ValueRows
 from streamsql.planner.joins.joins import build_joins, join_scope, viable_columns, viable_parts
 from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
 from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.plans.logical import Derived, Join, JoinKind, Leaf, LogicalPlan, Named, Scan
 from streamsql.planner.scopes.qualified import qualified_name
-from streamsql.planner.scopes.scope import Scope, column_node
+from streamsql.planner.scopes.scope import Scope, column_node, folded
+from streamsql.planner.select.values import values_source
 from streamsql.planner.select_list.items import Stars, column_items
 from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind
 from streamsql.types import quote
@@ -51,6 +52,9 @@ class From:
         return self.origin.source.topic.window
 
 
+HIDDEN = frozenset({"$RANK"})
+"""Columns that QUALIFY adds, which are no part of `*`."""
+Side = SourceRef | Subquery | ValueRows
 BuildSubquery = Callable[[Subquery], Derived]
 """Plans a query in FROM."""
 
@@ -62,12 +66,18 @@ def build_from(
     build_subquery: BuildSubquery,
     *,
     persistent: bool,
+    bounded: bool = False,
 ) -> From:
     """FROM of a query whose result is called `named`, or shown (None); `persistent` tells that the
-    result of the whole statement is stored."""
+    result of the whole statement is stored, `bounded` that the query ends."""
     refs, joins = _flat(query.relation)
     scans = tuple(
-        build_subquery(ref) if isinstance(ref, Subquery) else _scan(ref, catalog) for ref in refs
+        build_subquery(ref)
+        if isinstance(ref, Subquery)
+        else values_source(ref, catalog, bounded=bounded)
+        if isinstance(ref, ValueRows)
+        else _scan(ref, catalog)
+        for ref in refs
     )
     if persistent:
         _check_no_windowed_tables(scans)
@@ -83,11 +93,11 @@ def check_relation(relation: Relation, catalog: Catalog) -> None:
     for ref in _flat(relation)[0]:
         if isinstance(ref, Subquery):
             check_relation(ref.query.relation, catalog)
-        else:
+        elif isinstance(ref, SourceRef):
             _scan(ref, catalog)
 
 
-def _flat(relation: Relation) -> tuple[list[SourceRef | Subquery], list[nodes.Join]]:
+def _flat(relation: Relation) -> tuple[list[Side], list[nodes.Join]]:
     """The sources from left to right, and the joins between them."""
     if not isinstance(relation, nodes.Join):
         return [relation], []
@@ -96,12 +106,13 @@ def _flat(relation: Relation) -> tuple[list[SourceRef | Subquery], list[nodes.Jo
 
 
 def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
+    name = ref.name if ref.name in catalog.sources else folded(ref.name)
     try:
-        source = catalog.get(ref.name)
+        source = catalog.get(name if name in catalog.sources else ref.name)
     except CatalogError as error:
         error.span = ref.span
         raise
-    return Scan(source, ref.alias or ref.name, ref.start)
+    return Scan(source, ref.alias or source.name, ref.start)
 
 
 def _check_no_windowed_tables(scans: Sequence[Leaf]) -> None:
@@ -126,7 +137,8 @@ def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
     """The columns of `*`: keys, the window's bounds, the others."""
     schema = scan.source.schema
     rest = [c for c in schema if c not in schema.key]
-    return [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]
+    columns = [*schema.key, *(WINDOW_BOUNDS if bounds else ()), *rest]
+    return [c for c in columns if c.name not in HIDDEN]
 
 
 def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope) -> From:

@@ -19,7 +19,9 @@ from streamsql.nodes import (
     SelectExpression,
     SourceRef,
     Subquery,
+    ValueRows,
 )
+from streamsql.planner.scopes.scope import folded
 from streamsql.types import quote
 
 Tables = Mapping[str, Query]
@@ -46,19 +48,23 @@ def _expand(
             return replace(node, left=relation(node.left), right=side(node.right))
         return side(node)
 
-    def side(node: SourceRef | Subquery) -> SourceRef | Subquery:
+    def side(node: SourceRef | Subquery | ValueRows) -> SourceRef | Subquery | ValueRows:
+        if isinstance(node, ValueRows):
+            return node
         if isinstance(node, Subquery):
             return replace(node, query=_inner(node.query, views, known, within))
-        if node.name not in known and node.name not in views:
+        names = (node.name, folded(node.name))
+        name = next((n for n in names if n in known or n in views), None)
+        if name is None:
             return node
         _check_start(node)
-        alias = node.alias or node.name
-        if node.name in known:
-            return Subquery(known[node.name], alias, node.span)
-        if node.name in within:
-            raise PlanError(f"the view {quote(node.name)} reads itself", span=node.span)
-        found = _inner(views[node.name].query, views, {}, (*within, node.name))
-        return Subquery(found, alias, node.span, view=node.name)
+        alias = node.alias or name
+        if name in known:
+            return Subquery(known[name], alias, node.span)
+        if name in within:
+            raise PlanError(f"the view {quote(name)} reads itself", span=node.span)
+        found = _inner(views[name].query, views, {}, (*within, name))
+        return Subquery(found, alias, node.span, view=name)
 
     def condition(node: Expression) -> Expression:
         field = "query" if isinstance(node, exp.In) else "this"
@@ -90,9 +96,9 @@ def _inner(
             "FINAL.",
             span=query.span,
         )
-    if query.limit is not None:
+    if query.limit is not None or query.offset is not None:
         raise UnsupportedError(
-            "LIMIT is not supported in a subquery",
+            f"{'OFFSET' if query.limit is None else 'LIMIT'} is not supported in a subquery",
             hint="The first rows of each group are those WHERE ROW_NUMBER() OVER (..) <= n.",
             span=query.span,
         )
@@ -136,4 +142,6 @@ def _conditions(query: Query) -> list[Expression]:
 def _relation_names(relation: Relation) -> set[str]:
     if isinstance(relation, Join):
         return _relation_names(relation.left) | _relation_names(relation.right)
+    if isinstance(relation, ValueRows):
+        return set()
     return names_in(relation.query) if isinstance(relation, Subquery) else {relation.name}

@@ -1,17 +1,18 @@
-"""UNION ALL: results of several queries, column by column in one type, as one stream."""
+"""UNION ALL and its like: results of several queries, column by column in one type, as one stream."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
-from streamsql.errors import PlanError, Span
+from streamsql.errors import PlanError, Span, UnsupportedError
+from streamsql.nodes import SetOperator
+from streamsql.planner.plans.bounded import SetOperation
 from streamsql.planner.plans.logical import LogicalPlan, Named, Project, Union
 from streamsql.planner.scopes.scope import column_node
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import Column, KeyWindow, Kind
-from streamsql.types import SQLType, common_type, is_numeric, quote, to_sql, type_of
+from streamsql.types import SQLType, common_type, contains_map, is_numeric, quote, to_sql, type_of
 
 
 @dataclass(frozen=True)
@@ -24,31 +25,74 @@ class Branch:
     span: Span | None
 
 
-def union_all(
-    branches: Sequence[Branch], *, bounded: bool = False
+def combine(
+    branches: Sequence[Branch], operators: Sequence[SetOperator], *, bounded: bool = False
 ) -> tuple[Project, KeyWindow | None]:
     """All rows under the names of the first query's columns, and how their key is windowed.
 
     The key is that of all queries if it stands at the same places in them, else there is none. Of
-    tables, which only a `bounded` query can put together, there is none either.
+    tables, which only a `bounded` query can put together, there is none either, nor behind any
+    operator but UNION ALL.
     """
-    first = branches[0]
+    first, operator = branches[0], operators[0]
+    _check_operators(operators, branches, bounded=bounded)
     for number, branch in enumerate(branches, start=1):
-        _check(first, branch, number, bounded=bounded)
-    types = [_common(branches, position) for position in range(len(first.columns))]
+        _check(first, branch, number, operator, bounded=bounded)
+    types = [_common(branches, position, operator) for position in range(len(first.columns))]
     places = _key_places(first)
     tables = any(b.root.kind is Kind.TABLE for b in branches)
-    keyed = not tables and all(
+    plain = all(o is SetOperator.UNION_ALL for o in operators)
+    keyed = not tables and plain and all(
         _key_places(b) == places and b.window == first.window for b in branches
     )
     keys = places if keyed else ()
     shaped: list[LogicalPlan] = [_shaped(branch, first.columns, types, keys) for branch in branches]
-    root = reduce(_union, shaped)
-    return over(root), first.window if keyed else None
+    return over(_folded(shaped, operators)), first.window if keyed else None
 
 
-def _union(left: LogicalPlan, right: LogicalPlan) -> LogicalPlan:
-    return Union(left, right)
+def _folded(rows: Sequence[LogicalPlan], operators: Sequence[SetOperator]) -> LogicalPlan:
+    """From left to right, but INTERSECT first."""
+    terms, between = [rows[0]], []
+    for operator, right in zip(operators, rows[1:], strict=True):
+        if operator is SetOperator.INTERSECT:
+            terms[-1] = SetOperation(terms[-1], right, operator)
+        else:
+            terms.append(right)
+            between.append(operator)
+    made = terms[0]
+    for operator, right in zip(between, terms[1:], strict=True):
+        all_rows = operator is SetOperator.UNION_ALL
+        made = Union(made, right) if all_rows else SetOperation(made, right, operator)
+    return made
+
+
+def _check_operators(
+    operators: Sequence[SetOperator], branches: Sequence[Branch], *, bounded: bool
+) -> None:
+    """Which rows there are twice, or on one side only, is known where there are no more to come."""
+    for operator, branch in zip(operators, branches[1:], strict=True):
+        if operator is SetOperator.UNION_ALL:
+            continue
+        if not bounded:
+            raise UnsupportedError(
+                f"{operator.value} is only supported in pull queries (SELECT without EMIT).",
+                hint=_INSTEAD[operator],
+                span=branch.span,
+            )
+        for column in branch.root.schema:
+            if contains_map(column.type):
+                raise PlanError(
+                    f"{operator.value} cannot compare column {quote(column.name)} of type "
+                    f"{to_sql(column.type)}.",
+                    span=branch.span,
+                )
+
+
+_INSTEAD = {
+    SetOperator.UNION: "Each row once is SELECT DISTINCT * FROM (SELECT .. UNION ALL SELECT ..).",
+    SetOperator.EXCEPT: "Rows without a partner are those WHERE id NOT IN (SELECT id FROM t).",
+    SetOperator.INTERSECT: "Rows with a partner are those WHERE id IN (SELECT id FROM t).",
+}
 
 
 def over(plan: LogicalPlan) -> Project:
@@ -60,7 +104,9 @@ def _references(columns: Sequence[Column]) -> tuple[Named, ...]:
     return tuple(Named(column.name, column_node(column)) for column in columns)
 
 
-def _check(first: Branch, branch: Branch, number: int, *, bounded: bool) -> None:
+def _check(
+    first: Branch, branch: Branch, number: int, operator: SetOperator, *, bounded: bool
+) -> None:
     if branch.root.kind is Kind.TABLE and not bounded:
         raise PlanError(
             f"UNION ALL takes streams, but the result of query {number} is a TABLE.",
@@ -69,7 +115,7 @@ def _check(first: Branch, branch: Branch, number: int, *, bounded: bool) -> None
         )
     if len(branch.columns) != len(first.columns):
         raise PlanError(
-            f"The queries of UNION ALL have different numbers of columns: "
+            f"The queries of {operator.value} have different numbers of columns: "
             f"{len(first.columns)} and, query {number}, {len(branch.columns)}.",
             span=branch.span,
         )
@@ -84,7 +130,7 @@ def _item(branch: Branch, position: int) -> Named:
     return next(item for item in (*branch.root.key, *branch.root.value) if item.name == name)
 
 
-def _common(branches: Sequence[Branch], position: int) -> SQLType:
+def _common(branches: Sequence[Branch], position: int, operator: SetOperator) -> SQLType:
     """The type that the column has in all queries, or that all its types widen to."""
     found = type_of(_item(branches[0], position).expression)
     for number, branch in enumerate(branches[1:], start=2):
@@ -96,7 +142,7 @@ def _common(branches: Sequence[Branch], position: int) -> SQLType:
         if wider is None:
             name = branches[0].columns[position]
             raise PlanError(
-                f"Column {quote(name)} of UNION ALL is {to_sql(found)} in query 1, "
+                f"Column {quote(name)} of {operator.value} is {to_sql(found)} in query 1, "
                 f"but {quote(item.name)} is {to_sql(other)} in query {number}.",
                 hint="CAST one of them to the type of the other.",
                 span=branch.span,

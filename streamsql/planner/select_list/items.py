@@ -44,7 +44,8 @@ def select_items(query: Query, scope: Scope, stars: Stars, *, persistent: bool) 
 
     Names: the alias, else the column's or field's name, else KSQL_COL_<n>.
     """
-    used = [item.source for item in query.items if isinstance(item, SelectAll)]
+    stars_used = [item.source for item in query.items if isinstance(item, SelectAll)]
+    used = [None if name is None else scope.alias_of(name) for name in stars_used]
     names = scope.names([c.name for source in used for c in stars.get(source, ())])
     items: list[Item] = []
     for item in query.items:
@@ -61,9 +62,13 @@ def _expand(
     persistent: bool,
 ) -> list[Item]:
     if isinstance(item, SelectAll):
-        if item.source is not None:
-            scope.check_source(item.source, item.span)
-        return [Item(made.name, made.expression, item.span) for made in stars[item.source]]
+        if not stars[None]:
+            raise PlanError("SELECT * needs a FROM.", span=item.span)
+        source = item.source
+        if source is not None:
+            scope.check_source(source, item.span)
+            source = scope.alias_of(source)
+        return [Item(made.name, made.expression, item.span) for made in stars[source]]
     if isinstance(item, SelectStruct):
         return _struct_fields(item, scope)
     return [_expression(item, scope, names, persistent)]

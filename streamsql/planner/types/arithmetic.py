@@ -7,14 +7,21 @@ from sqlglot import exp
 from streamsql import types
 from streamsql.errors import TypeMismatchError
 from streamsql.nodes import Expression
+from streamsql.planner.types import moments
 from streamsql.planner.types.scope import Scope, cast_to, span_of, text_of, typed
 from streamsql.types import SQLType, type_of
 
 
 def arithmetic(node: exp.Binary, scope: Scope) -> Expression:
     """Types `+ - * / %`; TypeMismatchError unless both are numbers, or texts are added."""
+    if moments.has_interval(node):
+        return moments.shifted(node, scope)
     left, right = scope.infer(node.left), scope.infer(node.right)
     a, b = type_of(left), type_of(right)
+    if types.is_time(a) or types.is_time(b):
+        dates = moments.of_dates(node, left, right, scope)
+        if dates is not None:
+            return dates
     new = typed(node, types.STRING, this=left, expression=right)
     if isinstance(node, exp.Add) and a == b == types.STRING:
         return new
@@ -141,5 +148,8 @@ def _hint(node: exp.Binary, a: SQLType, b: SQLType) -> str | None:
     if types.STRING in (a, b):
         return "Use CAST(x AS STRING) and || to concatenate, or CAST the text to a number."
     if types.is_time(a) or types.is_time(b):
-        return "Use TIMESTAMPADD, DATEADD or TIMEADD to shift a time."
+        return (
+            "Use TIMESTAMPADD, DATEADD or TIMEADD to shift a time, or an INTERVAL: "
+            "ts + INTERVAL '1 day'."
+        )
     return None

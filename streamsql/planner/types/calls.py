@@ -191,6 +191,15 @@ def _as_body(
 def _check_constants(name: str, found: Resolution, arguments: Sequence[Expression]) -> None:
     if not found.overload.signature.parameters:
         return
+    words = found.overload.words
+    if words is not None and isinstance(arguments[0], exp.Literal):
+        if (given := arguments[0].name).upper() not in words:
+            known = sorted(word.lower() for word in words if f"{word}S" in words)
+            raise TypeMismatchError(
+                f"{name} knows no '{given}'",
+                hint=f"It knows {', '.join(known)}.",
+                span=span_of(arguments[0]),
+            )
     for index, argument in enumerate(arguments):
         if not found.overload.signature.parameter(index).constant:
             continue

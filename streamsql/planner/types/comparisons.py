@@ -5,10 +5,12 @@ Text compared with ROWTIME, WINDOWSTART or WINDOWEND is a timestamp in ISO form.
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from streamsql import types
-from streamsql.errors import TypeMismatchError
+from streamsql.errors import TypeMismatchError, UnsupportedError
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.scopes.qualified import bare_name
@@ -75,17 +77,64 @@ def in_list(node: exp.In, scope: Scope) -> Expression:
     )
 
 
-def like(node: exp.Like, scope: Scope) -> Expression:
-    """Types LIKE, of two texts."""
+def like(node: exp.Like | exp.ILike, scope: Scope) -> Expression:
+    """Types LIKE and ILIKE, of two texts."""
     value, pattern = scope.infer(node.this), scope.infer(node.expression)
-    for side in (value, pattern):
+    _check_texts("ILIKE" if isinstance(node, exp.ILike) else "LIKE", node, value, pattern)
+    return typed(node, types.BOOLEAN, this=value, expression=pattern)
+
+
+def _check_texts(operator: str, node: Expression, *sides: Expression) -> None:
+    for side in sides:
         if type_of(side) != types.STRING:
             raise TypeMismatchError(
-                f"LIKE compares STRINGs only, but {describe(side)} is none",
+                f"{operator} compares STRINGs only, but {describe(side)} is none",
                 hint="Use CAST(x AS STRING).",
                 span=span_of(side) or span_of(node),
             )
-    return typed(node, types.BOOLEAN, this=value, expression=pattern)
+
+
+def similar(node: exp.SimilarTo, scope: Scope) -> Expression:
+    """Types SIMILAR TO: REGEXP_LIKE with SQL's pattern as one of Java's."""
+    value, pattern = scope.infer(node.this), node.expression
+    _check_texts("SIMILAR TO", node, value)
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string:
+        raise UnsupportedError(
+            "SIMILAR TO takes a pattern that is a literal",
+            hint="Patterns that come with the rows are for REGEXP_LIKE(text, pattern) and ~.",
+            span=span_of(pattern) or span_of(node),
+        )
+    return _regexp_like(node, node.this, [exp.Literal.string(of_similar(pattern.name))], scope)
+
+
+def of_similar(pattern: str) -> str:
+    """A pattern of SIMILAR TO as a regular expression of Java's, for the whole text."""
+    wild, inside, made, characters = {"%": ".*", "_": "."}, False, [], iter(pattern)
+    for character in characters:
+        if character == "\\":
+            made.append("\\" + next(characters, "\\"))
+        elif inside or character in "|*+?{}()[":
+            inside = (inside or character == "[") and character != "]"
+            made.append(character)
+        else:
+            made.append(wild.get(character) or re.escape(character))
+    return f"(?s)^(?:{''.join(made)})$"
+
+
+def matches(node: exp.RegexpLike | exp.RegexpILike, scope: Scope) -> Expression:
+    """Types `~` and `~*`: REGEXP_LIKE."""
+    flags = [exp.Literal.string("i")] if isinstance(node, exp.RegexpILike) else []
+    sides = [scope.infer(side) for side in (node.this, node.expression)]
+    _check_texts("~*" if flags else "~", node, *sides)
+    return _regexp_like(node, node.this, [node.expression.copy(), *flags], scope)
+
+
+def _regexp_like(
+    node: Expression, text: Expression, pattern: list[Expression], scope: Scope
+) -> Expression:
+    call = exp.Anonymous(this="REGEXP_LIKE", expressions=[text.copy(), *pattern])
+    call.meta.update(node.meta)
+    return scope.infer(call)
 
 
 def escape(node: exp.Escape, scope: Scope) -> Expression:

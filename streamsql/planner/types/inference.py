@@ -22,6 +22,7 @@ from streamsql.planner.types import arithmetic as infer_arithmetic
 from streamsql.planner.types import calls as infer_calls
 from streamsql.planner.types import comparisons as infer_compare
 from streamsql.planner.types import containers as infer_containers
+from streamsql.planner.types import moments as infer_moments
 from streamsql.planner.types import subqueries as infer_queries
 from streamsql.planner.types.common import lax_literal
 from streamsql.planner.types.scope import (
@@ -204,6 +205,19 @@ def _lambda(node: exp.Lambda, scope: Scope) -> Expression:
     raise TypeMismatchError("a lambda can only be an argument of a function", span=span_of(node))
 
 
+def _distinct(node: exp.Distinct, scope: Scope) -> Expression:
+    del scope
+    raise TypeMismatchError("DISTINCT belongs into aggregate functions", span=span_of(node))
+
+
+def _filter(node: exp.Filter, scope: Scope) -> Expression:
+    del scope
+    raise TypeMismatchError(
+        f"FILTER belongs behind an aggregate function, and {node.this.name} is none",
+        span=span_of(node),
+    )
+
+
 def _unknown(node: Expression, scope: Scope) -> Expression:
     del scope
     raise InternalError(f"no typing rule for {type(node).__name__}", span=span_of(node))
@@ -234,6 +248,10 @@ RULES: dict[type[Expression], Callable[[Any, Scope], Expression]] = {
     exp.Exists: infer_queries.subquery,
     exp.Window: infer_queries.over,
     exp.Like: infer_compare.like,
+    exp.ILike: infer_compare.like,
+    exp.SimilarTo: infer_compare.similar,
+    exp.RegexpLike: infer_compare.matches,
+    exp.RegexpILike: infer_compare.matches,
     exp.Escape: infer_compare.escape,
     exp.Is: infer_compare.is_,
     exp.And: _connector,
@@ -251,4 +269,8 @@ RULES: dict[type[Expression], Callable[[Any, Scope], Expression]] = {
     exp.Lambda: _lambda,
     exp.Var: infer_calls.unit,
     exp.AtTimeZone: _at_time_zone,
+    exp.Interval: infer_moments.alone,
+    exp.Extract: infer_moments.extract,
+    exp.Distinct: _distinct,
+    exp.Filter: _filter,
 }

@@ -119,7 +119,7 @@ def text_of(node: Expression) -> str:
 _BRACKETED = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.And, exp.Or, exp.Not),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.Is, exp.In, exp.Between, exp.Like, exp.Escape, exp.Case),
+    *(exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.Case),
 )
 """What ksqlDB shows in brackets, wherever it stands."""
 

@@ -1,4 +1,4 @@
-"""INSERT INTO .. VALUES: one record, written at once.
+"""INSERT INTO .. VALUES: a record for each row, written at once.
 
 Constants are computed here; expressions that only Spark can compute are computed there, one row.
 """
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
 @handle.register
 def insert_values(statement: InsertValues, context: Context) -> Iterable[Result]:
-    """Returns when Kafka has acknowledged the record: there is nothing to show, but a token."""
+    """Returns when Kafka has acknowledged the records: there is nothing to show, but a token."""
     planned = context.plan(statement)
     assert isinstance(planned, InsertValuesPlan)
     services = context.state.services
     schemas = Schemas(lambda: services.registry(context.session.properties))
-    record = record_of(planned, lambda: services.spark.get().session, schemas)
+    records = [
+        record_of(row, lambda: services.spark.get().session, schemas) for row in planned.rows
+    ]
     topic = planned.source.topic.name
-    written = insert_records(services, topic, [record])
+    written = insert_records(services, topic, records)
     return [Message("", token=to_token({topic: written}))]
 
 

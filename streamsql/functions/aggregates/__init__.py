@@ -1,0 +1,1 @@
+"""Aggregate functions, a file a family."""

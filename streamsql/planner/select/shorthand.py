@@ -1,0 +1,255 @@
+"""What is short for something else, written out before a query is planned: FILTER and DISTINCT of
+aggregates, QUALIFY, and GROUP BY by the number or the alias of a column of the SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from streamsql.errors import PlanError, UnsupportedError
+from streamsql.functions import REGISTRY, AggregateFunction
+from streamsql.nodes import (
+    Expression,
+    Join,
+    Query,
+    SelectAll,
+    SelectExpression,
+    SelectItem,
+    SourceRef,
+    Subquery,
+)
+from streamsql.planner.scopes.scope import Scope
+from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.types.binding import aggregates_in
+
+RANK = "$RANK"
+"""The hidden column that QUALIFY is about."""
+_OF_DISTINCT = {
+    "COUNT": "COUNT_DISTINCT_EXACT",
+    "SUM": "SUM_DISTINCT",
+    "AVG": "AVG_DISTINCT",
+    "MIN": "MIN",
+    "MAX": "MAX",
+    "COLLECT_LIST": "COLLECT_SET",
+    "COLLECT_SET": "COLLECT_SET",
+    "ARRAY_AGG": "COLLECT_SET",
+    "STRING_AGG": "STRING_AGG_DISTINCT",
+}
+
+
+def written_out(query: Query, *, bounded: bool) -> Query:
+    """The SELECT without FILTER, DISTINCT inside of calls, and QUALIFY."""
+    if query.qualify is not None:
+        query = _qualified(query, bounded=bounded)
+    items = tuple(_item(item) for item in query.items)
+    having = query.having and _plain(query.having)
+    return replace(query, items=items, having=having)
+
+
+# -- aggregates ----------------------------------------------------------------------------------
+
+
+def _item(item: SelectItem) -> SelectItem:
+    if isinstance(item, SelectExpression):
+        return replace(item, expression=_plain(item.expression))
+    return item
+
+
+def _plain(expression: Expression) -> Expression:
+    def written(node: Expression) -> Expression:
+        if isinstance(node, exp.Filter) and isinstance(node.this, exp.Anonymous):
+            return _filtered(_distinct(node.this), node)
+        return _distinct(node) if isinstance(node, exp.Anonymous) else node
+
+    if expression.find(exp.Filter, exp.Distinct) is None:
+        return expression
+    return expression.transform(written)
+
+
+def _distinct(call: exp.Anonymous) -> exp.Anonymous:
+    """COUNT(DISTINCT x) as the function that is meant."""
+    distinct = call.expressions[0] if call.expressions else None
+    if not isinstance(distinct, exp.Distinct):
+        return call
+    name = _OF_DISTINCT.get(call.name)
+    if name is None or (len(distinct.expressions) > 1 and name == "COUNT_DISTINCT_EXACT"):
+        several = "one value" if name else "no DISTINCT"
+        raise UnsupportedError(
+            f"{call.name} takes {several}{' after DISTINCT' if name else ''}",
+            hint="Aggregate functions that take DISTINCT are "
+            f"{', '.join(sorted(_OF_DISTINCT))}; several columns are STRUCT(a := a, b := b).",
+            span=span_of(call),
+        )
+    made = exp.Anonymous(this=name, expressions=[e.copy() for e in distinct.expressions])
+    made.meta.update(call.meta)
+    return made
+
+
+def _filtered(call: exp.Anonymous, node: exp.Filter) -> Expression:
+    """The call over values that are NULL where the condition is not met."""
+    function = REGISTRY.find(call.name)
+    if not isinstance(function, AggregateFunction):
+        raise PlanError(
+            f"FILTER belongs behind an aggregate function, and {call.name} is none.",
+            span=span_of(node),
+        )
+    met = exp.NullSafeEQ(this=node.expression.copy(), expression=exp.Boolean(this=True))
+    met.meta.update(node.expression.meta)
+    made = call.copy()
+    first = made.expressions[0] if made.expressions else exp.Star()
+    if function.filters:
+        made.append("expressions", met)
+        return made
+    if _keeps_nulls(call):
+        raise UnsupportedError(
+            f"{expression_text(call)} counts NULLs in, so that it cannot have a FILTER",
+            hint="Filter the rows by WHERE, in a query of its own.",
+            span=span_of(node),
+        )
+    value = exp.Literal.number(1) if isinstance(first, exp.Star) else first.copy()
+    case = exp.Case(ifs=[exp.If(this=met, true=value)])
+    case.meta.update(first.meta or node.meta)
+    made.set("expressions", [case, *made.expressions[1:]])
+    return made
+
+
+def _keeps_nulls(call: exp.Anonymous) -> bool:
+    last = call.expressions[-1] if len(call.expressions) > 1 else None
+    of_nulls = isinstance(last, exp.Boolean) and call.name.endswith("_BY_OFFSET") and not last.this
+    return of_nulls or not isinstance(REGISTRY.find(call.name), AggregateFunction)
+
+
+# -- GROUP BY ------------------------------------------------------------------------------------
+
+
+def grouped(query: Query, scope: Scope) -> Query:
+    """GROUP BY with expressions in the place of numbers, and of names that only the SELECT has."""
+    aliases = {
+        item.alias: item.expression
+        for item in query.items
+        if isinstance(item, SelectExpression) and item.alias is not None
+    }
+
+    def meant(value: Expression) -> Expression:
+        if isinstance(value, exp.Literal) and not value.is_string and value.name.isdecimal():
+            return _numbered(value, query)
+        bare = isinstance(value, exp.Column) and not value.table
+        if bare and value.name in aliases and not scope.has_column(value.name):
+            return _grouping(aliases[value.name], value)
+        return value
+
+    return replace(query, group_by=tuple(map(meant, query.group_by)))
+
+
+def _numbered(value: exp.Literal, query: Query) -> Expression:
+    number = int(value.name)
+    item = query.items[number - 1] if 1 <= number <= len(query.items) else None
+    stars = [i for i in query.items[:number] if not isinstance(i, SelectExpression)]
+    if not isinstance(item, SelectExpression) or stars:
+        raise PlanError(
+            f"GROUP BY {number}: there is no such column in the SELECT.",
+            hint="A number is the place of an expression in the SELECT, from 1; columns of * have "
+            "none.",
+            span=span_of(value),
+        )
+    return _grouping(item.expression, value)
+
+
+def _grouping(expression: Expression, value: Expression) -> Expression:
+    for call in aggregates_in(expression):
+        raise PlanError(
+            f"GROUP BY {expression_text(value)} is {expression_text(call)}, an aggregate of the "
+            "group itself.",
+            span=span_of(value),
+        )
+    return expression.copy()
+
+
+# -- QUALIFY -------------------------------------------------------------------------------------
+
+
+def _qualified(query: Query, *, bounded: bool) -> Query:
+    """The Top-N that `QUALIFY ROW_NUMBER() OVER (..) <= n` is short for."""
+    assert query.qualify is not None
+    span = span_of(query.qualify)
+    if not bounded:
+        raise UnsupportedError(
+            "QUALIFY is only supported in pull queries (SELECT without EMIT).",
+            hint="Put ROW_NUMBER() into a subquery, which has the rank as a column of its key: "
+            "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (..) AS n FROM s) WHERE n <= 3.",
+            span=span,
+        )
+    if query.group_by or query.distinct or query.window or isinstance(query.relation, Join):
+        raise UnsupportedError(
+            "QUALIFY ranks the rows of one source: no JOIN, GROUP BY, DISTINCT or WINDOW beside it.",
+            hint="Put that into a subquery: SELECT * FROM (SELECT ..) QUALIFY ..",
+            span=span,
+        )
+    condition = _over_aliases(query.qualify, query)
+    windows = list(condition.find_all(exp.Window))
+    if not windows or any(w != windows[0] for w in windows):
+        raise UnsupportedError(
+            "QUALIFY needs one ROW_NUMBER() OVER (..).",
+            hint="For example QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) = 1.",
+            span=span,
+        )
+    window = windows[0]
+    rank = SelectExpression(window.copy(), RANK, span_of(window) or span)
+    for key in window.args.get("partition_by") or []:
+        if not isinstance(key, exp.Column):
+            raise UnsupportedError(
+                "QUALIFY takes columns in PARTITION BY.",
+                hint="Compute the expression in a subquery.",
+                span=span_of(key) or span,
+            )
+    inner = Query(
+        (SelectAll(span=query.span), rank), query.relation, where=query.where, span=query.span
+    )
+    ranked = _ranked(window)
+    items = tuple(
+        replace(i, expression=i.expression.transform(ranked))
+        if isinstance(i, SelectExpression)
+        else i
+        for i in query.items
+    )
+    relation = Subquery(inner, _alias(query), query.span)
+    where = condition.transform(ranked)
+    return replace(query, items=items, relation=relation, where=where, qualify=None)
+
+
+def _over_aliases(condition: Expression, query: Query) -> Expression:
+    aliases = {
+        item.alias: item.expression
+        for item in query.items
+        if isinstance(item, SelectExpression) and isinstance(item.expression, exp.Window)
+    }
+
+    def original(node: Expression) -> Expression:
+        if isinstance(node, exp.Column) and not node.table and node.name in aliases:
+            return aliases[node.name].copy()
+        return node
+
+    return condition.transform(original)
+
+
+def _ranked(window: exp.Window) -> Callable[[Expression], Expression]:
+    """Puts the column that holds the rank in the place of the window."""
+
+    def ranked(node: Expression) -> Expression:
+        if node != window:
+            return node
+        column = exp.Column(this=exp.to_identifier(RANK, quoted=True))
+        column.meta.update(node.meta)
+        return column
+
+    return ranked
+
+
+def _alias(query: Query) -> str | None:
+    relation = query.relation
+    if isinstance(relation, SourceRef):
+        return relation.alias or relation.name
+    return getattr(relation, "alias", None)

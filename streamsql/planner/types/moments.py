@@ -1,0 +1,143 @@
+"""Arithmetic of dates and times, and their parts, as the functions that they are written with: what
+PostgreSQL writes `t + INTERVAL '1 day'` is TIMESTAMPADD(DAYS, 1, t)."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from streamsql import types
+from streamsql.errors import InternalError, TypeMismatchError, UnsupportedError
+from streamsql.nodes import Expression
+from streamsql.planner.types.scope import Scope, describe, span_of, text_of
+from streamsql.types import SQLType, type_of
+from streamsql.values.intervals import Interval, interval
+
+_DAY_MS = 86_400_000
+_UNITS = (("DAYS", _DAY_MS), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1_000))
+_ADDING = {types.DATE: "DATEADD", types.TIME: "TIMEADD", types.TIMESTAMP: "TIMESTAMPADD"}
+_FRACTIONAL = ("SECOND", "EPOCH")
+
+
+def alone(node: exp.Interval, scope: Scope) -> Expression:
+    """TypeMismatchError: an INTERVAL is no value of its own."""
+    del scope
+    raise TypeMismatchError(
+        "an INTERVAL can only be added to a DATE, TIME or TIMESTAMP, or taken from it",
+        hint="For example ts - INTERVAL '1 day'. No column can hold an INTERVAL: keep a number of "
+        "milliseconds.",
+        span=span_of(node),
+    )
+
+
+def has_interval(node: exp.Binary) -> bool:
+    """Whether one of the sides is an INTERVAL."""
+    return isinstance(node.left, exp.Interval) or isinstance(node.right, exp.Interval)
+
+
+def shifted(node: exp.Binary, scope: Scope) -> Expression:
+    """`t + INTERVAL ..` and `t - INTERVAL ..`, typed."""
+    adds = isinstance(node, exp.Add)
+    value, length = node.left, node.right
+    if adds and isinstance(value, exp.Interval):
+        value, length = length, value
+    if isinstance(value, exp.Interval) or not (adds or isinstance(node, exp.Sub)):
+        return alone(value if isinstance(value, exp.Interval) else length, scope)
+    found = interval(length.name, length.args["unit"].name if length.args.get("unit") else None)
+    if found is None:
+        raise InternalError(f"{length.name} is no INTERVAL")
+    typed = scope.infer(value)
+    kind = type_of(typed)
+    _check_shifted(typed, kind, found, node)
+    if kind == types.DATE:
+        value = exp.Cast(this=value.copy(), to=types.TIMESTAMP.copy())
+        kind = types.TIMESTAMP
+    result = value.copy()
+    for call in _calls(found if adds else -found, kind, result, node):
+        result = call
+    result.meta.update(node.meta)
+    return scope.infer(result)
+
+
+def _check_shifted(typed: Expression, kind: SQLType, length: Interval, node: exp.Binary) -> None:
+    if not types.is_time(kind):
+        hint = "TIMESTAMP '2024-12-31 10:00' is a literal, CAST(text AS TIMESTAMP) reads a text."
+        if types.is_numeric(kind):
+            hint = f"FROM_UNIXTIME({text_of(typed)}) makes a TIMESTAMP of milliseconds."
+        raise TypeMismatchError(
+            f"an INTERVAL is added to a DATE, TIME or TIMESTAMP, but {describe(typed)} is none",
+            hint=hint,
+            span=span_of(node),
+        )
+    if kind == types.TIME and length.months:
+        raise TypeMismatchError("a TIME has no months and years", span=span_of(node))
+
+
+def _calls(
+    length: Interval, kind: SQLType, value: Expression, node: exp.Binary
+) -> list[Expression]:
+    """Each around the one before: months first, then days, then what is less than a day."""
+    if max(abs(length.months), abs(length.millis) // _DAY_MS) >= 2**31:
+        raise TypeMismatchError("the INTERVAL is too long", span=span_of(node))
+    calls: list[Expression] = []
+    if length.months:
+        amount = exp.Literal(this=str(length.months), is_string=False)
+        calls.append(exp.Anonymous(this="ADD_MONTHS", expressions=[value, amount]))
+    sign = -1 if length.millis < 0 else 1
+    days, rest = divmod(abs(length.millis), _DAY_MS)
+    for millis in (days * _DAY_MS, rest):
+        if millis:
+            unit, size = next(((u, s) for u, s in _UNITS if millis % s == 0), ("MILLISECONDS", 1))
+            amount = exp.Literal(this=str(sign * millis // size), is_string=False)
+            inner = calls[-1] if calls else value
+            arguments = [exp.Var(this=unit), amount, inner]
+            calls.append(exp.Anonymous(this=_ADDING[kind], expressions=arguments))
+    return calls
+
+
+def of_dates(
+    node: exp.Binary, left: Expression, right: Expression, scope: Scope
+) -> Expression | None:
+    """`date - date`, a number of days, and `date + days`, of typed sides; None for other types."""
+    a, b = type_of(left), type_of(right)
+    made: Expression | None = None
+    if isinstance(node, exp.Sub) and a == b == types.DATE:
+        days = [exp.Anonymous(this="UNIX_DATE", expressions=[s.copy()]) for s in _sides(node)]
+        made = exp.Sub(this=days[0], expression=days[1])
+    elif isinstance(node, exp.Sub) and a == b == types.TIMESTAMP:
+        raise UnsupportedError(
+            "the difference of two TIMESTAMPs would be an INTERVAL, which no column can hold",
+            hint=f"In milliseconds it is UNIX_TIMESTAMP({text_of(left)}) - "
+            f"UNIX_TIMESTAMP({text_of(right)}).",
+            span=span_of(node),
+        )
+    elif (a, b) == (types.DATE, types.INT) and isinstance(node, exp.Add | exp.Sub):
+        name = "DATEADD" if isinstance(node, exp.Add) else "DATESUB"
+        made = _days(name, node.right, node.left)
+    elif (a, b) == (types.INT, types.DATE) and isinstance(node, exp.Add):
+        made = _days("DATEADD", node.left, node.right)
+    if made is None:
+        return None
+    made.meta.update(node.meta)
+    return scope.infer(made)
+
+
+def _sides(node: exp.Binary) -> tuple[Expression, Expression]:
+    return node.left, node.right
+
+
+def _days(name: str, amount: Expression, date: Expression) -> Expression:
+    arguments = [exp.Var(this="DAYS"), amount.copy(), date.copy()]
+    return exp.Anonymous(this=name, expressions=arguments)
+
+
+def extract(node: exp.Extract, scope: Scope) -> Expression:
+    """EXTRACT: DATE_PART as a whole number where the part is one."""
+    field = exp.Literal.string(node.name)
+    field.meta.update(node.meta)
+    call = exp.Anonymous(this="DATE_PART", expressions=[field, node.expression.copy()])
+    call.meta.update(node.meta)
+    if node.name.upper().removesuffix("S") in _FRACTIONAL:
+        return scope.infer(call)
+    whole = exp.Cast(this=call, to=types.INT.copy())
+    whole.meta.update(node.meta)
+    return scope.infer(whole)
