@@ -7,6 +7,7 @@ and the planner all read it. Nothing here imports Spark.
 from __future__ import annotations
 
 from streamsql.functions.aggregates.basic import AGGREGATES
+from streamsql.functions.aggregates.statistics import STATISTICS
 from streamsql.functions.base import (
     AggregateFunction,
     Function,
@@ -41,6 +42,7 @@ REGISTRY = Registry(
         *JSONS,
         *URLS,
         *AGGREGATES,
+        *STATISTICS,
         *TABLES,
     )
 )

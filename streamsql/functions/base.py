@@ -7,7 +7,7 @@ null gives a null result, which is Spark's rule too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -69,6 +69,11 @@ Safe = Callable[[Call], bool]
 """Whether a call of a fallible function can't fail, by what is known of it beforehand."""
 
 
+Check = Callable[[Sequence[object]], str | None]
+"""What is wrong with the arguments that are constants (None stands for the others), to be said
+behind the function's name; None where nothing is."""
+
+
 def always(call: Call) -> bool:
     """The `safe` of an overload that never fails."""
     del call
@@ -84,8 +89,7 @@ class Overload:
     returns: ReturnRule | None = None
     with_call: bool = False
     safe: Safe | None = None
-    words: frozenset[str] | None = None
-    """What the first argument, a literal text, may be, in upper case."""
+    check: Check | None = None
 
 
 def overload(
@@ -95,10 +99,10 @@ def overload(
     returns: ReturnRule | None = None,
     with_call: bool = False,
     safe: Safe | None = None,
-    words: frozenset[str] | None = None,
+    check: Check | None = None,
 ) -> Overload:
     """An overload from its signature's text (see signature.py)."""
-    return Overload(parse_signature(text), impl, returns, with_call, safe, words)
+    return Overload(parse_signature(text), impl, returns, with_call, safe, check)
 
 
 def each(

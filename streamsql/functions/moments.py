@@ -6,11 +6,11 @@ A BIGINT, such as ROWTIME, is taken for the milliseconds of a timestamp.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from streamsql import types
-from streamsql.functions.base import Call, Overload, SparkColumn, overload, scalar
+from streamsql.functions.base import Call, Check, Overload, SparkColumn, overload, scalar
 
 _CATEGORY = "date and time"
 _DAY_MS = 86_400_000
@@ -48,6 +48,16 @@ _UNITS, _PARTS, _TIME_PARTS = (
     _both([*_OF_DAYS, *_OF_HOURS]),
     _both(_OF_HOURS),
 )
+
+
+def _known(words: frozenset[str]) -> Check:
+    def check(constants: Sequence[object]) -> str | None:
+        if str(constants[0]).upper() in words:
+            return None
+        known = ", ".join(sorted(word.lower() for word in words if f"{word}S" in words))
+        return f"knows no '{constants[0]}', but {known}"
+
+    return check
 
 
 def _name(call: Call) -> str:
@@ -105,7 +115,7 @@ def _by_name(
             f"const {parameters} {kind} -> {result}",
             impl,
             with_call=True,
-            words=words,
+            check=_known(words),
         )
         for kind in ("TIMESTAMP", "DATE", "BIGINT")
     )
@@ -129,7 +139,7 @@ MOMENTS = (
             "const part STRING, time TIME -> DOUBLE",
             _part_of_time,
             with_call=True,
-            words=_TIME_PARTS,
+            check=_known(_TIME_PARTS),
         ),
         example=("DATE_PART('month', CAST('2024-12-31' AS DATE))", "12.0"),
     ),

@@ -82,7 +82,7 @@ class InsertInto(Statement):
 
 @dataclass(frozen=True)
 class InsertValues(Statement):
-    """INSERT INTO name [(columns)] VALUES (expressions), .. ; `more` are the rows after the first."""
+    """INSERT INTO name [(columns)] VALUES (expressions), ..; `more` are the rows but the first."""
 
     effect = Effect.WRITES
 

@@ -39,8 +39,8 @@ class Interval:
 
 
 def interval(text: str, unit: str | None = None) -> Interval | None:
-    """`1 day 02:30:00`, `-3 months`, `1.5 hours ago`; with a `unit` a number will do. None where the
-    text is no interval."""
+    """`1 day 02:30:00`, `-3 months`, `1.5 hours ago`; with a `unit` a number will do. None where
+    the text is no interval."""
     if unit is not None and (number := _NUMBER.fullmatch(text)):
         return _amount(Decimal(number[1]), unit)
     body = text.strip()

@@ -160,6 +160,10 @@ def test_undo_and_real_time() -> None:
     assert undo == {
         *("COUNT", "SUM", "AVG", "COLLECT_LIST", "SUM_LIST"),
         *("STDDEV_SAMPLE", "STDDEV_SAMP", "CORRELATION", "HISTOGRAM", "ATTR"),
+        *("COUNT_DISTINCT_EXACT", "SUM_DISTINCT", "AVG_DISTINCT", "COUNT_IF"),
+        *("BOOL_AND", "BOOL_OR", "EVERY", "ARRAY_AGG", "STRING_AGG", "STRING_AGG_DISTINCT"),
+        *("ARG_MAX", "ARG_MIN", "MEDIAN", "PERCENTILE"),
+        *("STDDEV", "STDDEV_POP", "VARIANCE", "VAR_SAMP", "VAR_POP"),
     }
 
 

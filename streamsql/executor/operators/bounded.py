@@ -59,9 +59,7 @@ def lower_set(node: SetOperation, inputs: tuple[DataFrame, ...], scope: Scope) -
     """By Spark's own operations on sets."""
     del scope
     left, right = (
-        rows.select(
-            *(quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema)
-        )
+        rows.select(*(quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema))
         for rows in inputs
     )
     made = _OPERATIONS[node.operator](left, right)

@@ -190,6 +190,11 @@ class Jvm:
         """The Java object that evaluates a global aggregation a row at a time: AggregateBuffers."""
         return self._io.operators.aggregates.AggregateBuffers.of(cast(Any, totals)._jdf)
 
+    def join_condition(self, met: DataFrame, left: int, right: int) -> Any:
+        """The Java object that asks two packed rows, of so many columns, whether they meet: a frame
+        of the columns of both tells how (JoinCondition)."""
+        return self._io.operators.joins.JoinCondition.of(cast(Any, met)._jdf, left, right)
+
     def keyed(
         self, rows: DataFrame, operator: str, *arguments: Any, query_id: str | None = None
     ) -> DataFrame:

@@ -25,6 +25,7 @@ _ORDERED = "INT BIGINT DOUBLE DECIMAL STRING BYTES DATE TIME TIMESTAMP"
 _TOP = "INT BIGINT DOUBLE STRING"
 _ORDERED_D = _ORDERED.replace("DECIMAL", "D")
 _HISTOGRAM_KEYS = 1000
+_MOST_DIGITS = types.MAX_PRECISION
 
 
 def _signed_count(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
@@ -45,7 +46,13 @@ def _sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     # Of no values 0; a sum that its DECIMAL type cannot hold is null.
     if call.sign is not None:
         value = F.when(call.sign < 0, -value).otherwise(value)
-    return F.coalesce(F.sum(value), F.lit(0)).cast(call.spark_type(call.result))
+    total = F.sum(value)
+    if types.is_decimal(call.result) and types.precision_scale(call.result)[0] == _MOST_DIGITS:
+        # Spark's sum is null where it has run out of digits, too.
+        total = F.when(F.count(value) > 0, total).otherwise(F.lit(0))
+    else:
+        total = F.coalesce(total, F.lit(0))
+    return total.cast(call.spark_type(call.result))
 
 
 def _average(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
@@ -86,14 +93,25 @@ def _constant(call: AggregateCall, index: int) -> int:
     return value if isinstance(value, int) else UNLIMITED
 
 
-def _collect_list(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    if call.sign is None:
+def _collect_list(
+    F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn
+) -> SparkColumn:
+    if call.sign is None and not met:
         return call.bounded("COLLECT_LIST", value, call.limit, False)
-    return call.bounded("SIGNED_LIST", _with_sign(F, call, value), call.limit, False)
+    return call.bounded("SIGNED_LIST", _if_met(F, call, value, *met), call.limit, False)
 
 
-def _collect_set(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+def _if_met(F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn) -> SparkColumn:
+    """The value with its sign; null, which is none, for a row that does not meet the condition."""
+    entry = _with_sign(F, call, value)
+    return F.when(met[0], entry) if met else entry
+
+
+def _collect_set(F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn) -> SparkColumn:
     plain = comparable(F, value, call.arguments[0])
+    if met:
+        counts = call.bounded("COUNTED", _if_met(F, call, plain, *met), call.limit, False)
+        return restored(F, F.transform(counts, lambda entry: entry["value"]), call.result)
     return restored(F, call.bounded("COLLECT_SET", plain, call.limit, False), call.result)
 
 
@@ -111,11 +129,13 @@ def _histogram(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     return F.map_from_entries(F.filter(counts, lambda entry: entry["value"].isNotNull()))
 
 
-def _the_only_one(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
+def _the_only_one(
+    F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn
+) -> SparkColumn:
     # Of a stream two values are enough to know that there is not only one.
     limit = 2 if call.sign is None else UNLIMITED
     plain = comparable(F, value, call.result)
-    found = call.bounded("COUNTED", _with_sign(F, call, plain), limit, False)
+    found = call.bounded("COUNTED", _if_met(F, call, plain, *met), limit, False)
     only = F.when(F.size(found) == 1, F.try_element_at(found, F.lit(1))["value"])
     return restored(F, only, call.result)
 
@@ -252,15 +272,20 @@ AGGREGATES = (
     ),
     aggregate(
         "COLLECT_LIST",
-        "All values in order of arrival, nulls included.",
+        "All values in order of arrival, nulls included; with a condition, of rows that meet it.",
         overload("column T -> ARRAY<T>", _collect_list),
+        overload("column T, where BOOLEAN -> ARRAY<T>", _collect_list),
         undo=True,
+        filters=True,
         example=("COLLECT_LIST(x) of 1, NULL, 1", "[1, NULL, 1]"),
     ),
     aggregate(
         "COLLECT_SET",
-        "The different values in order of their first arrival.",
+        "The different values in order of their first arrival; with a condition, of rows that meet "
+        "it.",
         overload("column T -> ARRAY<T>", _collect_set),
+        overload("column T, where BOOLEAN -> ARRAY<T>", _collect_set),
+        filters=True,
         example=("COLLECT_SET(x) of 2, 1, 2", "[2, 1]"),
     ),
     aggregate(
@@ -272,9 +297,12 @@ AGGREGATES = (
     ),
     aggregate(
         "ATTR",
-        "The value that all rows have; null where they differ, or where it is null.",
+        "The value that all rows have; null where they differ, or where it is null. With a "
+        "condition, all rows that meet it.",
         overload("column T -> T", _the_only_one),
+        overload("column T, where BOOLEAN -> T", _the_only_one),
         undo=True,
+        filters=True,
         example=("ATTR(x) of 1, 1", "1"),
     ),
     aggregate(

@@ -37,7 +37,9 @@ _OPERATORS = {
     ("STAR", "STAR"): "Powers are written POWER(base, exponent).",
     ("PLUS", "EQUAL"): "Nothing is assigned in SQL.",
 }
-_BETWEEN_QUERIES = "UNION, EXCEPT and INTERSECT stand before ORDER BY, EMIT and LIMIT, which hold for all."
+_BETWEEN_QUERIES = (
+    "UNION, EXCEPT and INTERSECT stand before ORDER BY, EMIT and LIMIT, which hold for all."
+)
 _ELSEWHERE = {
     "ORDER": "ORDER BY stands at the end of a pull query, before LIMIT.",
     "UNION": _BETWEEN_QUERIES,

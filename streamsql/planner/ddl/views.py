@@ -66,7 +66,12 @@ def plan_create_view(
         )
     _check_replacing(statement, catalog, session)
     query = statement.query
-    if query.emit is not None or query.limit is not None or query.offset is not None or query.order_by:
+    if (
+        query.emit is not None
+        or query.limit is not None
+        or query.offset is not None
+        or query.order_by
+    ):
         raise PlanError(
             "the query of a view has no EMIT, no ORDER BY and no LIMIT",
             hint="Write them where the view is selected from.",

@@ -1,21 +1,25 @@
-"""ON: one equality between an expression of the joined source and one of those before it."""
+"""ON: equalities between an expression of the joined source and one of those before it, and what
+rows that agree have to meet besides."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from streamsql.errors import PlanError, Span, UnsupportedError
+from streamsql.errors import PlanError, Span, StreamSQLError, UnsupportedError
 from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import Expression
 from streamsql.planner.joins.scope import JoinScope
 from streamsql.planner.plans.combined import combined
+from streamsql.planner.plans.rewriting import conjunction
 from streamsql.planner.scopes.qualified import qualifier
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregates_in, resolve_names, table_functions_in, typed
 from streamsql.planner.types.comparisons import OPERATORS
+from streamsql.planner.types.inference import require_boolean
 from streamsql.types import quote, to_sql, type_of
 
 _CLAUSE = "JOIN ON"
@@ -34,6 +38,8 @@ class Condition:
     span: Span | None
     parts: tuple[Condition, ...] = ()
     """The equalities, where there are several; `left` and `right` then combine their sides."""
+    besides: Expression | None = None
+    """The other conditions, over the columns of both."""
 
     @property
     def equalities(self) -> tuple[Condition, ...]:
@@ -73,14 +79,60 @@ class Condition:
 
 def analyse_condition(on: Expression, scope: JoinScope, joined: str) -> Condition:
     """The condition of the join that adds the source called `joined` to those of the scope."""
-    parts = tuple(_analyse(part, scope, joined) for part in _conjuncts(on))
+    parts: list[Condition] = []
+    others: list[Expression] = []
+    refused: StreamSQLError | None = None
+    for conjunct in _conjuncts(on):
+        try:
+            parts.append(_analyse(conjunct, scope, joined))
+        except (PlanError, UnsupportedError) as error:
+            refused = refused or error
+            others.append(conjunct)
+    if not parts and refused is not None:
+        raise refused
+    made = _together(parts, span_of(on))
+    if not others:
+        return made
+    typed_others = [_besides(other, scope) for other in others]
+    return replace(made, besides=conjunction(typed_others))
+
+
+def _together(parts: Sequence[Condition], span: Span | None) -> Condition:
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
     left = combined([part.left for part in parts])
     right = combined([part.right for part in parts])
     aliases = (first.left_alias, first.right_alias)
-    return Condition(left, right, *aliases, flipped=False, span=span_of(on), parts=parts)
+    return Condition(left, right, *aliases, flipped=False, span=span, parts=tuple(parts))
+
+
+def _besides(other: Expression, scope: JoinScope) -> Expression:
+    """A condition that is no equality of both sides, typed."""
+    _check_calls(other)
+    bound = typed(resolve_names(other, scope, _CLAUSE), scope, _CLAUSE)
+    require_boolean(bound, _CLAUSE)
+    return bound
+
+
+def on_keys(condition: Condition, keys: Sequence[Expression], scope: JoinScope) -> Condition:
+    """The condition of a join with a table whose rows these keys identify: equalities with other
+    columns are what rows have to meet besides."""
+    chosen = [part for part in condition.parts if part.right in keys]
+    if not keys or len(chosen) in (0, len(condition.parts)):
+        return condition
+    if not all(any(part.right == key for part in chosen) for key in keys):
+        return condition
+    rest = [typed(_equal(part), scope, _CLAUSE) for part in condition.parts if part not in chosen]
+    besides = [] if condition.besides is None else [condition.besides]
+    made = _together(chosen, condition.span)
+    return replace(made, besides=conjunction([*rest, *besides]))
+
+
+def _equal(part: Condition) -> Expression:
+    node = exp.EQ(this=part.left.copy(), expression=part.right.copy())
+    node.meta.update(part.left.meta)
+    return node
 
 
 def _analyse(on: Expression, scope: JoinScope, joined: str) -> Condition:
@@ -130,7 +182,7 @@ def _equality(on: Expression) -> exp.EQ:
     if not isinstance(on, exp.EQ):
         raise UnsupportedError(
             f"Only equality join criteria is supported. Got {expression_text(on)}.",
-            hint="Join on left = right; conditions of an inner join may stand in WHERE.",
+            hint="Join on left = right; other conditions may follow, joined to it by AND.",
             span=span_of(on),
             ksqldb=_ksqldb(on),
         )

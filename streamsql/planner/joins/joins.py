@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from sqlglot import exp
 
 from streamsql import nodes
-from streamsql.errors import PlanError
+from streamsql.errors import BindError, PlanError, UnsupportedError
 from streamsql.nodes import Expression, JoinType
-from streamsql.planner.joins.conditions import Condition, analyse_condition
+from streamsql.planner.joins.conditions import Condition, analyse_condition, on_keys
 from streamsql.planner.joins.keys import synthetic_name
 from streamsql.planner.joins.restrictions import (
     Side,
@@ -21,11 +21,21 @@ from streamsql.planner.joins.restrictions import (
 )
 from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.logical import Join, JoinKind, JoinWindow, Leaf, Qualify
+from streamsql.planner.plans.logical import (
+    Filter,
+    Join,
+    JoinKind,
+    JoinWindow,
+    Leaf,
+    LogicalPlan,
+    Qualify,
+)
+from streamsql.planner.plans.rewriting import conjunction
 from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
-from streamsql.planner.scopes.scope import Scope, column_node
+from streamsql.planner.scopes.scope import Scope, column_node, folded
+from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.with_clause.format_choice import check_key_types
-from streamsql.schema import Column, Namespace, Schema
+from streamsql.schema import Column, Kind, Namespace, Schema
 from streamsql.types import type_of
 
 
@@ -37,26 +47,79 @@ def build_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope
     """
     check_sources(scans, joins)
     _check_names(scans)
+    scopes = [join_scope(scans[: i + 2], scope) for i in range(len(joins))]
     conditions = [
-        analyse_condition(join.on, join_scope(scans[: i + 2], scope), scans[i + 1].alias)
-        for i, join in enumerate(joins)
+        analyse_condition(join.on or _using(join, scans[: i + 2]), seen, scans[i + 1].alias)
+        for i, (join, seen) in enumerate(zip(joins, scopes, strict=True))
     ]
     names = [*(f"KEY_{i}" for i in range(1, len(joins))), _key_name(scans)]
     side = _leaf(scans[0])
-    for join, condition, scan, name in zip(joins, conditions, scans[1:], names, strict=True):
-        side = _joined(side, _leaf(scan), join, condition, name)
+    steps = zip(joins, conditions, scopes, scans[1:], names, strict=True)
+    for join, condition, seen, scan, name in steps:
+        right = _leaf(scan)
+        if scan.kind is Kind.TABLE:
+            condition = on_keys(condition, right.keys, seen)
+        side = _joined(side, right, join, condition, name)
     return side
 
 
+def _using(join: nodes.Join, scans: Sequence[Leaf]) -> Expression:
+    """`USING (a, b)` as equalities with the first source that has each column."""
+    *before, joined = scans
+    equalities: list[Expression] = []
+    for name in join.using:
+        found = next((n for n in (name, folded(name)) if joined.schema.find(n)), name)
+        owner = next((s for s in before if s.schema.find(found)), None)
+        if owner is None or joined.schema.find(found) is None:
+            missing = joined.alias if owner is not None else before[-1].alias
+            raise BindError(
+                f"USING column '{name}' cannot be resolved: {missing} has no such column.",
+                hint="Columns of USING are of both sides; others are compared by ON a.x = b.y.",
+                span=join.span,
+            )
+        sides = [_column(found, scan.alias, join) for scan in (owner, joined)]
+        equality = exp.EQ(this=sides[0], expression=sides[1])
+        equality.meta.update(sides[0].meta)
+        equalities.append(equality)
+    return conjunction(equalities)
+
+
+def _column(name: str, alias: str, join: nodes.Join) -> exp.Column:
+    parts = [exp.to_identifier(part, quoted=True) for part in (name, alias)]
+    column = exp.Column(this=parts[0], table=parts[1])
+    if join.span is not None:
+        span = join.span
+        column.meta.update(line=span.line, column=span.column, start=span.start, end=span.end)
+    return column
+
+
+def shared_names(joins: Sequence[nodes.Join], scans: Sequence[Leaf]) -> Mapping[str, str]:
+    """Of columns that USING makes one, the source whose value it is; of a FULL join it is that of
+    neither."""
+    found: dict[str, str] = {}
+    for place, join in enumerate(joins):
+        for name in map(folded, join.using):
+            owner = next((s for s in scans[: place + 1] if s.schema.find(name)), None)
+            if join.type is JoinType.RIGHT:
+                found[name] = scans[place + 1].alias
+            elif owner is not None and join.type is not JoinType.FULL:
+                found.setdefault(name, owner.alias)
+    return found
+
+
 def join_scope(
-    scans: Sequence[Leaf], like: Scope, schema: Schema | None = None, key: str | None = None
+    scans: Sequence[Leaf],
+    like: Scope,
+    schema: Schema | None = None,
+    key: str | None = None,
+    shared: Mapping[str, str] | None = None,
 ) -> JoinScope:
     """The scope of joined sources: over `schema`, or over just their columns."""
     if schema is None:
         every = (Qualify(scan, scan.alias).schema for scan in scans)
         schema = Schema(tuple(chain.from_iterable(every)))
     sources = tuple((scan.alias, scan.schema) for scan in scans)
-    return JoinScope("", schema, like.windowed_query, like.types, sources, key)
+    return JoinScope("", schema, like.windowed_query, like.types, sources, key, shared or {})
 
 
 def viable_columns(side: Side) -> tuple[exp.Column, ...]:
@@ -88,10 +151,12 @@ def _leaf(scan: Leaf) -> Side:
 def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key_name: str) -> Side:
     kind = join_kind(left, right, join, condition)
     left_on, right_on = matched(left, right, kind, condition)
+    besides = _checked(condition, kind, join)
+    outer = None if join.type is JoinType.INNER else besides
     scans = (*left.scans, *right.scans)
     if kind is JoinKind.FOREIGN_KEY:
-        plan = Join(left.plan, right.plan, kind, join.type, left_on, right_on)
-        return Side(plan, scans, left.key, left.equals)
+        plan = Join(left.plan, right.plan, kind, join.type, left_on, right_on, condition=outer)
+        return Side(_filtered(plan, besides), scans, left.key, left.equals)
     check_partitions(left, right, condition)
     carried = left_on in left.equals and left.key is not None
     equals = (*(left.equals if carried else (left_on,)), right_on)
@@ -108,9 +173,30 @@ def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key
         key_name,
         _window(join.within),
         windowed=left.window is not None,
+        condition=outer,
     )
     key = column_node(Column(key_name, type_of(left_on), Namespace.KEY))
-    return Side(plan, scans, key, equals)
+    return Side(_filtered(plan, besides), scans, key, equals)
+
+
+def _filtered(join: Join, besides: Expression | None) -> LogicalPlan:
+    """What rows of an inner join have to meet besides, they may as well meet afterwards."""
+    inner = join.type is JoinType.INNER and besides is not None
+    return Filter(join, besides, "ON") if inner and besides is not None else join
+
+
+def _checked(condition: Condition, kind: JoinKind, join: nodes.Join) -> Expression | None:
+    full_of_tables = kind is JoinKind.TABLE_TABLE and join.type is JoinType.FULL
+    if condition.besides is not None and full_of_tables:
+        raise UnsupportedError(
+            "a FULL OUTER JOIN of tables takes equalities only",
+            detail="Rows that agree and do not meet the other condition would be two rows of one "
+            "key.",
+            hint="Use LEFT JOIN, or put the condition into a subquery: "
+            "JOIN (SELECT * FROM t WHERE ..).",
+            span=span_of(condition.besides),
+        )
+    return condition.besides
 
 
 def _window(within: nodes.Within | None) -> JoinWindow | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -26,6 +26,8 @@ class JoinScope(Scope):
 
     sources: tuple[tuple[str, Schema], ...] = ()
     key: str | None = None
+    shared: Mapping[str, str] = field(default_factory=dict)
+    """Columns that USING makes one: whose value an unqualified name means."""
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -38,7 +40,11 @@ class JoinScope(Scope):
         if column.table:
             self.check_source(column.table, span_of(column))
         bare, owners = next(
-            ((n, found) for n in (column.name, folded(column.name)) if (found := self._of(column, n))),
+            (
+                (n, found)
+                for n in (column.name, folded(column.name))
+                if (found := self._of(column, n))
+            ),
             (column.name, []),
         )
         if len(owners) > 1:
@@ -52,7 +58,7 @@ class JoinScope(Scope):
     def _of(self, column: exp.Column, name: str) -> list[str]:
         """The sources that the column may be of, if it is called so."""
         if not column.table:
-            return self._owners(name)
+            return [self.shared[name]] if name in self.shared else self._owners(name)
         alias = self.alias_of(column.table)
         return [alias] if alias is not None and self._has(alias, name) else []
 
@@ -88,7 +94,7 @@ class JoinScope(Scope):
 
     def _result_name(self, column: exp.Column) -> str:
         alias, name = qualifier(column), bare_name(column)
-        if alias is None or len(self._owners(name)) == 1:
+        if alias is None or len(self._owners(name)) == 1 or self.shared.get(name) == alias:
             return name
         return joined_name(alias, name)
 

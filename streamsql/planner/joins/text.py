@@ -12,6 +12,8 @@ def join_text(plan: Join) -> str:
     """`LEFT OUTER stream-stream ON A.X = B.Y WITHIN 1 HOUR`."""
     pairs = zip(parts_of(plan.left_on), parts_of(plan.right_on), strict=False)
     equality = " AND ".join(f"{expression_text(a)} = {expression_text(b)}" for a, b in pairs)
+    if plan.condition is not None:
+        equality += f" AND {expression_text(plan.condition)}"
     windows = " and equal windows" if plan.windowed else ""
     within = f" {within_text(plan.window)}" if plan.window else ""
     return f"{plan.type.value} {plan.join_kind.value} ON {equality}{windows}{within}"

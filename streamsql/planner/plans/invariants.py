@@ -49,6 +49,8 @@ def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
     if isinstance(plan, Join):
         yield plan.left_on, plan.left
         yield plan.right_on, plan.right
+        if plan.condition is not None:
+            yield plan.condition, plan
     elif plan.inputs:
         yield from ((expression, plan.inputs[0]) for expression in expressions_of(plan))
 
@@ -57,7 +59,8 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
     """The expressions of one operator, over the columns of its inputs."""
     match plan:
         case Join():
-            return plan.left_on, plan.right_on
+            besides = () if plan.condition is None else (plan.condition,)
+            return plan.left_on, plan.right_on, *besides
         case Filter():
             return (plan.condition,)
         case Project():

@@ -237,11 +237,10 @@ class Join(LogicalPlan):
     """Rows of two inputs that agree: left_on, over the left's columns, equals right_on, over the
     right's, which has the same type. Both sides' columns are value columns of the result.
 
-    `key` names the result's key column, which holds the value that both sides agree on. The result
-    of a FOREIGN_KEY join has the left side's key instead (`key` is then empty).
-
-    `windowed`: the keys of both sides are windowed; rows must agree on their windows, too, and the
-    result has the left row's window.
+    `key` names the key column, which holds the value that both sides agree on; a FOREIGN_KEY join
+    has the left side's key instead, and `key` is empty. `windowed`: the keys of both are windowed;
+    rows must agree on their windows, too, and the result has the left row's. `condition`, over both
+    sides' columns, is what rows of an outer join have to meet besides; an inner one has a Filter.
     """
 
     left: LogicalPlan
@@ -253,6 +252,7 @@ class Join(LogicalPlan):
     key: str = ""
     window: JoinWindow | None = None
     windowed: bool = False
+    condition: Expression | None = None
 
     @cached_property
     def schema(self) -> Schema:

@@ -138,7 +138,7 @@ def _aggregate(plan: Aggregate) -> Iterator[StateStore]:
     calls = [
         call.expression.meta.get(COLLECTS_FOR, call.expression.name)
         for call in plan.aggregates
-        if _grows(call.expression.name)
+        if _grows(call.expression.name, plan.input.kind)
     ]
     rows = f"; an entry grows with its rows: {', '.join(dict.fromkeys(calls))}" if calls else ""
     if plan.window is not None:
@@ -161,9 +161,15 @@ def _windows(window: Window, keys: str, rows: str) -> StateStore:
     return StateStore("aggregates", f"{keys} and window{overlap}", growth + rows)
 
 
-def _grows(name: str) -> bool:
+_OF_VALUES = ("_DISTINCT", "_EXACT", "_AGG")
+_KEEPS_VALUES = frozenset({"COUNT_DISTINCT", "HISTOGRAM", "MEDIAN", "PERCENTILE"})
+
+
+def _grows(name: str, kind: Kind) -> bool:
     """Whether an aggregate keeps the values of its rows and not only a result of fixed size."""
-    return name.startswith("COLLECT_") or name in ("COUNT_DISTINCT", "HISTOGRAM")
+    if kind is Kind.TABLE and name in ("ARG_MAX", "ARG_MIN"):
+        return True  # the next one must be known when the greatest is taken back
+    return name.startswith("COLLECT_") or name.endswith(_OF_VALUES) or name in _KEEPS_VALUES
 
 
 def _top(plan: TopN) -> Iterator[StateStore]:

@@ -107,8 +107,8 @@ class PullPlan(Planned):
     """A pull query: SELECT without EMIT, whose answer is complete.
 
     The root of `query` is a Project: its rows are sorted by `order`, of those the first `limit`
-    behind `offset` are the answer, and of their columns those that `schema` names. What `order` sorts by may be a
-    column of the root that is not shown.
+    behind `offset` are the answer, and of their columns those that `schema` names. What `order`
+    sorts by may be a column of the root that is not shown.
     """
 
     query: QueryPlan

@@ -91,7 +91,9 @@ def _planned(statement: SelectQuery, planning: Planning) -> PullPlan:
     route = choose_route(built.root)
     check_allowed(asked, built, route, planning)
     schema = _answer_schema(built, columns)
-    return PullPlan(plan, route, schema, asked.limit, ordered(sorting, built), statement, asked.offset or 0)
+    return PullPlan(
+        plan, route, schema, asked.limit, ordered(sorting, built), statement, asked.offset or 0
+    )
 
 
 def _check_ranked(root: LogicalPlan) -> None:

@@ -9,10 +9,25 @@ from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import CatalogError, PlanError
 from streamsql.nodes import Query, Relation, SourceRef, Subquery, ValueRows
-from streamsql.planner.joins.joins import build_joins, join_scope, viable_columns, viable_parts
+from streamsql.planner.joins.joins import (
+    build_joins,
+    join_scope,
+    shared_names,
+    viable_columns,
+    viable_parts,
+)
 from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
 from streamsql.planner.joins.scope import JoinScope, joined_name
-from streamsql.planner.plans.logical import Derived, Join, JoinKind, Leaf, LogicalPlan, Named, Scan
+from streamsql.planner.plans.logical import (
+    Derived,
+    Filter,
+    Join,
+    JoinKind,
+    Leaf,
+    LogicalPlan,
+    Named,
+    Scan,
+)
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
 from streamsql.planner.select.values import values_source
@@ -149,9 +164,11 @@ def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope)
                 hint="Select all columns of the key in the subquery.",
             )
     side = build_joins(scans, joins, like)
-    plan = side.plan
+    root = side.plan
+    plan = root.input if isinstance(root, Filter) else root
     assert isinstance(plan, Join)
-    scope = join_scope(scans, like, plan.schema)
+    shared = shared_names(joins, scans)
+    scope = join_scope(scans, like, plan.schema, shared=shared)
     identity: Identity
     if plan.join_kind is JoinKind.FOREIGN_KEY:
         left = scans[0]
@@ -163,13 +180,13 @@ def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope)
         identity = JoinKey(column_node(plan.schema.key[0]), viable_columns(side))
     made: tuple[Named, ...] = ()
     if isinstance(identity, JoinKey) and identity.synthetic:
-        scope = join_scope(scans, like, plan.schema, plan.key)
+        scope = join_scope(scans, like, plan.schema, plan.key, shared)
         made = (Named(plan.key, identity.column),)
     stars: dict[str | None, tuple[Named, ...]] = {
         scan.alias: _qualified_star(scan, scope) for scan in scans
     }
     stars[None] = (*made, *(item for scan in scans for item in stars[scan.alias]))
-    return From(plan, tuple(scans), scope, stars, identity)
+    return From(root, tuple(scans), scope, stars, identity)
 
 
 def _qualified_star(scan: Leaf, scope: JoinScope) -> tuple[Named, ...]:

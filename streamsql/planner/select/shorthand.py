@@ -184,7 +184,7 @@ def _qualified(query: Query, *, bounded: bool) -> Query:
         )
     if query.group_by or query.distinct or query.window or isinstance(query.relation, Join):
         raise UnsupportedError(
-            "QUALIFY ranks the rows of one source: no JOIN, GROUP BY, DISTINCT or WINDOW beside it.",
+            "QUALIFY ranks the rows of one source: no JOIN, GROUP BY, DISTINCT or WINDOW with it.",
             hint="Put that into a subquery: SELECT * FROM (SELECT ..) QUALIFY ..",
             span=span,
         )

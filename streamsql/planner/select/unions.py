@@ -1,4 +1,4 @@
-"""UNION ALL and its like: results of several queries, column by column in one type, as one stream."""
+"""UNION ALL and its like: results of several queries, column by column in one type, as one."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def combine(
     places = _key_places(first)
     tables = any(b.root.kind is Kind.TABLE for b in branches)
     plain = all(o is SetOperator.UNION_ALL for o in operators)
-    keyed = not tables and plain and all(
-        _key_places(b) == places and b.window == first.window for b in branches
+    keyed = (
+        not tables
+        and plain
+        and all(_key_places(b) == places and b.window == first.window for b in branches)
     )
     keys = places if keyed else ()
     shaped: list[LogicalPlan] = [_shaped(branch, first.columns, types, keys) for branch in branches]

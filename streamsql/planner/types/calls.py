@@ -45,7 +45,7 @@ def call(node: exp.Anonymous, scope: Scope) -> Expression:
         else a
         for i, a in enumerate(arguments)
     ]
-    _check_constants(function.name, found, done)
+    _check_constants(function.name, found, done, node)
     cast = [
         a if isinstance(a, exp.Lambda) else _as_parameter(a, i, found) for i, a in enumerate(done)
     ]
@@ -188,18 +188,11 @@ def _as_body(
     return cast_to(inner, wanted)
 
 
-def _check_constants(name: str, found: Resolution, arguments: Sequence[Expression]) -> None:
+def _check_constants(
+    name: str, found: Resolution, arguments: Sequence[Expression], node: Expression
+) -> None:
     if not found.overload.signature.parameters:
         return
-    words = found.overload.words
-    if words is not None and isinstance(arguments[0], exp.Literal):
-        if (given := arguments[0].name).upper() not in words:
-            known = sorted(word.lower() for word in words if f"{word}S" in words)
-            raise TypeMismatchError(
-                f"{name} knows no '{given}'",
-                hint=f"It knows {', '.join(known)}.",
-                span=span_of(arguments[0]),
-            )
     for index, argument in enumerate(arguments):
         if not found.overload.signature.parameter(index).constant:
             continue
@@ -217,6 +210,10 @@ def _check_constants(name: str, found: Resolution, arguments: Sequence[Expressio
                 f"Parameter {index + 1} passed to function {name} must be 1 or greater",
                 span=span_of(argument),
             )
+    if found.overload.check is not None:
+        values = [evaluate_constant(a) if is_literal(a) else None for a in arguments]
+        if (complaint := found.overload.check(values)) is not None:
+            raise TypeMismatchError(f"{name} {complaint}", span=span_of(node))
 
 
 def _as_parameter(argument: Expression, index: int, found: Resolution) -> Expression:

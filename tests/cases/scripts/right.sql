@@ -79,3 +79,10 @@ CREATE STREAM B AS SELECT * FROM NOWHERE;
 CREATE STREAM A (ID INT KEY, N INT) WITH (KAFKA_TOPIC='a', VALUE_FORMAT='JSON');
 INSERT INTO A (ID, N) VALUES (1, 1);
 ASSERT VALUES A (ID, N) VALUES (1, 2);
+
+--@test: several rows in one INSERT, and words of PostgreSQL
+CREATE STREAM given (id STRING KEY, end INT, note STRING) WITH (KAFKA_TOPIC='given', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM made AS SELECT id, end::STRING AS at, note ILIKE 'QR' AS found FROM given WHERE end IS DISTINCT FROM 7;
+INSERT INTO given VALUES ('a', 1, 'p'), ('b', 1 + 1, 'q' || 'r'), ('c', 7, NULL);
+ASSERT VALUES made (id, at, found) VALUES ('a', '1', FALSE);
+ASSERT VALUES made (id, at, found) VALUES ('b', '2', TRUE);

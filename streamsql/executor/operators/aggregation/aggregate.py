@@ -41,7 +41,7 @@ def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataF
     """The changes of the groups' results."""
     (rows,) = inputs
     if node.input.kind is Kind.TABLE:
-        return result(table_groups.lower(rows, grouping(node, scope), scope), node)
+        return result(table_groups.lower(rows, grouping(node, scope), scope), node, scope)
     return lower_stream(node, rows, scope)
 
 
@@ -50,11 +50,11 @@ def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
     grouped = grouping(node, scope)
     prepared = _prepare(rows, grouped, scope)
     if node.window is not None and node.window.type is WindowType.SESSION:
-        return result(session_windows.lower(prepared, node.window, grouped, scope), node)
+        return result(session_windows.lower(prepared, node.window, grouped, scope), node, scope)
     time = F.max(quoted(TIME_COLUMN)).alias(TIME_COLUMN)
     last = [F.max_by(c, quoted(ORDER)).alias(c) for c in prepared.columns if c == HEADERS_COLUMN]
     totals = _group(prepared, grouped, scope).agg(time, *last, *grouped.results(scope))
-    return result(totals.withColumns(_system_columns(node.window)), node)
+    return result(totals.withColumns(_system_columns(node.window)), node, scope)
 
 
 def _prepare(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:

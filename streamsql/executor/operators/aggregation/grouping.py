@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, IntegerType, StructField, StructType
 from sqlglot import exp
 
+from streamsql import types
 from streamsql.executor.expressions.expression import ColumnContext, aggregate, column
 from streamsql.executor.frames.context import (
     END_COLUMN,
@@ -26,11 +27,12 @@ from streamsql.executor.frames.context import (
     Scope,
     quoted,
 )
-from streamsql.executor.frames.guard import expression_context, is_reference
+from streamsql.executor.frames.guard import JvmErrorGuard, expression_context, is_reference
 from streamsql.executor.frames.keyed import normalized, operate, unpacked
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Aggregate
+from streamsql.planner.plans.logical import Aggregate, Named
+from streamsql.planner.types.scope import text_of
 from streamsql.types import type_of
 
 STEP = "GroupBy"
@@ -81,7 +83,7 @@ class Grouping:
         named = {name: quoted(name) for name in self.needed}
         context = ColumnContext(columns=named, jvm=scope.jvm)
         return [
-            aggregate(call, context, quoted(ORDER), sign).alias(item.name)
+            aggregate(_with_room(call), context, quoted(ORDER), sign).alias(item.name)
             for call, item in zip(self.calls, self.node.aggregates, strict=True)
         ]
 
@@ -164,10 +166,49 @@ def operated(
     )
 
 
-def result(totals: DataFrame, node: Aggregate) -> DataFrame:
+_SUMS = ("SUM", "SUM_DISTINCT")
+_ROOM = 10
+"""Digits that the sum of DECIMALs gets while it is made, so that one that is too large for its type
+is known as such: the type has as many as each of the values."""
+
+
+def _is_sum(call: Expression) -> bool:
+    return call.name in _SUMS and types.is_decimal(type_of(call))
+
+
+def _with_room(call: Expression) -> Expression:
+    if not _is_sum(call):
+        return call
+    precision, scale = types.precision_scale(type_of(call))
+    wide = call.copy()
+    wide.type = types.decimal(min(precision + _ROOM, types.MAX_PRECISION), scale)
+    return wide
+
+
+def _total(item: Named, guard: JvmErrorGuard) -> Column:
+    """The aggregate in its own type; a sum that is too large for it is a failure, and null."""
+    if not _is_sum(item.expression):
+        return quoted(item.name)
+    kind = type_of(item.expression)
+    precision, scale = types.precision_scale(kind)
+    data_type = spark_type(kind)
+    message = (
+        f"{item.expression.name}: Numeric field overflow: A field with precision {precision} and "
+        f"scale {scale} must round to an absolute value less than 10^{precision - scale}"
+    )
+    fitting = F.coalesce(quoted(item.name).cast(data_type), guard.fail(F.lit(message), data_type))
+    value = F.when(~quoted(NULL_COLUMN), fitting)
+    return guard.finish(value, data_type, text_of(item.expression)).alias(item.name)
+
+
+def result(totals: DataFrame, node: Aggregate, scope: Scope) -> DataFrame:
     """The columns of the operator's schema and the system columns; the frame has the keys, the
     aggregates and all system columns, headers perhaps."""
-    columns = [quoted(item.name) for item in (*node.keys, *node.aggregates)]
+    guard = JvmErrorGuard(scope, STEP)
+    columns = [
+        *(quoted(item.name) for item in node.keys),
+        *(_total(item, guard) for item in node.aggregates),
+    ]
     if node.window is not None:
         columns.append(quoted(START_COLUMN).alias("WINDOWSTART"))
         columns.append(quoted(END_COLUMN).alias("WINDOWEND"))

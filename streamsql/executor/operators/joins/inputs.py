@@ -31,6 +31,7 @@ from streamsql.executor.frames.keyed import (
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.plans.logical import Derived, Join, JoinKind, LogicalPlan, Scan
+from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME, Kind, WindowType
 from streamsql.types import type_of
 
@@ -92,6 +93,8 @@ def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope:
     if alike is not found:
         rows = rows.withColumn(ON_COLUMN, alike)
     needed = scope.needed_above(node)
+    if needed is not None and node.condition is not None:
+        needed |= {reference.name for reference in columns_in(node.condition)}
     own = {*SYSTEM_COLUMNS, ON_COLUMN, ROWTIME.name}
     if node.join_kind is JoinKind.FOREIGN_KEY:
         own |= {c.name for c in node.schema.key}  # these are the result's key

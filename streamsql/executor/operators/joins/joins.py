@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from streamsql.executor.expressions.expression import ColumnContext, predicate
 from streamsql.executor.frames.context import (
     END_COLUMN,
     HEADERS_COLUMN,
@@ -17,8 +18,10 @@ from streamsql.executor.frames.context import (
     START_COLUMN,
     TIME_COLUMN,
     Scope,
+    columns_of,
     quoted,
 )
+from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.frames.keyed import operate, unpacked, unpacked_headers
 from streamsql.executor.operators.joins.foreign_key import join_by_foreign_key
 from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, sides
@@ -26,7 +29,7 @@ from streamsql.nodes import JoinType
 from streamsql.planner.plans.delivery import Replay
 from streamsql.planner.plans.logical import Join, JoinKind
 
-_KEY, _LEFT, _RIGHT = "$key", "$left", "$right"
+_KEY, _LEFT, _RIGHT, _MET = "$key", "$left", "$right", "$met"
 
 _DAY_MS = 86_400_000
 """How long rows are kept, window included, where no GRACE PERIOD is written."""
@@ -46,8 +49,29 @@ def lower(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
         case JoinKind.FOREIGN_KEY:
             joined, key_type = join_by_foreign_key(node, left, right, scope)
             names = [c.name for c in node.left.schema.key]
-            return _result(joined, left, right, key_type, names, scope)
-    return _result(joined, left, right, left.key_type, [node.key], scope)
+            rows = _result(joined, left, right, key_type, names, scope)
+            return _met(rows, node, left, right, scope)
+    rows = _result(joined, left, right, left.key_type, [node.key], scope)
+    if node.join_kind is JoinKind.STREAM_STREAM:
+        return rows
+    return _met(rows, node, left, right, scope)
+
+
+def _met(rows: DataFrame, node: Join, left: Side, right: Side, scope: Scope) -> DataFrame:
+    """Without the columns of the other side where the condition is not met: a row of the outer side
+    meets one row at the most."""
+    if node.condition is None:
+        return rows
+    context = expression_context(node.schema, scope, "Join")
+    known = {name: value for name, value in context.columns.items() if name in rows.columns}
+    met = F.coalesce(predicate(node.condition, replace(context, columns=known)), F.lit(False))
+    other = left if node.type is JoinType.RIGHT else right
+    lost = {*other.columns} - {START_COLUMN, END_COLUMN}
+    rows = rows.withColumn(_MET, met)
+    kept = [
+        F.when(quoted(_MET), quoted(n)).alias(n) if n in lost else quoted(n) for n in rows.columns
+    ]
+    return rows.select(*kept).drop(_MET)
 
 
 def _alone(node: Join) -> tuple[bool, bool]:
@@ -74,7 +98,21 @@ def _stream_stream(node: Join, left: Side, right: Side, scope: Scope) -> DataFra
         grace = max(_DAY_MS - window.before_ms - window.after_ms, 0)
     times = (window.before_ms, window.after_ms, grace)
     inputs = [_with_key(left).keyed(0, scope), _with_key(right).keyed(1, scope)]
-    return operate(inputs, "joins.StreamStreamJoin", *times, *_alone(node), held, scope=scope)
+    condition = _condition(node, left, right, scope)
+    arguments = (*times, *_alone(node), held, condition)
+    return operate(inputs, "joins.StreamStreamJoin", *arguments, scope=scope)
+
+
+def _condition(node: Join, left: Side, right: Side, scope: Scope) -> object:
+    """What two rows have to meet besides, for the operator to ask; None: nothing."""
+    if node.condition is None:
+        return None
+    types = left.type, right.type
+    fields = [field for packed in types for field in packed.fields]
+    pairs = scope.context.spark.createDataFrame([], StructType(fields))
+    context = ColumnContext(columns=columns_of(pairs.columns))
+    met = F.coalesce(predicate(node.condition, context), F.lit(False))
+    return scope.jvm.join_condition(pairs.select(met.alias(_MET)), *(len(t.fields) for t in types))
 
 
 def _with_key(side: Side) -> Side:

@@ -110,6 +110,9 @@ public final class BoundedAggregate extends TypedImperativeAggregate<BoundedBuff
   public BoundedBuffer update(BoundedBuffer buffer, InternalRow input) {
     Object value = child.eval(input);
     if (buffer instanceof SignedBuffer signed) {
+      if (value == null) {
+        return buffer; // a row that does not count
+      }
       InternalRow pair = (InternalRow) value;
       Object part = pair.isNullAt(0) ? null : pair.get(0, valueType());
       signed.add(element(part), pair.getInt(1));

@@ -37,6 +37,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private final JoinWindow window;
   private final boolean[] alone;
   private final boolean held;
+  private final JoinCondition condition; // null: none
   private transient JoinWindowRows rows;
   private transient ValueState<byte[]> times;
   private transient boolean known;
@@ -45,14 +46,28 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private transient long nextClose;
   private transient long waiting;
 
+  /** The join on equality alone. */
+  public StreamStreamJoin(
+      long before, long after, long grace, boolean leftAlone, boolean rightAlone, boolean held) {
+    this(before, after, grace, leftAlone, rightAlone, held, null);
+  }
+
   /**
    * @param before,after,grace see {@link JoinWindow}, ms
    * @param leftAlone whether a left row without a right one is a result (LEFT, FULL)
    * @param rightAlone whether a right row without a left one is a result (RIGHT, FULL)
    * @param held whether such a row is held until its window has closed
+   * @param condition what rows that meet must fulfil besides; null: nothing
    */
   public StreamStreamJoin(
-      long before, long after, long grace, boolean leftAlone, boolean rightAlone, boolean held) {
+      long before,
+      long after,
+      long grace,
+      boolean leftAlone,
+      boolean rightAlone,
+      boolean held,
+      JoinCondition condition) {
+    this.condition = condition;
     this.window = new JoinWindow(before, after, grace);
     this.alone = new boolean[] {leftAlone, rightAlone};
     this.held = held;
@@ -112,6 +127,12 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     long time = row.getTime();
     long from = Math.max(window.from(side, time), window.goneUntil(now) + 1);
     List<JoinWindowRows.Place> found = rows.between(1 - side, from, window.to(side, time));
+    if (condition != null) {
+      byte[] own = row.getRow();
+      found.removeIf(
+          other ->
+              !(side == 0 ? condition.met(own, other.row()) : condition.met(other.row(), own)));
+    }
     found.sort(Comparator.comparingLong(JoinWindowRows.Place::time));
     for (JoinWindowRows.Place other : found) {
       if (other.waits()) {

@@ -1,0 +1,40 @@
+"""The examples of docs/sql.md pass `streamsql check`, in their order; those marked as rejected do
+not, one by one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from streamsql.api.checking import NamedText, check
+
+PAGE = Path(__file__).parents[2] / "docs" / "sql.md"
+_BLOCK = re.compile(r"^```sql( rejected)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def _no_file(path: str) -> str:
+    raise AssertionError(f"the page runs no scripts: {path}")
+
+
+def _errors(sql: str) -> list[str]:
+    found = check(NamedText("sql.md", sql), {}, {}, _no_file)
+    return [error.message for error, _ in found.errors]
+
+
+def test_examples_pass() -> None:
+    blocks = [block[2] for block in _BLOCK.finditer(PAGE.read_text("utf-8")) if not block[1]]
+    assert len(blocks) > 10
+    assert not _errors("\n".join(blocks))
+
+
+def test_what_is_rejected_is_rejected() -> None:
+    accepted = ""
+    rejected = 0
+    for block in _BLOCK.finditer(PAGE.read_text("utf-8")):
+        if not block[1]:
+            accepted += block[2]
+            continue
+        for statement in block[2].split(";\n")[:-1]:
+            assert len(_errors(f"{accepted}{statement};")) == 1, statement
+            rejected += 1
+    assert rejected > 5
