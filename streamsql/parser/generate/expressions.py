@@ -102,9 +102,13 @@ def _predicate(node: Expression, negation: str = "") -> str:
     return f"{operand} {negation}{_MATCHES[type(node)]} {expression_sql(node.expression, VALUE)}"
 
 
-_MATCHES = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.SimilarTo: "SIMILAR TO"}
+_MATCHES: dict[type[exp.Expr], str] = {
+    exp.Like: "LIKE",
+    exp.ILike: "ILIKE",
+    exp.SimilarTo: "SIMILAR TO",
+}
 _PREDICATES = (exp.Between, exp.In, exp.Is, exp.Like, exp.ILike, exp.SimilarTo, exp.Escape)
-_REGEXES = {exp.RegexpLike: "~", exp.RegexpILike: "~*"}
+_REGEXES: dict[type[exp.Expr], str] = {exp.RegexpLike: "~", exp.RegexpILike: "~*"}
 
 
 def _not(node: exp.Not) -> Printed:

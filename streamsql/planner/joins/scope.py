@@ -39,14 +39,10 @@ class JoinScope(Scope):
         message."""
         if column.table:
             self.check_source(column.table, span_of(column))
-        bare, owners = next(
-            (
-                (n, found)
-                for n in (column.name, folded(column.name))
-                if (found := self._of(column, n))
-            ),
-            (column.name, []),
-        )
+        bare, owners = column.name, self._of(column, column.name)
+        if not owners:
+            bare = folded(column.name)
+            owners = self._of(column, bare)
         if len(owners) > 1:
             raise _ambiguous(column, owners)
         name = qualified_name(owners[0], bare) if owners else column.name

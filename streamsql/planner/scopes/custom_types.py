@@ -25,6 +25,22 @@ from streamsql.types import (
     to_sql,
 )
 
+_ELSEWHERE = {
+    **dict.fromkeys(("TEXT", "CHAR", "UUID", "JSON", "JSONB"), "STRING"),
+    **dict.fromkeys(("FLOAT", "FLOAT4", "FLOAT8", "REAL"), "DOUBLE"),
+    **dict.fromkeys(("SMALLINT", "TINYINT", "INT2", "INT4"), "INT"),
+    **dict.fromkeys(("INT8", "LONG"), "BIGINT"),
+    **dict.fromkeys(("NUMERIC", "NUMBER"), "DECIMAL(precision, scale)"),
+    **dict.fromkeys(("TIMESTAMPTZ", "DATETIME"), "TIMESTAMP"),
+    **dict.fromkeys(("BYTEA", "BINARY", "VARBINARY", "BLOB"), "BYTES"),
+    "BOOL": "BOOLEAN",
+}
+"""What databases call types that have another name here."""
+
+
+def _known_elsewhere(name: str) -> str | None:
+    return f"It is called {_ELSEWHERE[name]} here." if name in _ELSEWHERE else None
+
 
 def resolve_type(t: SQLType, types: Mapping[str, SQLType], span: Span | None = None) -> SQLType:
     """The type with every custom name inside replaced; BindError for one that is unknown,
@@ -34,7 +50,9 @@ def resolve_type(t: SQLType, types: Mapping[str, SQLType], span: Span | None = N
         if name not in types:
             raise BindError(
                 f"Cannot resolve unknown type: {name}",
-                hint=did_you_mean(name, (*types, *PRIMITIVES)) or "SHOW TYPES lists custom types.",
+                hint=_known_elsewhere(name)
+                or did_you_mean(name, (*types, *PRIMITIVES))
+                or "SHOW TYPES lists custom types.",
                 span=span,
             )
         return types[name]

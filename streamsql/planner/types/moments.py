@@ -18,7 +18,7 @@ _ADDING = {types.DATE: "DATEADD", types.TIME: "TIMEADD", types.TIMESTAMP: "TIMES
 _FRACTIONAL = ("SECOND", "EPOCH")
 
 
-def alone(node: exp.Interval, scope: Scope) -> Expression:
+def alone(node: Expression, scope: Scope) -> Expression:
     """TypeMismatchError: an INTERVAL is no value of its own."""
     del scope
     raise TypeMismatchError(
