@@ -208,6 +208,8 @@ def _ksqldb(trouble: Trouble, position: Position, wrong: int, meant: str | None)
 def _terminals(position: Position) -> list[str] | None:
     """What may come next as ksqlDB's grammar calls it; None where that is more than it lists."""
     rest = position.accepted - KEYWORDS | position.keywords
+    if rest >= _AFTER_ITEMS:
+        rest -= _CLAUSES
     if not 0 < len(rest) <= _KSQLDB_ALTERNATIVES or rest & {"IDENTIFIER", END}:
         return None
     symbols = sorted(f"'{SYMBOL_TEXT[t]}'" for t in rest if t in SYMBOL_TEXT)
