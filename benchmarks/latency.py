@@ -134,6 +134,7 @@ def measure(
     receiver = Receiver(servers, [sink], PARTITIONS, isolation)
     sender = Sender(servers, [events], options.rate)
     others = {receiver.process.pid or 0, sender.process.pid or 0}
+    _until(lambda: any(place.kafka.end_offsets(events).values()), "nothing is sent")
     created = time.time()
     place.run(query)
     _until(lambda: place.query().state is QueryState.RUNNING, "the query is not RUNNING")

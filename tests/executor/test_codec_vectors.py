@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -63,7 +64,7 @@ def test_records_are_read(spark: SparkSession, name: str) -> None:
     for vectors in groups(name):
         found = source(vectors, name)
         side = value_side(found.topic, found.schema, Schemas().writing)
-        frame = spark.createDataFrame([(expected(v, name),) for v in vectors], "v binary")
+        frame = spark.createDataFrame(pa.table({"v": [expected(v, name) for v in vectors]}))
         inputs = frame.coalesce(1).select(
             F.lit(None).cast("binary").alias("k"),
             "v",

@@ -8,8 +8,10 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from streamsql.catalog import Source
@@ -17,7 +19,7 @@ from streamsql.executor.frames.records import key_side, value_side
 from streamsql.executor.spark.jvm import Jvm
 from streamsql.executor.spark.types import spark_type
 from streamsql.registry.serdes import SideSchemas
-from streamsql.values.nested import Codec, converter
+from streamsql.values.nested import Codec, converter, each
 from streamsql.values.scalars import Scalar
 
 
@@ -27,8 +29,17 @@ def encode_rows(
     """Key and value of each row, in order."""
     columns = (*source.schema.key, *source.schema.value)
     kinds = StructType([StructField(c.name, spark_type(c.type)) for c in columns])
-    codecs = [(c.name, converter(c.type, _leaf, of_struct=_tuple)) for c in columns]
-    frame = spark.createDataFrame([_tuple(codecs, row) for row in rows], kinds).coalesce(1)
+    # Spark would read Python's own rows by Python processes, one after the other for seconds;
+    # Arrow's are a local relation.
+    arrays = [
+        pa.array(
+            each(converter(column.type, _leaf, _pairs), [row.get(column.name) for row in rows]),
+            field.type,
+        )
+        for column, field in zip(columns, to_arrow_schema(kinds, timezone="UTC"), strict=True)
+    ]
+    table = pa.table(arrays, [c.name for c in columns])
+    frame = spark.createDataFrame(table, kinds).coalesce(1)
     found = frame.select(*encoded(spark, source, schemas)).collect()
     return [(as_bytes(key), as_bytes(value)) for key, value in found]
 
@@ -53,13 +64,17 @@ def as_bytes(value: Any) -> bytes | None:
 
 
 def _leaf(entry: Scalar) -> Codec:
-    """As Spark's Python side takes it: a TIMESTAMP with its zone; a TIME is a number there."""
-    if entry.name == "TIMESTAMP":
-        return lambda moment: moment.replace(tzinfo=UTC)
-    return entry.packed if entry.name == "TIME" else lambda value: value
+    """As Arrow takes it for Spark: a TIMESTAMP with its zone, a TIME as a number, and no text with
+    half a character, which Java writes as a question mark."""
+    match entry.name:
+        case "TIMESTAMP":
+            return lambda moment: moment.replace(tzinfo=UTC)
+        case "TIME":
+            return entry.packed
+        case "STRING":
+            return lambda text: text.encode("utf-8", "replace").decode()
+    return lambda value: value
 
 
-def _tuple(kinds: Sequence[tuple[str, Codec]], struct: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(
-        None if (cell := struct.get(name)) is None else codec(cell) for name, codec in kinds
-    )
+def _pairs(key: Codec, value: Codec, entries: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    return [(key(k), None if v is None else value(v)) for k, v in entries.items()]

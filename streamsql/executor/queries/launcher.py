@@ -208,8 +208,8 @@ class SparkLauncher:
         remove_uncommitted_state(spec.checkpoint)
         if mode is not Mode.REAL_TIME:
             return SparkRun(start(spec, trigger, query.properties)), mode, reason
-        company = self._budget.holders - 1 if self._budget else 0
-        run = SparkRun(start(spec, trigger, query.properties, company), spec.jvm)
+        others = self._company() - 1
+        run = SparkRun(start(spec, trigger, query.properties, others), spec.jvm)
         return run, mode, reason
 
     def push(
@@ -320,12 +320,18 @@ class SparkLauncher:
 
     def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
         from streamsql.executor.lowering.streaming import lower
+        from streamsql.executor.queries.start import MANY
 
         context = self._context(query.properties, query.starting_offsets, mode)
-        context = replace(
-            context, checkpoint_folder=self._data.checkpoints, sleeps_at_once=query.only_reacts
-        )
+        # Else its first batch begins at once, so that what the first record needs is there.
+        sleeps_at_once = query.only_reacts and self._company() >= MANY
+        folder = self._data.checkpoints
+        context = replace(context, checkpoint_folder=folder, sleeps_at_once=sleeps_at_once)
         return lower(query.plan, context)
+
+    def _company(self) -> int:
+        """How many queries run in real time."""
+        return self._budget.holders if self._budget else 0
 
     def _context(
         self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode

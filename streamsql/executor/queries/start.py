@@ -39,7 +39,7 @@ _starting = threading.Lock()
 _MOST_SPREAD = 0.5
 _LEAST_INTERVAL_MS = 5_000
 """Of Spark's."""
-_MANY = 10
+MANY = 10
 """Where more run, what plans them is compiled already, and their records are sent together."""
 _LINGER_MS = 5
 _GOLDEN = 0.618034
@@ -60,7 +60,7 @@ def start(
         ),
         **(
             {"linger.ms": str(_LINGER_MS)}
-            if trigger is Trigger.REAL_TIME and company >= _MANY
+            if trigger is Trigger.REAL_TIME and company >= MANY
             else {}
         ),
         **spec.producer_settings,
@@ -77,7 +77,7 @@ def start(
     try:
         with configured(spec.frame.sparkSession, conf):
             query = writer.start()
-        if trigger is Trigger.REAL_TIME and company < _MANY:
+        if trigger is Trigger.REAL_TIME and company < MANY:
             spec.jvm.rehearse(query)
         return query
     except SPARK_FAILURES as error:

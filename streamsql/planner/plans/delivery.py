@@ -55,7 +55,7 @@ def replay_of(root: LogicalPlan) -> Replay:
 def _joins_records(root: LogicalPlan) -> bool:
     """Whether all its state is that of one join of a stream, as it was read, with a table."""
     node = root
-    while isinstance(node, _STATELESS) and not isinstance(node, Join):
+    while isinstance(node, _STATELESS):
         (node,) = node.inputs
     return (
         isinstance(node, Join)

@@ -1,8 +1,8 @@
 package io.streamsql.delivery;
 
 import io.streamsql.delivery.Delivery.Replay;
+import io.streamsql.kafka.ByteArrays;
 import java.nio.ByteBuffer;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Executors;
@@ -80,27 +80,12 @@ public final class TaskTransactions {
     Producer<byte[], byte[]> producer =
         TransactionalProducers.create(settings, id, identity.run(), delivery.intervalMillis() > 0);
     Map<Long, CommitToken> tokens =
-        CommitTokens.of(clientSettings(settings), delivery.tokensTopic()).of(identity.checkpoint());
+        CommitTokens.of(ByteArrays.connection(settings), delivery.tokensTopic()).of(identity.checkpoint());
     CommitToken own = tokens.get(identity.task());
     ReplayGate gate = ReplayGate.of(delivery.replay(), identity.batch(), own, tokens.values());
     boolean torn = own != null && own.batch() >= identity.batch() && !own.complete();
     boolean collapses = torn && delivery.replay() == Replay.KEY;
     return new TaskTransactions(delivery, identity, written, producer, gate, collapses);
-  }
-
-  /** A producer's settings but for those that only a producer has. */
-  static Map<String, Object> clientSettings(Map<String, String> settings) {
-    Map<String, Object> client = new HashMap<>();
-    settings.forEach(
-        (name, value) -> {
-          if (name.equals("bootstrap.servers")
-              || name.startsWith("security.")
-              || name.startsWith("sasl.")
-              || name.startsWith("ssl.")) {
-            client.put(name, value);
-          }
-        });
-    return client;
   }
 
   /**

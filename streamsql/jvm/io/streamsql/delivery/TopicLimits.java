@@ -54,7 +54,7 @@ public final class TopicLimits {
 
   private static TopicLimits ask(Map<String, String> settings, String topic) {
     ConfigResource asked = new ConfigResource(ConfigResource.Type.TOPIC, topic);
-    try (Admin admin = Admin.create(TaskTransactions.clientSettings(settings))) {
+    try (Admin admin = Admin.create(ByteArrays.connection(settings))) {
       Config config = admin.describeConfigs(Set.of(asked)).values().get(asked).get();
       long request = Long.parseLong(settings.getOrDefault("max.request.size", "1048576"));
       return new TopicLimits(

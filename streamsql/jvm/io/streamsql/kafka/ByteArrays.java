@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Function;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -20,14 +21,30 @@ public final class ByteArrays {
         all -> new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer()));
   }
 
-  /** A consumer of these settings and some more. */
+  /** A consumer of these settings and some more; it commits no offsets. */
   public static KafkaConsumer<byte[], byte[]> consumer(
-      Map<String, Object> settings, Map<String, Object> more) {
+      Map<String, ?> settings, Map<String, Object> more) {
     Map<String, Object> both = new HashMap<>(settings);
+    both.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     both.putAll(more);
     return made(
         both,
         all -> new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer()));
+  }
+
+  /** Of a producer's settings those by which any client reaches the cluster. */
+  public static Map<String, Object> connection(Map<String, String> producerSettings) {
+    Map<String, Object> found = new HashMap<>();
+    producerSettings.forEach(
+        (name, value) -> {
+          if (name.equals("bootstrap.servers")
+              || name.startsWith("security.")
+              || name.startsWith("sasl.")
+              || name.startsWith("ssl.")) {
+            found.put(name, value);
+          }
+        });
+    return found;
   }
 
   /**

@@ -5,7 +5,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -20,7 +19,6 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeaders;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Records of one-partition topics, many in one call: what tests write and read.
@@ -39,13 +37,13 @@ public final class TopicRecords {
     List<Future<?>> sent = new ArrayList<>();
     DataInputStream in = new DataInputStream(new ByteArrayInputStream(packed));
     while (in.available() > 0) {
-      String topic = text(bytes(in));
+      String topic = ByteArrays.text(bytes(in));
       long timestamp = in.readLong();
       byte[] key = bytes(in);
       byte[] value = bytes(in);
       RecordHeaders headers = new RecordHeaders();
       for (int i = in.readInt(); i > 0; i--) {
-        headers.add(text(bytes(in)), bytes(in));
+        headers.add(ByteArrays.text(bytes(in)), bytes(in));
       }
       sent.add(producer.send(new ProducerRecord<>(topic, 0, timestamp, key, value, headers)));
     }
@@ -59,7 +57,9 @@ public final class TopicRecords {
     ByteArrayOutputStream packed = new ByteArrayOutputStream();
     DataOutputStream out = new DataOutputStream(packed);
     TopicPartition partition = new TopicPartition(topic, 0);
-    try (KafkaConsumer<byte[], byte[]> consumer = consumer(settings)) {
+    // Closing a consumer waits for the fetch that it has begun beyond the last record.
+    Map<String, Object> quick = Map.of("fetch.max.wait.ms", "5");
+    try (KafkaConsumer<byte[], byte[]> consumer = ByteArrays.consumer(settings, quick)) {
       consumer.assign(List.of(partition));
       long end = consumer.endOffsets(List.of(partition)).get(partition);
       consumer.seekToBeginning(List.of(partition));
@@ -72,14 +72,6 @@ public final class TopicRecords {
     return packed.toByteArray();
   }
 
-  private static KafkaConsumer<byte[], byte[]> consumer(Map<String, String> settings) {
-    Map<String, Object> all = new HashMap<>(settings);
-    all.put("enable.auto.commit", "false");
-    // Closing a consumer waits for the fetch that it has begun beyond the last record.
-    all.put("fetch.max.wait.ms", "5");
-    return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-  }
-
   private static void pack(ConsumerRecord<byte[], byte[]> record, DataOutputStream out)
       throws IOException {
     out.writeLong(record.timestamp());
@@ -88,7 +80,7 @@ public final class TopicRecords {
     Header[] headers = record.headers().toArray();
     out.writeInt(headers.length);
     for (Header header : headers) {
-      put(out, header.key().getBytes(StandardCharsets.UTF_8));
+      put(out, ByteArrays.utf8(header.key()));
       put(out, header.value());
     }
   }
@@ -103,9 +95,5 @@ public final class TopicRecords {
   private static byte[] bytes(DataInputStream in) throws IOException {
     int length = in.readInt();
     return length < 0 ? null : in.readNBytes(length);
-  }
-
-  private static String text(byte[] bytes) {
-    return new String(bytes, StandardCharsets.UTF_8);
   }
 }

@@ -1,5 +1,6 @@
 package io.streamsql.serving;
 
+import io.streamsql.kafka.ByteArrays;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -11,8 +12,6 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** A topic that a table is read from, opened. */
 interface FollowedTopic extends AutoCloseable {
@@ -33,16 +32,14 @@ interface FollowedTopic extends AutoCloseable {
   static FollowedTopic open(String topic, Map<String, String> settings) {
     Properties connection = new Properties();
     connection.putAll(settings);
-    Properties reading = new Properties();
-    reading.putAll(settings);
-    reading.put("enable.auto.commit", "false");
-    reading.put("auto.offset.reset", "none");
-    reading.put("isolation.level", "read_committed");
-    reading.put("max.poll.records", "5000");
+    Map<String, Object> reading =
+        Map.of(
+            "auto.offset.reset", "none",
+            "isolation.level", "read_committed",
+            "max.poll.records", "5000");
     Admin admin = Admin.create(connection);
     try {
-      ByteArrayDeserializer bytes = new ByteArrayDeserializer();
-      return new OfKafka(topic, admin, new KafkaConsumer<>(reading, bytes, bytes));
+      return new OfKafka(topic, admin, ByteArrays.consumer(settings, reading));
     } catch (RuntimeException e) {
       admin.close(Duration.ZERO);
       throw e;

@@ -1,5 +1,6 @@
 package io.streamsql.source;
 
+import io.streamsql.kafka.ByteArrays;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -13,11 +14,9 @@ import java.util.function.Function;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -71,18 +70,13 @@ final class TopicTails {
   }
 
   private static Consumer<byte[], byte[]> connect(Map<String, Object> given) {
-    Map<String, Object> all = new HashMap<>(given);
-    all.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
-    all.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
-    all.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, MOST_POLLED);
-    // A task's class loader need not be the one that has Kafka's plug-ins: see SharedProducers.
-    ClassLoader before = Thread.currentThread().getContextClassLoader();
-    Thread.currentThread().setContextClassLoader(KafkaConsumer.class.getClassLoader());
-    try {
-      return new KafkaConsumer<>(all, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-    } finally {
-      Thread.currentThread().setContextClassLoader(before);
-    }
+    Map<String, Object> more =
+        Map.of(
+            ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+            "none",
+            ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+            MOST_POLLED);
+    return ByteArrays.consumer(given, more);
   }
 
   /** The tail of a partition for a reader that begins at the offset, until it leaves. */
