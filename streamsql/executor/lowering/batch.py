@@ -50,6 +50,9 @@ Offsets = Mapping[str, Mapping[int, tuple[int, int]]]
 """Of topics and partitions: the first offset that is read, and the one where reading ends."""
 
 
+_WAIT_MS = "5"
+"""How long the broker may hold a fetch. A consumer fetches ahead, beyond the offset where a batch
+ends; the next batch, which goes back, would first wait for that fetch: half a second by default."""
 _JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
@@ -132,6 +135,7 @@ def _records(topic: str, batch: Batch) -> DataFrame:
         .options(**batch.context.reader_options)
         # It answers from what is there when it reads.
         .option("failOnDataLoss", "false")
+        .option("kafka.fetch.max.wait.ms", _WAIT_MS)
         .option("assign", json.dumps({topic: sorted(partitions)}))
         .option("startingOffsets", _json(topic, {p: first for p, (first, _) in partitions.items()}))
         .option("endingOffsets", _json(topic, {p: end for p, (_, end) in partitions.items()}))

@@ -80,7 +80,8 @@ public final class TaskTransactions {
     Producer<byte[], byte[]> producer =
         TransactionalProducers.create(settings, id, identity.run(), delivery.intervalMillis() > 0);
     Map<Long, CommitToken> tokens =
-        CommitTokens.of(ByteArrays.connection(settings), delivery.tokensTopic()).of(identity.checkpoint());
+        CommitTokens.of(ByteArrays.connection(settings), delivery.tokensTopic())
+            .of(identity.checkpoint());
     CommitToken own = tokens.get(identity.task());
     ReplayGate gate = ReplayGate.of(delivery.replay(), identity.batch(), own, tokens.values());
     boolean torn = own != null && own.batch() >= identity.batch() && !own.complete();

@@ -34,6 +34,9 @@ final class TopicTails {
   /** What comes with one poll must fit into half a tail. */
   private static final int MOST_POLLED = 1_000;
 
+  /** A partition that is read from now on waits for the fetch of the others that is under way. */
+  private static final int MOST_WAITED_MILLIS = 50;
+
   /** Longer than readers are away between two batches. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -75,7 +78,9 @@ final class TopicTails {
             ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
             "none",
             ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-            MOST_POLLED);
+            MOST_POLLED,
+            ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG,
+            MOST_WAITED_MILLIS);
     return ByteArrays.consumer(given, more);
   }
 
