@@ -6,7 +6,7 @@ import gc
 import os
 import re
 import uuid
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -53,19 +53,33 @@ def _scope_of_file(file: str, root: Path) -> str:
     return str(folder) if (root / folder / "conftest.py").is_file() else file
 
 
-_SLOWER = {"cli": 5, "cluster": 20, "delivery": 100, "engine": 2, "examples": 20, "soak": 20}
-"""Of folders, how many times as long as elsewhere a test takes there, roughly."""
+_SECONDS = {
+    "cli": 6.0,
+    "cluster": 30.0,
+    "conformance": 100.0,
+    "delivery": 200.0,
+    "docs": 40.0,
+    "engine": 7.0,
+    "examples": 20.0,
+    "executor": 2.0,
+    "functions": 0.2,
+    "jvm": 8.0,
+    "kafka": 8.0,
+    "queries": 2.0,
+    "soak": 80.0,
+}
+"""Of folders, how long a test takes there, roughly; elsewhere a second."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before `--dist loadscope --no-loadscope-reorder`: what takes longest goes first, so that no
     worker is left with it at the end."""
-    weights: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     scopes = {item.nodeid: _scope(item.nodeid, config.rootpath) for item in items}
     for nodeid, scope in scopes.items():
-        weights[scope] += _SLOWER.get(Path(nodeid).parts[1], 1)
-    items.sort(key=lambda item: (-weights[scopes[item.nodeid]], scopes[item.nodeid]))
+        seconds[scope] += _SECONDS.get(Path(nodeid).parts[1], 1.0)
+    items.sort(key=lambda item: (-seconds[scopes[item.nodeid]], scopes[item.nodeid]))
 
 
 @pytest.hookimpl(optionalhook=True)
