@@ -7,42 +7,55 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from delivery.broker import EndTxnProxy, KillableBroker
+from delivery.reading import problems
 from delivery.shapes import SHAPES
 from delivery.trial import Trial
 
-from streamsql.data_folder import DataDir
-from streamsql.kafka.broker import EmbeddedBroker
-
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+LOST_ENDS = 0.02
+"""The share of transactions whose end does not pass the proxy as it should."""
 
 
 @pytest.fixture
-def bootstrap(tmp_path: Path) -> Iterator[str]:
+def proxy() -> Iterator[EndTxnProxy]:
+    proxy = EndTxnProxy(LOST_ENDS, seed=1)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def broker(tmp_path: Path, proxy: EndTxnProxy) -> Iterator[KillableBroker]:
     """A broker that outlives the engines."""
-    broker = EmbeddedBroker(DataDir(tmp_path / "broker"))
+    broker = KillableBroker(tmp_path / "broker", proxy)
+    broker.start()
     try:
-        yield broker.start()
+        yield broker
     finally:
-        broker.stop()
+        broker.kill()
 
 
-def run(folder: Path, bootstrap: str, failures: int, seed: int, mode: str = "auto") -> None:
-    """A trial of all shapes: nothing lost, nothing doubled, nothing out of order."""
-    trial = Trial(folder, bootstrap, SHAPES, mode=mode)
+def run(trial: Trial, failures: int, seed: int, apart: tuple[float, float]) -> None:
+    """All shapes: nothing lost, nothing doubled, nothing out of order."""
     try:
-        trial.run(failures, seed, rate=200.0, apart=(2.0, 8.0))
-        found = trial.problems()
+        trial.run(failures, seed, rate=200.0, apart=apart)
+        found = problems(trial.bootstrap, SHAPES)
         assert not found, json.dumps(found, indent=1)
     finally:
         trial.close()
 
 
-def test_a_few_failures(tmp_path: Path, bootstrap: str) -> None:
-    run(tmp_path, bootstrap, failures=6, seed=1)
+def test_a_few_failures(tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy) -> None:
+    run(Trial(tmp_path, broker, proxy, SHAPES), failures=30, seed=1, apart=(0.5, 4.0))
+    assert proxy.failed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
 @pytest.mark.parametrize("mode", ["auto", "microbatch"])
-def test_many_failures(tmp_path: Path, bootstrap: str, mode: str, seed: int) -> None:
-    run(tmp_path, bootstrap, failures=50, seed=seed, mode=mode)
+def test_many_failures(
+    tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy, mode: str, seed: int
+) -> None:
+    trial = Trial(tmp_path, broker, proxy, SHAPES, mode=mode)
+    run(trial, failures=50, seed=seed, apart=(2.0, 8.0))
