@@ -1,5 +1,6 @@
 package io.streamsql.delivery;
 
+import io.streamsql.kafka.ByteArrays;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,7 @@ public final class OpenTransactions {
       throws InterruptedException, ExecutionException {
     Set<String> wanted = Set.copyOf(checkpoints);
     TransactionalProducers.discardAll(id -> wanted.contains(Delivery.checkpointOf(id)));
-    try (Admin admin = Admin.create(TaskTransactions.clientSettings(settings))) {
+    try (Admin admin = Admin.create(ByteArrays.connection(settings))) {
       ListTransactionsOptions open =
           new ListTransactionsOptions().filterStates(Set.of(TransactionState.ONGOING));
       List<String> ids = new ArrayList<>();
