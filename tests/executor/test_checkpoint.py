@@ -17,6 +17,7 @@ from streamsql.executor.queries.checkpoint import (
     remove_torn_commits,
     remove_uncommitted_state,
 )
+from streamsql.executor.queries.relocation import relocate
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0,"conf":{"a":"b"}}\n{"in":{"0":5,"1":7}}\n'
 
@@ -126,3 +127,22 @@ def test_what_is_left_of_a_checkpoint_knows_its_id(tmp_path: Path) -> None:
     claim(checkpoint, 4)
     discard(checkpoint)
     assert len(discarded(tmp_path)) == 2
+
+
+def test_a_checkpoint_that_was_moved_points_into_itself(tmp_path: Path) -> None:
+    def note(folder: Path) -> str:
+        path = f"file:{folder}/Q/state/0/_stateSchema/default/0_59"
+        return 'v2\n{"stateStoreInfo":[{"name":"x"},{"stateSchemaFilePaths":["' + path + '"]}]}'
+
+    before, now = tmp_path / "state" / "0" / "before", tmp_path / "now"
+    metadata = now / "Q" / "state" / "0" / "_metadata" / "v2"
+    metadata.mkdir(parents=True)
+    (metadata / "0").write_text(note(before))
+    (metadata / ".0.new").write_text("torn")
+    relocate(now / "Q")
+    assert (metadata / "0").read_text() == note(now)
+    relocate(now / "Q")
+    assert (metadata / "0").read_text() == note(now)
+    (metadata / "0").write_text("v9\nof a later version")
+    relocate(now / "Q")
+    assert (metadata / "0").read_text() == "v9\nof a later version"

@@ -29,6 +29,7 @@ from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, parse
+from streamsql.executor.queries.relocation import relocate
 from streamsql.executor.queries.removal import abort_transactions, sweep
 from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
@@ -89,6 +90,7 @@ class SparkLauncher:
         """Where a query goes on: at its checkpoint, else where it is to begin."""
         folder = self._data.checkpoints / query.id
         claim(folder, query.generation)
+        relocate(folder)
         found = committed(folder)
         if found:
             return found
