@@ -6,7 +6,9 @@ with real ones.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,13 @@ from streamsql.catalog import Source
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import manager as queries
 from streamsql.executor.queries import observing, persistent_query, slots
-from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.checkpoint import Positions, discarded
 from streamsql.executor.queries.manager import NEAR, QueryManager
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, parse
 from streamsql.executor.queries.spark_run import Failure
 from streamsql.nodes import Emit
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import LogicalPlan, Mode, ModeDecision, QueryPlan, Sink
 from streamsql.schema import FormatSpec, Kind, Schema, Topic
 from streamsql.status import QueryInfo, QueryState
@@ -418,6 +421,63 @@ def test_replace_starts_the_new_plan(manager: QueryManager, script: Script) -> N
     manager.replace(definition(Mode.MICRO_BATCH))
     await_runs(script, "real-time", "micro-batch")
     assert not script.runs[0].running
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Runs do not stop before it is set, and nobody waits long for them."""
+    let_go = threading.Event()
+    stop = ScriptedRun.stop
+
+    def stopped(run: ScriptedRun) -> None:
+        let_go.wait(30)
+        stop(run)
+
+    monkeypatch.setattr(ScriptedRun, "stop", stopped)
+    monkeypatch.setattr(queries, "STOP_SECONDS", 0.2)
+    yield let_go
+    let_go.set()
+
+
+def test_queries_that_do_not_stop_end_when_they_do(
+    manager: QueryManager, script: Script, held: threading.Event, tmp_path: Path
+) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+    script.broken = ExternalError("no Kafka")
+    manager.add(definition(query_id="R"))
+    await_until(lambda: manager.infos()[1].error is not None, "R to fail")
+    (tmp_path / "R").mkdir()
+    assert manager.terminate("Q", "R") == ["Q"], "one that hangs holds up no other"
+    assert not (tmp_path / "R").exists()
+    held.set()
+    await_until(lambda: not manager.infos(), "Q to end")
+
+
+def test_a_query_that_does_not_stop_is_replaced_when_it_does(
+    manager: QueryManager, script: Script, held: threading.Event
+) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+    successor = definition(Mode.MICRO_BATCH)
+    assert not manager.replace(successor)
+    assert manager.definition("Q") is successor, "the statement has taken effect"
+    held.set()
+    await_runs(script, "real-time", "micro-batch")
+    assert info(manager).state is not QueryState.PAUSED
+
+
+def test_what_an_exactly_once_query_leaves_is_swept(
+    manager: QueryManager, script: Script, tmp_path: Path
+) -> None:
+    once = definition()
+    plan = replace(once.plan, guarantee=Guarantee.EXACTLY_ONCE)
+    manager.add(replace(once, plan=plan))
+    await_runs(script, "real-time")
+    (tmp_path / "Q").mkdir()
+    manager.terminate("Q")
+    assert not (tmp_path / "Q").exists() and len(discarded(tmp_path)) == 1
+    await_until(lambda: script.swept == 1, "its tokens to be taken out")
 
 
 def test_drain_runs_to_the_end_once(script: Script, tmp_path: Path) -> None:
