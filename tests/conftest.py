@@ -67,6 +67,7 @@ _SECONDS = {
     "kafka": 8.0,
     "queries": 2.0,
     "soak": 80.0,
+    "upgrade": 12.0,
 }
 """Of folders, how long a test takes there, roughly; elsewhere a second."""
 

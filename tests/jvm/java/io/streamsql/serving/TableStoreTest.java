@@ -153,6 +153,31 @@ class TableStoreTest {
   }
 
   @Test
+  void aStoreOfALaterVersionIsNotRead() throws Exception {
+    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+      store.reset("topic", 0);
+    }
+    List<ColumnFamilyHandle> handles = new ArrayList<>();
+    try (ColumnFamilyOptions ofFamily = new ColumnFamilyOptions();
+        DBOptions ofDatabase = new DBOptions()) {
+      List<ColumnFamilyDescriptor> families =
+          List.of(
+              new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, ofFamily),
+              new ColumnFamilyDescriptor(bytes("meta"), ofFamily));
+      try (RocksDB db = RocksDB.open(ofDatabase, folder.toString(), families, handles)) {
+        assertEquals(
+            "1 topic",
+            new String(db.get(handles.get(1), bytes("identity")), StandardCharsets.UTF_8));
+        db.put(handles.get(1), bytes("identity"), bytes("2 topic"));
+        handles.forEach(ColumnFamilyHandle::close);
+      }
+    }
+    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+      assertFalse(store.isOf("topic"), "it begins anew, as one of another topic does");
+    }
+  }
+
+  @Test
   void rowsExpireByTheTimeOfTheNewestOne() throws Exception {
     try (TableStore store = new TableStore(folder, 100)) {
       store.apply(List.of(record("old", 1_000, 0, "x"), record("edge", 1_050, 1, "y")), Map.of());
