@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from streamsql.executor.frames.layouts import Layouts, StoreLayout
 from streamsql.executor.spark.jvm import Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
@@ -105,6 +106,11 @@ class LoweringContext:
     table: Callable[[Scan], DataFrame] | None = None
     """The latest rows of a table, in the columns that scan.py gives, where they are known."""
 
+    kept: tuple[StoreLayout, ...] | None = None
+    """The stores of the checkpoint that a query goes on from, if that is known."""
+    begun: bool = False
+    """Whether there is such a checkpoint."""
+
     checkpoint_folder: Path | None = None
     """Where the checkpoints of persistent queries are, if not in the data folder."""
 
@@ -141,7 +147,12 @@ class Scope:
     root: LogicalPlan
     """The whole of its plan."""
     needed: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    """Of operators, by their `id`: the columns that operators above read."""
+    """Of operators, by their `id`: the columns that operators above read, or that the checkpoint
+    has."""
+    read: Mapping[int, frozenset[str]] | None = None
+    """The same without those that only the checkpoint has; None: there is none."""
+    layouts: Layouts = field(default_factory=Layouts)
+    """The stores of the operators that were lowered so far."""
     shuffles: list[str] = field(default_factory=list)
     """What moves rows to their keys' tasks: as many stages behind the sources' run at a time."""
     replay: Replay | None = None
@@ -158,6 +169,10 @@ class Scope:
     def needed_above(self, node: LogicalPlan) -> frozenset[str] | None:
         """The columns of the operator that anything reads; None: not known, so all."""
         return self.needed.get(id(node))
+
+    def read_above(self, node: LogicalPlan) -> frozenset[str] | None:
+        """The same without what is needed for the checkpoint alone."""
+        return (self.needed if self.read is None else self.read).get(id(node))
 
     @property
     def jvm(self) -> Jvm:
@@ -195,6 +210,8 @@ class StreamingQuerySpec:
     """How many of its stages run behind a shuffle: all at a time in real time."""
     source_topics: tuple[str, ...]
     checkpoint: Path
+    stores: tuple[StoreLayout, ...]
+    """How its state is laid out."""
     shuffle_partitions: int
     bootstrap_servers: str
     producer_settings: Mapping[str, str]

@@ -33,6 +33,8 @@ from streamsql.executor.frames.context import (
     Scope,
     quoted,
 )
+from streamsql.executor.frames.layouts import Columns
+from streamsql.executor.spark.types import spark_type
 from streamsql.schema import Column as SchemaColumn
 
 KEYED_COLUMNS = ("key", "side", "time", "partition", "offset", "headers", "row")
@@ -86,6 +88,12 @@ def primary_key(columns: Sequence[SchemaColumn]) -> Column:
     """What tells the rows of a table apart: its key columns, and the window of a windowed key."""
     names = [*(column.name for column in columns), START_COLUMN, END_COLUMN]
     return F.struct(*map(quoted, names))
+
+
+def key_columns(columns: Sequence[SchemaColumn]) -> Columns:
+    """Those of `primary_key`, as a layout has them."""
+    names = ((column.name, spark_type(column.type).simpleString()) for column in columns)
+    return (*names, (START_COLUMN, "bigint"), (END_COLUMN, "bigint"))
 
 
 def packed_columns(rows: DataFrame, columns: Sequence[str] | None) -> list[str]:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from streamsql.errors import InternalError, UnsupportedError
 from streamsql.executor.frames.context import LoweringContext, Scope, StreamingQuerySpec
+from streamsql.executor.frames.layouts import Layouts, names_of
 from streamsql.executor.operators import (
     bounded,
     distinct,
@@ -53,6 +54,7 @@ from streamsql.planner.plans.logical import (
     Union,
 )
 from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import window_bounds
 from streamsql.planner.types.binding import columns_in
 
@@ -90,12 +92,26 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
     if plan.query_id is None or not isinstance(plan.root, Sink):
         raise InternalError("a persistent query needs an id and a sink")
-    needed = needed_columns(plan.root)
+    read = needed_columns(plan.root)
+    needed = needed_columns(plan.root, names_of(context.kept)) if context.kept else read
+    layouts = Layouts(context.kept, context.begun)
     exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
     replay = replay_of(plan.root) if exactly_once else None
     context = replace(context, committed_only=exactly_once)
-    scope = Scope(context, plan.query_id, plan.emit, plan.root, needed, replay=replay)
-    return _spec(plan, scope, lower_rows(plan.root, scope))
+    scope = Scope(
+        context,
+        plan.query_id,
+        plan.emit,
+        plan.root,
+        needed,
+        read=read,
+        layouts=layouts,
+        replay=replay,
+    )
+    rows = lower_rows(plan.root, scope)
+    if bool(state_stores(plan.root)) != bool(layouts.stores):
+        raise InternalError("an operator does not say how its state is laid out")
+    return _spec(plan, scope, rows)
 
 
 def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
@@ -137,6 +153,7 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         shuffles=len(scope.shuffles),
         source_topics=tuple(n.source.topic.name for n in nodes if isinstance(n, Scan)),
         checkpoint=context.checkpoints / scope.query_id,
+        stores=tuple(scope.layouts.stores),
         shuffle_partitions=context.shuffle_partitions,
         bootstrap_servers=context.bootstrap_servers,
         producer_settings=context.producer_settings,

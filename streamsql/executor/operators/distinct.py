@@ -33,6 +33,9 @@ def lower(node: Distinct, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFr
     keyed = input_rows(timed, packed_key(timed, key, scope), packed)
     size, grace = _times(node.window)
     arguments = (len(timed.columns), size, grace)
+    columns = ((c.name, spark_type(c.type).simpleString()) for c in node.schema)
+    window = [("window", "bigint")] if node.window else []
+    scope.layouts.add("tables.Deduplication", "DISTINCT", (*columns, *window), ())
     distinct = operate([keyed], "tables.Deduplication", *arguments, scope=scope)
     row = distinct.select(unpacked("after", timed.schema, scope).alias("$row"))
     return row.select(*(quoted("$row").getField(name).alias(name) for name in rows.columns))

@@ -13,10 +13,18 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context
-from streamsql.executor.frames.keyed import input_rows, operate, packed_key, primary_key, unpacked
+from streamsql.executor.frames.keyed import (
+    input_rows,
+    key_columns,
+    operate,
+    packed_key,
+    primary_key,
+    unpacked,
+)
 from streamsql.nodes import Emit
 from streamsql.planner.plans.logical import Aggregate, Filter
 from streamsql.planner.plans.retraction import remembers_passed
+from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind, WindowType
 
 _PASSES = "$passes"
@@ -52,6 +60,12 @@ def _remembering(node: Filter, rows: DataFrame, passes: Column, scope: Scope) ->
     key = packed_key(judged, primary_key(node.schema.key), scope)
     row = scope.jvm.pack(F.struct(*map(quoted, judged.columns)), judged.schema)
     keyed = input_rows(judged, key, row)
+    scope.layouts.add(
+        "tables.TableFilter",
+        f"{node.clause} {expression_text(node.condition)}",
+        key_columns(node.schema.key),
+        (),
+    )
     passed = operate(
         [keyed], "tables.TableFilter", len(judged.columns), closes is not None, scope=scope
     )

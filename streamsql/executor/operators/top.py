@@ -25,6 +25,7 @@ from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.frames.keyed import (
     columns_type,
     input_rows,
+    key_columns,
     normalized,
     operate,
     packed_key,
@@ -32,9 +33,11 @@ from streamsql.executor.frames.keyed import (
     struct_type,
     unpacked,
 )
+from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.frames.table_changes import pair, table_changes
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.plans.logical import TopN
+from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind
 from streamsql.types import type_of
 
@@ -46,7 +49,8 @@ def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     """The changes to what is among the first of each partition."""
     (rows,) = inputs
     prepared = _prepare(node, rows, scope)
-    names = [_ID, *_order_names(node), *_carried(rows)]
+    carried = _carried(node, rows, scope)
+    names = [_ID, *_order_names(node), *carried]
     row_type = columns_type(prepared, names)
     group_type = struct_type(prepared, quoted(_GROUP))
     group = scope.jvm.pack(quoted(_GROUP), group_type)
@@ -57,16 +61,35 @@ def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     else:
         nothing = F.lit(None).cast("binary")
         members = input_rows(prepared, group, pair(nothing, row, scope))
+    _note_stores(node, group_type, row_type, scope)
     directions = "".join("d" if order.descending else "a" for order in node.order)
     retracts = node.input.kind is Kind.TABLE
     arguments = (row_type.json(), directions, node.count, retracts)
     ranked = operate([members], "tables.TopN", *arguments, scope=scope)
-    return _result(node, ranked, row_type, group_type, _carried(rows), scope)
+    return _result(node, ranked, row_type, group_type, carried, scope)
 
 
-def _carried(rows: DataFrame) -> list[str]:
-    """The columns that are the input's own."""
-    return [name for name in rows.columns if name not in SYSTEM_COLUMNS]
+def _carried(node: TopN, rows: DataFrame, scope: Scope) -> list[str]:
+    """The columns that are the input's own; of a checkpoint, those that it holds already."""
+    own = [name for name in rows.columns if name not in SYSTEM_COLUMNS]
+    read = scope.read_above(node)
+    wanted = own if read is None else [name for name in own if name in read]
+    kept = scope.layouts.next_kept(*_first_store(node))
+    return own if kept is None else scope.layouts.columns(wanted, own, *_first_store(node))
+
+
+def _first_store(node: TopN) -> tuple[str]:
+    retracts = node.input.kind is Kind.TABLE
+    return ("tables.TableChanges" if retracts else "tables.TopN",)
+
+
+def _note_stores(node: TopN, group_type: StructType, row_type: StructType, scope: Scope) -> None:
+    order = ", ".join(expression_text(order.expression) for order in node.order)
+    operator = f"TOP {node.count} BY {order}"
+    row = columns_of_type(row_type)
+    if node.input.kind is Kind.TABLE:
+        scope.layouts.add("tables.TableChanges", operator, key_columns(node.input.schema.key), row)
+    scope.layouts.add("tables.TopN", operator, columns_of_type(group_type), row)
 
 
 def _order_names(node: TopN) -> list[str]:

@@ -74,14 +74,20 @@ def claim(checkpoint: Path, generation: int) -> None:
         return
     if owner is not None:
         discard(checkpoint)
-    new = checkpoint / f".{_OWNER}.new"
+    write_file(checkpoint, _OWNER, {"generation": generation})
+
+
+def write_file(checkpoint: Path, name: str, content: object) -> None:
+    """Have a file of the checkpoint hold this, as JSON, whole or not at all. ExternalError where
+    it cannot be written."""
+    new = checkpoint / f".{name}.new"
     try:
         checkpoint.mkdir(parents=True, exist_ok=True)
         with new.open("w", encoding="utf-8") as file:
-            json.dump({"generation": generation}, file)
+            json.dump(content, file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(new, checkpoint / _OWNER)
+        os.replace(new, checkpoint / name)
     except OSError as error:
         raise ExternalError(
             f"cannot write to the checkpoint {checkpoint}: {error.strerror}"
@@ -156,6 +162,11 @@ def _generation(checkpoint: Path) -> int | None:
         return None
 
 
+def has_commits(checkpoint: Path) -> bool:
+    """Whether a batch has ever been committed: then there may be state."""
+    return bool(_numbers(checkpoint / "commits"))
+
+
 def remove_torn_commits(checkpoint: Path) -> None:
     """Delete what a kill in the middle of a commit leaves behind.
 
@@ -171,7 +182,7 @@ def remove_uncommitted_state(checkpoint: Path) -> None:
 
     Spark runs that batch again, and refuses to if there is state already.
     """
-    if not _numbers(checkpoint / "commits"):
+    if not has_commits(checkpoint):
         erase(checkpoint / "state")
 
 

@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, cast
 from streamsql.config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import InternalError, StreamSQLError
+from streamsql.executor.queries import checkpoint_metadata
 from streamsql.executor.queries.checkpoint import (
     Positions,
     claim,
     committed,
+    has_commits,
     id_of,
     remove_uncommitted_state,
 )
+from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
@@ -327,9 +330,19 @@ class SparkLauncher:
         context = self._context(query.properties, query.starting_offsets, mode)
         # Else its first batch begins at once, so that what the first record needs is there.
         sleeps_at_once = query.only_reacts and self._company() >= MANY
-        folder = self._data.checkpoints
-        context = replace(context, checkpoint_folder=folder, sleeps_at_once=sleeps_at_once)
-        return lower(query.plan, context)
+        folder = self._data.checkpoints / query.id
+        was = checkpoint_metadata.read(folder)
+        context = replace(
+            context,
+            checkpoint_folder=folder.parent,
+            sleeps_at_once=sleeps_at_once,
+            kept=was.stores if was else None,
+            begun=has_commits(folder),
+        )
+        spec = lower(query.plan, context)
+        now = CheckpointMetadata.of(query.plan, spec.source_topics, spec.stores)
+        checkpoint_metadata.settle(folder, now, was)
+        return spec
 
     def _company(self) -> int:
         """How many queries run in real time."""

@@ -121,7 +121,7 @@ def classify(error: BaseException) -> Failure:
         retryable = error.retryable or bool(_RETRYABLE.search(error.detail or ""))
         return Failure(error.message + detail, retryable)
     if isinstance(error, StreamSQLError):
-        return Failure(error.message, False)
+        return Failure(f"{error.message}. {error.hint}" if error.hint else error.message, False)
     trace = str(getattr(error, "_stackTrace", "") or "")
     text = f"{error}\n{trace}"
     return Failure(_root_message(text), bool(_RETRYABLE.search(text)))

@@ -186,6 +186,10 @@ class Jvm:
         """FALSE for a row of that time (BIGINT ms), which is counted as late for the query."""
         return _column(self._io.expressions.Expressions.late(_java(time), query_id))
 
+    def whole(self, struct: Column) -> Column:
+        """TRUE, though Spark does not know it: all of the struct's columns have to be there."""
+        return _column(self._io.expressions.Expressions.whole(_java(struct)))
+
     def aggregate_buffers(self, totals: DataFrame) -> Any:
         """The Java object that evaluates a global aggregation a row at a time: AggregateBuffers."""
         return self._io.operators.aggregates.AggregateBuffers.of(cast(Any, totals)._jdf)

@@ -18,6 +18,7 @@ from streamsql.executor.frames.context import (
     Scope,
     quoted,
 )
+from streamsql.executor.frames.layouts import PACKED, PRUNED, columns_of_type
 from streamsql.executor.operators.aggregation import session_windows, table_groups
 from streamsql.executor.operators.aggregation.grouping import (
     ORDER,
@@ -28,12 +29,14 @@ from streamsql.executor.operators.aggregation.grouping import (
     result,
 )
 from streamsql.nodes import Emit, Window
-from streamsql.planner.plans.logical import Aggregate, LogicalPlan, Scan
+from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan, Project, Scan, Sink
 from streamsql.planner.plans.modes import operators
 from streamsql.schema import Kind, WindowType
 
 _EVENT = "$event"
 _WINDOW = "$window"
+_KIND = "GROUP BY"
+"""That of Spark's own aggregation."""
 _STREAM_TIME = "$stream_time"
 
 
@@ -54,7 +57,36 @@ def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
     time = F.max(quoted(TIME_COLUMN)).alias(TIME_COLUMN)
     last = [F.max_by(c, quoted(ORDER)).alias(c) for c in prepared.columns if c == HEADERS_COLUMN]
     totals = _group(prepared, grouped, scope).agg(time, *last, *grouped.results(scope))
+    totals = _stored(totals, grouped, scope)
     return result(totals.withColumns(_system_columns(node.window)), node, scope)
+
+
+def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
+    """The groups, of which Spark keeps all aggregates: it drops those that nothing reads, and what
+    is read depends on rules, Spark's and ours. (Not for a checkpoint that knows no better.)"""
+    node, layouts = grouped.node, scope.layouts
+    kept = layouts.next_kept(_KIND)
+    read = _all_are_read(node, scope.root)
+    unknown = layouts.begun and layouts.kept is None and not read
+    pruned = unknown or (kept is not None and kept.encoding == PRUNED)
+    key = columns_of_type(grouped.key_type) if node.keys else ()
+    if node.window is not None:
+        key = (*key, (_WINDOW, "struct<start:timestamp,end:timestamp>"))
+    encoding = PRUNED if pruned else PACKED
+    layouts.add(_KIND, grouped.text, key, grouped.layout(), encoding)
+    if read or pruned or not totals.isStreaming:
+        return totals
+    return totals.where(scope.jvm.whole(F.struct(*map(quoted, totals.columns))))
+
+
+def _all_are_read(node: Aggregate, root: LogicalPlan) -> bool:
+    """Whether the aggregates were made for what is written, and for HAVING: then nothing is
+    dropped. A subquery may have some that nobody asks for."""
+    above = root.inputs[0] if isinstance(root, Sink) else root
+    above = above.input if isinstance(above, Project) else above
+    while isinstance(above, Filter):
+        above = above.input
+    return above is node
 
 
 def _prepare(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:

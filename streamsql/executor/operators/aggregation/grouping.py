@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -29,11 +30,13 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.frames.guard import JvmErrorGuard, expression_context, is_reference
 from streamsql.executor.frames.keyed import normalized, operate, unpacked
+from streamsql.executor.frames.layouts import Columns
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.plans.logical import Aggregate, Named
+from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.scope import text_of
-from streamsql.types import type_of
+from streamsql.types import to_sql, type_of
 
 STEP = "GroupBy"
 ORDER = "$order"
@@ -63,6 +66,21 @@ class Grouping:
     def key_names(self) -> list[str]:
         """What the frame calls the expressions of GROUP BY."""
         return [f"$key{i}" for i in range(len(self.keys))]
+
+    @property
+    def text(self) -> str:
+        """The operator in words."""
+        names = ", ".join(expression_text(item.expression) for item in self.node.keys)
+        return f"GROUP BY {names}" if names else "aggregation of all rows"
+
+    def layout(self, buffers: Any = None) -> Columns:
+        """The aggregates, as a layout has them, and what AggregateBuffers make of them."""
+        calls = [
+            (expression_text(item.expression), to_sql(type_of(item.expression)))
+            for item in self.node.aggregates
+        ]
+        lines = buffers.layout().splitlines() if buffers is not None else []
+        return (*calls, *((name, kind) for name, kind in (line.split("\t") for line in lines)))
 
     def key(self) -> Column:
         """The group as a struct whose fields are named as the result's key columns."""

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import TIME_COLUMN, Scope, quoted
 from streamsql.executor.frames.keyed import input_rows
+from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, operated
 from streamsql.nodes import Emit, Window
 
@@ -25,10 +26,17 @@ def lower(rows: DataFrame, window: Window, grouped: Grouping, scope: Scope) -> D
     key = scope.jvm.pack(grouped.key(), grouped.key_type)
     row = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
     keyed = input_rows(timed, key, row)
+    buffers = scope.jvm.aggregate_buffers(totals)
+    scope.layouts.add(
+        "aggregates.SessionWindows",
+        grouped.text,
+        columns_of_type(grouped.key_type),
+        grouped.layout(buffers),
+    )
     return operated(
         keyed,
         "aggregates.SessionWindows",
-        scope.jvm.aggregate_buffers(totals),
+        buffers,
         len(names),
         window.size.ms,
         window.grace.ms,

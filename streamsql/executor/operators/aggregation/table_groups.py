@@ -14,7 +14,8 @@ from streamsql.executor.frames.context import (
     Scope,
     quoted,
 )
-from streamsql.executor.frames.keyed import packed_key, primary_key
+from streamsql.executor.frames.keyed import key_columns, packed_key, primary_key
+from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.frames.table_changes import pair, table_changes
 from streamsql.executor.operators.aggregation.grouping import (
     ORDER,
@@ -39,10 +40,20 @@ def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
     arguments = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
     member = F.when(_is_member(grouped, scope), pair(group, arguments, scope))
     key = packed_key(prepared, quoted(_PRIMARY_KEY), scope)
+    buffers = scope.jvm.aggregate_buffers(totals)
+    primary = key_columns(grouped.node.input.schema.key)
+    row = (*columns_of_type(grouped.key_type), *columns_of_type(values.schema))
+    scope.layouts.add("tables.TableChanges", grouped.text, primary, row)
+    scope.layouts.add(
+        "aggregates.TableGroups",
+        grouped.text,
+        columns_of_type(grouped.key_type),
+        grouped.layout(buffers),
+    )
     return operated(
         table_changes(prepared, key, member, scope),
         "aggregates.TableGroups",
-        scope.jvm.aggregate_buffers(totals),
+        buffers,
         len(names),
         grouped=grouped,
         totals=totals,

@@ -28,8 +28,10 @@ from streamsql.executor.frames.keyed import (
     normalized,
     packed_columns,
 )
+from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
+from streamsql.planner.joins.text import join_text
 from streamsql.planner.plans.logical import Derived, Join, JoinKind, LogicalPlan, Scan
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME, Kind, WindowType
@@ -76,12 +78,14 @@ def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side
     """Both inputs of a join, with what they are joined on."""
     left, right = inputs
     return (
-        _side(left, node.left, node.left_on, node, scope),
-        _side(right, node.right, node.right_on, node, scope),
+        _side(left, node.left, node.left_on, 0, node, scope),
+        _side(right, node.right, node.right_on, 1, node, scope),
     )
 
 
-def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope: Scope) -> Side:
+def _side(
+    rows: DataFrame, plan: LogicalPlan, on: Expression, number: int, node: Join, scope: Scope
+) -> Side:
     value = column(on, expression_context(plan.schema, scope, _STEP)).cast(spark_type(type_of(on)))
     if plan.kind is Kind.STREAM:
         rows = rows.where(~quoted(NULL_COLUMN))
@@ -92,7 +96,13 @@ def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope:
     alike = normalized(found, spark_type(type_of(on)))
     if alike is not found:
         rows = rows.withColumn(ON_COLUMN, alike)
-    needed = scope.needed_above(node)
+    return Side(rows, _columns(rows, number, node, scope), window_bounds(node))
+
+
+def _columns(rows: DataFrame, number: int, node: Join, scope: Scope) -> list[str]:
+    """What is needed of a side; of one that is kept, what its store holds already."""
+    place = stored_sides(node).get(number)
+    needed = scope.needed_above(node) if place is None else scope.read_above(node)
     if needed is not None and node.condition is not None:
         needed |= {reference.name for reference in columns_in(node.condition)}
     own = {*SYSTEM_COLUMNS, ON_COLUMN, ROWTIME.name}
@@ -101,7 +111,35 @@ def _side(rows: DataFrame, plan: LogicalPlan, on: Expression, node: Join, scope:
     columns = [n for n in rows.columns if n not in own and (needed is None or n in needed)]
     if node.windowed:
         columns += [START_COLUMN, END_COLUMN]
-    return Side(rows, columns, window_bounds(node))
+    if place is None:
+        return columns
+    return scope.layouts.columns(columns, rows.columns, OPERATORS[node.join_kind], place)
+
+
+OPERATORS = {
+    JoinKind.STREAM_TABLE: "joins.StreamTableJoin",
+    JoinKind.TABLE_TABLE: "joins.TableTableJoin",
+    JoinKind.STREAM_STREAM: "joins.StreamStreamJoin",
+    JoinKind.FOREIGN_KEY: "joins.ForeignKeyJoin",
+}
+"""The state operators by their classes; of several, the one that the rows meet in."""
+
+
+def stored_sides(node: Join) -> dict[int, int]:
+    """Which sides are kept, and the place of each among the stores of the join."""
+    return {1: 0} if node.join_kind is JoinKind.STREAM_TABLE else {0: 0, 1: 1}
+
+
+def note_stores(node: Join, left: Side, right: Side, scope: Scope) -> None:
+    """Say how the rows that are kept are laid out."""
+    for number in stored_sides(node):
+        side = (left, right)[number]
+        scope.layouts.add(
+            OPERATORS[node.join_kind],
+            f"JOIN {join_text(node)}, {('left', 'right')[number]} rows",
+            columns_of_type(side.key_type),
+            columns_of_type(side.type),
+        )
 
 
 def window_bounds(node: Join) -> tuple[str, ...]:

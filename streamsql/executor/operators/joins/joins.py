@@ -24,7 +24,7 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.frames.keyed import operate, unpacked, unpacked_headers
 from streamsql.executor.operators.joins.foreign_key import join_by_foreign_key
-from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, sides
+from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, note_stores, sides
 from streamsql.nodes import JoinType
 from streamsql.planner.plans.delivery import Replay
 from streamsql.planner.plans.logical import Join, JoinKind
@@ -38,6 +38,7 @@ _DAY_MS = 86_400_000
 def lower(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     """The rows that the two inputs give together."""
     left, right = sides(node, inputs, scope)
+    note_stores(node, left, right, scope)
     match node.join_kind:
         case JoinKind.STREAM_TABLE:
             joined = _stream_table(node, left, right, scope)

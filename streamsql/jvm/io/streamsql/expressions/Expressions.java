@@ -73,6 +73,11 @@ public final class Expressions {
     return call(new LateRows(query), "drop", DataTypes.BooleanType, List.of(time), false);
   }
 
+  /** TRUE; but all of the struct's columns have to be there: {@link WholeRows}. */
+  public static Column whole(Column struct) {
+    return call(new WholeRows(), "pass", DataTypes.BooleanType, List.of(struct), false);
+  }
+
   /**
    * A static method of {@code io.streamsql.functions}, named `Class.method`, giving a value of the
    * type (Spark's JSON). It must be a pure function; an argument that is null gives null unasked.

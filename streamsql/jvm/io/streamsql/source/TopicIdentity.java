@@ -43,11 +43,21 @@ final class TopicIdentity {
     TopicIdentity found = new TopicIdentity(files, path, topic);
     try (InputStream file = files.open(path)) {
       JsonNode content = Json.TREES.readTree(file);
-      // Of another query plan's source otherwise: those are numbered.
-      if (topic.equals(content.path("topic").textValue())) {
-        found.id = content.path("id").textValue();
-        found.before = content.path("before").textValue();
+      String name = content.path("topic").textValue();
+      if (!topic.equals(name)) {
+        // Spark knows sources by their numbers only.
+        throw new IllegalStateException(
+            "the offsets in "
+                + path.getParent()
+                + " are of topic "
+                + name
+                + ", not of "
+                + topic
+                + ": the query reads its topics in another order than the version that wrote its"
+                + " checkpoint; go on with that, or drop the query and create it anew");
       }
+      found.id = content.path("id").textValue();
+      found.before = content.path("before").textValue();
     } catch (FileNotFoundException none) {
       return found;
     } catch (IOException e) {

@@ -74,6 +74,18 @@ public final class AggregateBuffers implements Serializable {
     return new AggregateBuffers(functions, input, evaluated, outputs);
   }
 
+  /** What a stored group consists of: a line for each column, its name and its type. */
+  public String layout() {
+    StringBuilder lines = new StringBuilder();
+    for (AggregateFunction function : functions) {
+      for (Attribute column : list(function.aggBufferAttributes())) {
+        lines.append(function.prettyName()).append('.').append(column.name());
+        lines.append('\t').append(column.dataType().simpleString()).append('\n');
+      }
+    }
+    return lines.toString();
+  }
+
   /** The expression over the functions' values; the functions it calls are added to the list. */
   private static Expression withoutAggregates(
       Expression expression,

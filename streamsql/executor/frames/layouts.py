@@ -1,0 +1,87 @@
+"""How the state of a query's operators is laid out, as its checkpoint says it: without Spark.
+
+State is bytes that say nothing of themselves. What is in them follows from the statement, but also
+from which columns the optimiser's rules leave to be read further up. So a checkpoint keeps the
+layout of each store, and a query that goes on from it packs what it did before: a rule that prunes
+more changes nothing, one that needs another column is found before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+PACKED = 1
+"""The encoding of rows: the bytes of Spark's UnsafeRow; of groups: all aggregates of the plan."""
+PRUNED = 0
+"""Of groups in checkpoints of before there was metadata: what Spark left of the aggregates."""
+
+Columns = tuple[tuple[str, str], ...]
+"""Names and types."""
+
+
+@dataclass(frozen=True)
+class StoreLayout:
+    """One store: what an entry's key and value consist of, in this order."""
+
+    kind: str
+    """Of the operator."""
+    operator: str
+    """The operator in the query's own words."""
+    key: Columns
+    columns: Columns
+    encoding: int = PACKED
+
+
+@dataclass
+class Layouts:
+    """The stores of a query while it is being lowered, those nearest to the sources first."""
+
+    kept: tuple[StoreLayout, ...] | None = None
+    """Those of the checkpoint that it goes on from, if that is known."""
+    begun: bool = False
+    """Whether there is such a checkpoint."""
+    stores: list[StoreLayout] = field(default_factory=list)
+
+    def add(
+        self, kind: str, operator: str, key: Columns, columns: Columns, encoding: int = PACKED
+    ) -> None:
+        """An operator has one store more."""
+        self.stores.append(StoreLayout(kind, operator, key, columns, encoding))
+
+    def next_kept(self, kind: str, ahead: int = 0) -> StoreLayout | None:
+        """What the checkpoint has of the store that comes next, or of one further ahead."""
+        place = len(self.stores) + ahead
+        if self.kept is None or place >= len(self.kept) or self.kept[place].kind != kind:
+            return None
+        return self.kept[place]
+
+    def columns(
+        self, wanted: Sequence[str], there: Collection[str], kind: str, ahead: int = 0
+    ) -> list[str]:
+        """The names of a store's columns: those wanted; or those that the checkpoint has, where
+        these hold all that is wanted and are still there."""
+        known = self.next_kept(kind, ahead)
+        if known is None:
+            return list(wanted)
+        names = [name for name, _ in known.columns if not name.startswith(_OWN)]
+        fits = set(wanted) <= set(names) and all(name in there for name in names)
+        return names if fits else list(wanted)
+
+
+_OWN = ("$id", "$null", "$foreign_key", "$order")
+"""What the columns begin with that an operator adds by itself."""
+
+
+def names_of(kept: Iterable[StoreLayout]) -> frozenset[str]:
+    """All columns that a checkpoint's stores hold."""
+    return frozenset(name for store in kept for name, _ in store.columns)
+
+
+def columns_of_type(row: StructType) -> Columns:
+    """Those of a struct, as a layout has them."""
+    return tuple((field.name, field.dataType.simpleString()) for field in row.fields)

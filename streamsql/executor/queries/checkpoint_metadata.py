@@ -1,0 +1,144 @@
+"""What a checkpoint says of the engine and the query that wrote it; whether another can go on.
+
+A file of JSON beside Spark's own, written before the query first runs, and anew by each version
+that goes on from it. State that a query would read otherwise than it was written is found by it
+before anything is read; a checkpoint of before there was this file is taken as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from streamsql.errors import ExternalError, UnsupportedError
+from streamsql.executor.frames.layouts import Columns, StoreLayout
+from streamsql.executor.queries.checkpoint import has_commits, write_file
+from streamsql.planner.plans.fingerprint import fingerprint
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.version import VERSION
+
+FORMAT = 1
+"""The version of the file's format that this engine writes, and the latest that it reads."""
+_FILE = "state.json"
+
+
+@dataclass(frozen=True)
+class CheckpointMetadata:
+    """What stands in the file."""
+
+    engine: str
+    """The version of streamsql."""
+    spark: str
+    plan: str
+    """The plan's fingerprint."""
+    sources: tuple[str, ...]
+    """The topics that it reads. Which source has which number, `sources/N/topic.json` says."""
+    stores: tuple[StoreLayout, ...]
+
+    @staticmethod
+    def of(
+        plan: QueryPlan, topics: Iterable[str], stores: tuple[StoreLayout, ...]
+    ) -> CheckpointMetadata:
+        """What this engine writes of a query."""
+        sources = tuple(sorted(topics))
+        return CheckpointMetadata(
+            VERSION, version("pyspark"), fingerprint(plan.root), sources, stores
+        )
+
+
+def read(checkpoint: Path) -> CheckpointMetadata | None:
+    """What a checkpoint says that a query can go on from; None where there is nothing to go on
+    from, or an earlier version wrote it. UnsupportedError for what a later version wrote."""
+    if not has_commits(checkpoint):
+        return None
+    path = checkpoint / _FILE
+    try:
+        content: Mapping[str, Any] = json.loads(path.read_bytes())
+        later = int(content["format"]) > FORMAT
+        if not later:
+            return _decode(content)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ExternalError(
+            f"cannot read {path}, which says how the query's state is laid out: {error}"
+        ) from error
+    raise UnsupportedError(
+        f"the checkpoint {checkpoint} was written by streamsql {content.get('engine')} in format "
+        f"{content['format']}; this version reads formats up to {FORMAT}",
+        hint=f"Start streamsql {content.get('engine')} or later again: it goes on.",
+    )
+
+
+def _decode(content: Mapping[str, Any]) -> CheckpointMetadata:
+    stores = tuple(
+        StoreLayout(
+            store["kind"],
+            store["operator"],
+            _columns(store["key"]),
+            _columns(store["columns"]),
+            store["encoding"],
+        )
+        for store in content["stores"]
+    )
+    return CheckpointMetadata(
+        content["engine"], content["spark"], content["plan"], tuple(content["sources"]), stores
+    )
+
+
+def _columns(found: list[list[str]]) -> Columns:
+    return tuple((name, kind) for name, kind in found)
+
+
+def settle(checkpoint: Path, now: CheckpointMetadata, was: CheckpointMetadata | None) -> None:
+    """Have a checkpoint say that the query is going on from it now; UnsupportedError where it
+    cannot, since its state or its sources are others."""
+    if was is not None:
+        for problem in _problems(was, now):
+            raise UnsupportedError(
+                f"the query cannot go on from the checkpoint {checkpoint}, which streamsql "
+                f"{was.engine} on Spark {was.spark} wrote: {problem}",
+                hint=f"Go on with streamsql {was.engine}; or DROP the query's stream or table and "
+                "create it again: it then begins with empty state.",
+            )
+    if now != was:
+        write_file(checkpoint, _FILE, {"format": FORMAT, **asdict(now)})
+
+
+def _problems(was: CheckpointMetadata, now: CheckpointMetadata) -> Iterator[str]:
+    """How the state that is there differs from what the query would read, in words."""
+    if was.sources != now.sources:
+        yield f"it reads {', '.join(was.sources)}, not {', '.join(now.sources)}"
+    for before, after in zip(was.stores, now.stores, strict=False):
+        yield from _differences(before, after)
+    more, count = max(was.stores, now.stores, key=len), min(len(was.stores), len(now.stores))
+    for store in more[count:]:
+        there = "has" if more is was.stores else "has no"
+        yield f"it {there} state of {store.operator}"
+
+
+def _differences(before: StoreLayout, after: StoreLayout) -> Iterator[str]:
+    if before.kind != after.kind:
+        yield f"it has state of {before.operator} ({before.kind}), not of {after.operator}"
+        return
+    if before.encoding != after.encoding:
+        numbers = f"{before.encoding}, not {after.encoding}"
+        yield f"the state of {before.operator} has the encoding {numbers}"
+    for what, old, new in (
+        ("key", before.key, after.key),
+        ("row", before.columns, after.columns),
+    ):
+        for name, kind in old:
+            if (name, kind) not in new:
+                wanted = dict(new).get(name)
+                instead = f"not {wanted}" if wanted else "which the query has not"
+                yield f"the {what} of {before.operator} has {name} {kind}, {instead}"
+        for name, kind in new:
+            if name not in dict(old):
+                yield f"the {what} of {before.operator} lacks {name} {kind}"
+        if old != new:
+            yield f"the columns of the {what} of {before.operator} have another order"

@@ -1,0 +1,65 @@
+"""What of a plan its state and its offsets depend on, in words and as a number."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from streamsql.planner.plans.combined import parts_of
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    LogicalPlan,
+    Named,
+    Scan,
+    TopN,
+    Union,
+)
+from streamsql.planner.plans.retraction import remembers_passed
+from streamsql.planner.scopes.text import expression_text
+
+
+def fingerprint(root: LogicalPlan) -> str:
+    """The same for plans whose operators keep the same: in every process, and whatever rules have
+    made of projections and of filters that keep nothing."""
+    text = "\n".join(kept_parts(root, root))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def kept_parts(node: LogicalPlan, root: LogicalPlan) -> Iterator[str]:
+    """A line for each operator that reads rows or keeps some, from the sources on."""
+    for child in node.inputs:
+        yield from kept_parts(child, root)
+    match node:
+        case Scan():
+            yield f"reads {node.source.name} from {node.source.topic.name}"
+        case Union():
+            yield "union"
+        case Join():
+            left, right = (
+                ", ".join(map(expression_text, parts_of(on)))
+                for on in (node.left_on, node.right_on)
+            )
+            yield f"{node.type.value} {node.join_kind.value} join of {left} and {right}"
+            if node.window is not None:
+                times = (node.window.before_ms, node.window.after_ms, node.window.lateness_ms)
+                yield "within " + ", ".join(map(str, times))
+        case Aggregate():
+            yield f"grouped by {_texts(node.keys)}: {_texts(node.aggregates)}"
+            if (w := node.window) is not None:
+                sizes = (size.ms if size else None for size in (w.size, w.advance, w.grace))
+                yield f"in {w.type.value} windows of {[*sizes]}"
+        case TopN():
+            order = ", ".join(f"{expression_text(o.expression)} {o.descending}" for o in node.order)
+            yield f"the first {node.count} of {_texts(node.keys)} by {order}"
+        case Distinct():
+            window = f" in {node.window.size.ms}" if node.window else ""
+            yield f"distinct {', '.join(c.name for c in node.schema)}{window}"
+        case Filter() if remembers_passed(node, root):
+            yield f"remembers who passes {node.clause}"
+
+
+def _texts(items: Iterable[Named]) -> str:
+    return ", ".join(expression_text(item.expression) for item in items)
