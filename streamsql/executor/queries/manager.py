@@ -31,8 +31,7 @@ from streamsql.executor.queries.persistent_query import (
     on_standby,
     stuck,
 )
-from streamsql.executor.queries.spark_run import classify
-from streamsql.executor.queries.unstarted import Unstarted
+from streamsql.executor.queries.spark_run import Unstarted, classify
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
 from streamsql.status import QueryInfo, QueryState

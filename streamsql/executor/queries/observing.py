@@ -8,7 +8,7 @@ from __future__ import annotations
 from streamsql.executor.queries.launching import Launcher, Watch
 from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
 from streamsql.executor.queries.pulse import Pulse
-from streamsql.executor.queries.unstarted import Unstarted
+from streamsql.executor.queries.spark_run import Unstarted
 
 LOOK_SECONDS = 0.1
 LIVE_LOOK_SECONDS = 1.0
