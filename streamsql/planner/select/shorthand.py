@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.functions import REGISTRY, AggregateFunction
+from streamsql.functions.user import UserAggregate
 from streamsql.nodes import (
     Expression,
     Join,
@@ -38,6 +39,10 @@ _OF_DISTINCT = {
     "ARRAY_AGG": "COLLECT_SET",
     "STRING_AGG": "STRING_AGG_DISTINCT",
 }
+
+
+_OF_TWO = frozenset({"ARG_MAX", "ARG_MIN"})
+"""Aggregates that leave a row out where their second argument is NULL."""
 
 
 def written_out(query: Query, *, bounded: bool) -> Query:
@@ -96,30 +101,32 @@ def _filtered(call: exp.Anonymous, node: exp.Filter) -> Expression:
             f"FILTER belongs behind an aggregate function, and {call.name} is none.",
             span=span_of(node),
         )
-    met = exp.NullSafeEQ(this=node.expression.copy(), expression=exp.Boolean(this=True))
-    met.meta.update(node.expression.meta)
-    made = call.copy()
-    first = made.expressions[0] if made.expressions else exp.Star()
-    if function.filters:
-        made.append("expressions", met)
-        return made
-    if _keeps_nulls(call):
+    if isinstance(function, UserAggregate) or _keeps_nulls(call):
         raise UnsupportedError(
             f"{expression_text(call)} counts NULLs in, so that it cannot have a FILTER",
             hint="Filter the rows by WHERE, in a query of its own.",
             span=span_of(node),
         )
-    value = exp.Literal.number(1) if isinstance(first, exp.Star) else first.copy()
-    case = exp.Case(ifs=[exp.If(this=met, true=value)])
-    case.meta.update(first.meta or node.meta)
-    made.set("expressions", [case, *made.expressions[1:]])
+    met = exp.NullSafeEQ(this=node.expression.copy(), expression=exp.Boolean(this=True))
+    met.meta.update(node.expression.meta)
+    made = call.copy()
+    if function.filters:
+        made.append("expressions", met)
+        return made
+    arguments = [argument.copy() for argument in call.expressions] or [exp.Star()]
+    place = 1 if call.name in _OF_TWO and len(arguments) > 1 else 0
+    value = arguments[place]
+    of_rows = isinstance(value, exp.Star)
+    case = exp.Case(ifs=[exp.If(this=met, true=exp.Literal.number(1) if of_rows else value)])
+    case.meta.update(value.meta or node.meta)
+    arguments[place] = case
+    made.set("expressions", arguments)
     return made
 
 
 def _keeps_nulls(call: exp.Anonymous) -> bool:
     last = call.expressions[-1] if len(call.expressions) > 1 else None
-    of_nulls = isinstance(last, exp.Boolean) and call.name.endswith("_BY_OFFSET") and not last.this
-    return of_nulls or not isinstance(REGISTRY.find(call.name), AggregateFunction)
+    return isinstance(last, exp.Boolean) and call.name.endswith("_BY_OFFSET") and not last.this
 
 
 # -- GROUP BY ------------------------------------------------------------------------------------
