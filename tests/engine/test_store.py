@@ -99,6 +99,10 @@ def test_each_write_is_seen_by_who_has_its_token(live: Live) -> None:
     ]
     assert len(ask(live, "SELECT id FROM $t LIMIT 4;")) == 4
     assert ask(live, "SELECT id FROM $t ORDER BY total DESC LIMIT 2;") == [("it's",), ("k11",)]
+    assert ask(live, "SELECT id FROM $t ORDER BY total DESC LIMIT 1 OFFSET 1;") == [("k11",)]
+    assert ask(live, "SELECT id FROM $t ORDER BY id OFFSET 12;") == [("k9",)]
+    assert len(ask(live, "SELECT id FROM $t LIMIT 4 OFFSET 11;")) == 2
+    assert ask(live, "SELECT id FROM $t WHERE id = 'k1' OFFSET 1;") == []
 
 
 def test_the_short_way_answers_as_the_usual_one(live: Live) -> None:

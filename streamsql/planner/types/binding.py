@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from streamsql import types
 from streamsql.errors import BindError, InternalError
 from streamsql.functions import REGISTRY, AggregateFunction
 from streamsql.nodes import Expression
@@ -36,12 +37,34 @@ def resolve_names(expression: Expression, scope: Scope, clause: str) -> Expressi
         if isinstance(node, exp.Anonymous):
             node.set("expressions", unit_arguments(node))
         if isinstance(node, exp.Column) and not is_lambda_parameter(node):
+            if not node.table and node.name in _CLOCK and not scope.has_column(node.name):
+                return _clock(node)
             return _like(scope.resolve(node, clause), node)
         if isinstance(node, exp.Cast):
             node.set("to", resolve_type(node.to, scope.types, span_of(node)))
         return node
 
     return expression.transform(resolve)
+
+
+_CLOCK = {
+    "CURRENT_TIMESTAMP": None,
+    "LOCALTIMESTAMP": None,
+    "CURRENT_DATE": types.DATE,
+    "CURRENT_TIME": types.TIME,
+}
+"""What PostgreSQL writes as if they were columns, and the part of NOW() that they are."""
+
+
+def _clock(column: exp.Column) -> Expression:
+    now: Expression = exp.Anonymous(this="NOW")
+    now.meta.update(column.meta)
+    part = _CLOCK[column.name]
+    if part is None:
+        return now
+    cast = exp.Cast(this=now, to=part.copy())
+    cast.meta.update(column.meta)
+    return cast
 
 
 def reference(name: str, like: Expression) -> exp.Column:
