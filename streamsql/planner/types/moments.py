@@ -30,29 +30,42 @@ def alone(node: Expression, scope: Scope) -> Expression:
 
 
 def has_interval(node: exp.Binary) -> bool:
-    """Whether one of the sides is an INTERVAL."""
-    return isinstance(node.left, exp.Interval) or isinstance(node.right, exp.Interval)
+    """Whether one of the sides is an INTERVAL, or a multiple of one."""
+    return _length(node.left) is not None or _length(node.right) is not None
+
+
+def _length(node: Expression) -> tuple[Interval, Expression | None] | None:
+    """An INTERVAL, and by what it is multiplied; None for anything else."""
+    if isinstance(node, exp.Mul):
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(side, exp.Interval) and (found := _length(side)) is not None:
+                return found[0], other
+    if not isinstance(node, exp.Interval):
+        return None
+    unit = node.args.get("unit")
+    length = interval(node.name, unit.name if unit else None)
+    if length is None:
+        raise InternalError(f"{node.name} is no INTERVAL")
+    return length, None
 
 
 def shifted(node: exp.Binary, scope: Scope) -> Expression:
     """`t + INTERVAL ..` and `t - INTERVAL ..`, typed."""
     adds = isinstance(node, exp.Add)
     value, length = node.left, node.right
-    if adds and isinstance(value, exp.Interval):
+    if adds and _length(value) is not None:
         value, length = length, value
-    if isinstance(value, exp.Interval) or not (adds or isinstance(node, exp.Sub)):
-        return alone(value if isinstance(value, exp.Interval) else length, scope)
-    found = interval(length.name, length.args["unit"].name if length.args.get("unit") else None)
-    if found is None:
-        raise InternalError(f"{length.name} is no INTERVAL")
+    found = _length(length)
+    if found is None or _length(value) is not None or not (adds or isinstance(node, exp.Sub)):
+        return alone(value if found is None else length, scope)
     typed = scope.infer(value)
     kind = type_of(typed)
-    _check_shifted(typed, kind, found, node)
+    _check_shifted(typed, kind, found[0], node)
     if kind == types.DATE:
         value = exp.Cast(this=value.copy(), to=types.TIMESTAMP.copy())
         kind = types.TIMESTAMP
     result = value.copy()
-    for call in _calls(found if adds else -found, kind, result, node):
+    for call in _calls(found[0] if adds else -found[0], found[1], kind, result, node):
         result = call
     result.meta.update(node.meta)
     return scope.infer(result)
@@ -73,23 +86,30 @@ def _check_shifted(typed: Expression, kind: SQLType, length: Interval, node: exp
 
 
 def _calls(
-    length: Interval, kind: SQLType, value: Expression, node: exp.Binary
+    length: Interval,
+    factor: Expression | None,
+    kind: SQLType,
+    value: Expression,
+    node: exp.Binary,
 ) -> list[Expression]:
     """Each around the one before: months first, then days, then what is less than a day."""
     if max(abs(length.months), abs(length.millis) // _DAY_MS) >= 2**31:
         raise TypeMismatchError("the INTERVAL is too long", span=span_of(node))
+
+    def amount(number: int) -> Expression:
+        literal = exp.Literal(this=str(number), is_string=False)
+        return literal if factor is None else exp.Mul(this=literal, expression=factor.copy())
+
     calls: list[Expression] = []
     if length.months:
-        amount = exp.Literal(this=str(length.months), is_string=False)
-        calls.append(exp.Anonymous(this="ADD_MONTHS", expressions=[value, amount]))
+        calls.append(exp.Anonymous(this="ADD_MONTHS", expressions=[value, amount(length.months)]))
     sign = -1 if length.millis < 0 else 1
     days, rest = divmod(abs(length.millis), _DAY_MS)
     for millis in (days * _DAY_MS, rest):
         if millis:
             unit, size = next(((u, s) for u, s in _UNITS if millis % s == 0), ("MILLISECONDS", 1))
-            amount = exp.Literal(this=str(sign * millis // size), is_string=False)
             inner = calls[-1] if calls else value
-            arguments = [exp.Var(this=unit), amount, inner]
+            arguments = [exp.Var(this=unit), amount(sign * millis // size), inner]
             calls.append(exp.Anonymous(this=_ADDING[kind], expressions=arguments))
     return calls
 
