@@ -67,6 +67,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
 DYING_SECONDS = 0.5
+ABORT_SECONDS = 3.0
+"""How long a start waits for transactions of earlier runs to be over. Those of a task that goes on
+are waited for by the task; the others are over soon."""
 NO_SLOTS = "all task slots are held by other real-time queries"
 RECORDS_PER_BATCH = 2_000_000
 """Bounds the memory of a catch-up batch."""
@@ -311,14 +314,16 @@ class SparkLauncher:
 
     def abort_transactions(self, queries: Iterable[Definition]) -> None:
         """Abort what earlier runs of these queries have left open; none runs here. Raises nothing:
-        the broker ends it after a while."""
+        what was not reached, the broker ends after a while."""
         once = (q for q in queries if q.plan.guarantee is Guarantee.EXACTLY_ONCE)
         ids = {id_of(self._data.checkpoints / query.id) for query in once} - {None}
         spark = self._services.current_spark()
         try:
-            found = abort_transactions(cast(set[str], ids), self._services.kafka.get(), spark)
+            found = abort_transactions(
+                cast(set[str], ids), self._services.kafka.get(), spark, ABORT_SECONDS
+            )
         except StreamSQLError as error:
-            _log.warning("open transactions are left to the broker: %s", error.message)
+            _log.warning("transactions of earlier runs may still be open: %s", error.message)
             return
         if found:
             _log.info("aborted %d transactions of a run that has ended", found)

@@ -16,6 +16,8 @@ from streamsql.executor.queries.checkpoint import discarded, erase, id_of
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.commit_tokens import retire_tokens
 
+SWEEP_SECONDS = 30.0
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -27,17 +29,18 @@ def sweep(folder: Path, client: KafkaClient, spark: SparkSession | None) -> None
     ids = {found for each in gone if (found := id_of(each)) is not None}
     if ids:
         # First whoever might still write is kept from it, if only a process that was stopped.
-        abort_transactions(ids, client, spark)
+        abort_transactions(ids, client, spark, SWEEP_SECONDS)
         retire_tokens(client, COMMITS_TOPIC, ids)
     for each in gone:
         erase(each)
 
 
 def abort_transactions(
-    checkpoints: Collection[str], client: KafkaClient, spark: SparkSession | None
+    checkpoints: Collection[str], client: KafkaClient, spark: SparkSession | None, seconds: float
 ) -> int:
     """Abort what the runs on these checkpoints have left open, however they ended; none of them
-    may be running here. How many transactions that were.
+    may be running here. How many transactions that were; ExternalError where they are not over
+    after so many seconds.
 
     Until then no reader of committed data sees what comes after them.
     """
@@ -47,6 +50,6 @@ def abort_transactions(
 
     java = cast(Any, spark)._jvm.io.streamsql.delivery.OpenTransactions
     try:
-        return int(java.abort(client.java_settings, list(checkpoints)))
+        return int(java.abort(client.java_settings, list(checkpoints), int(seconds * 1000)))
     except JVM_FAILURES as error:
         raise ExternalError("Kafka does not abort transactions", detail=str(error)) from error

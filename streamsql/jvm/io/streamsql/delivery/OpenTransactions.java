@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.FenceProducersOptions;
 import org.apache.kafka.clients.admin.ListTransactionsOptions;
 import org.apache.kafka.clients.admin.TransactionListing;
 import org.apache.kafka.clients.admin.TransactionState;
@@ -23,15 +24,19 @@ public final class OpenTransactions {
    * keeps whoever began them from writing any more.
    *
    * @param settings how to reach the cluster
+   * @param timeoutMs of each of the two requests: what has been begun by then is ended by the broker,
+   *     and a task that writes under the same id waits for that
    * @return how many there were
    */
-  public static int abort(Map<String, String> settings, List<String> checkpoints)
+  public static int abort(Map<String, String> settings, List<String> checkpoints, int timeoutMs)
       throws InterruptedException, ExecutionException {
     Set<String> wanted = Set.copyOf(checkpoints);
     TransactionalProducers.discardAll(id -> wanted.contains(Delivery.checkpointOf(id)));
     try (Admin admin = Admin.create(ByteArrays.connection(settings))) {
       ListTransactionsOptions open =
-          new ListTransactionsOptions().filterStates(Set.of(TransactionState.ONGOING));
+          new ListTransactionsOptions()
+              .filterStates(Set.of(TransactionState.ONGOING))
+              .timeoutMs(timeoutMs);
       List<String> ids = new ArrayList<>();
       for (TransactionListing listing : admin.listTransactions(open).all().get()) {
         String id = listing.transactionalId();
@@ -41,7 +46,8 @@ public final class OpenTransactions {
       }
       if (!ids.isEmpty()) {
         // Who begins under an id ends what was open.
-        admin.fenceProducers(ids).all().get();
+        FenceProducersOptions inTime = new FenceProducersOptions().timeoutMs(timeoutMs);
+        admin.fenceProducers(ids, inTime).all().get();
       }
       return ids.size();
     }
