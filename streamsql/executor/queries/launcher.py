@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
 DYING_SECONDS = 0.5
-ABORT_SECONDS = 3.0
+ABORT_SECONDS = 5.0
 """How long a start waits for transactions of earlier runs to be over. Those of a task that goes on
 are waited for by the task; the others are over soon."""
 NO_SLOTS = "all task slots are held by other real-time queries"
