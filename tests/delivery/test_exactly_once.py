@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from delivery.broker import EndTxnProxy, KillableBroker
-from delivery.reading import problems
+from delivery.reading import committed, problems
 from delivery.shapes import SHAPES
 from delivery.trial import Trial
 
@@ -59,3 +59,18 @@ def test_many_failures(
 ) -> None:
     trial = Trial(tmp_path, broker, proxy, SHAPES, mode=mode)
     run(trial, failures=50, seed=seed, apart=(2.0, 8.0))
+
+
+@pytest.mark.slow
+def test_rows_are_doubled_without_it(
+    tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy
+) -> None:
+    """What the trial looks for, it finds: a restart repeats rows of a delivery at least once."""
+    trial = Trial(tmp_path, broker, proxy, SHAPES, guarantee="at_least_once")
+    try:
+        trial.run(10, seed=1, rate=200.0, apart=(2.0, 8.0))
+        topics = committed(trial.bootstrap)
+        found = {shape.name: " ".join(shape.check(topics)) for shape in SHAPES}
+        assert "too many" in found["projection"]
+    finally:
+        trial.close()
