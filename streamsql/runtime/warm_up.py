@@ -18,7 +18,8 @@ from streamsql.runtime.state import EngineState
 _log = logging.getLogger("streamsql.warm_up")
 
 # What many queries have: both sides of a record decoded and encoded, a filter, expressions. The
-# state is Spark's aggregation's in the first, in the second one of our operators', as in joins.
+# state is Spark's aggregation's in the first, in the others our operators': one row of each key, as
+# in joins, and many with timers.
 _SCRIPTS = (
     """
 CREATE STREAM E (K STRING KEY, N INT, T DOUBLE, S STRING)
@@ -31,6 +32,12 @@ CREATE TABLE O WITH (KAFKA_TOPIC='o') AS
 CREATE TABLE E (K STRING PRIMARY KEY, N INT, T DOUBLE, S STRING)
   WITH (KAFKA_TOPIC='e', VALUE_FORMAT='JSON');
 CREATE TABLE O WITH (KAFKA_TOPIC='o') AS SELECT K, N, T * 2 AS T, UCASE(S) AS S FROM E WHERE N >= 0;
+""",
+    """
+CREATE STREAM E (K STRING KEY, N INT, T DOUBLE, S STRING)
+  WITH (KAFKA_TOPIC='e', VALUE_FORMAT='JSON');
+CREATE TABLE O WITH (KAFKA_TOPIC='o') AS
+  SELECT K, COUNT(*) AS N, MAX(T) AS T FROM E WINDOW SESSION (1 MINUTE) GROUP BY K;
 """,
 )
 KEY = "key-%d"

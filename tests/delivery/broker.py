@@ -34,21 +34,32 @@ class EndTxnProxy:
 
     def __init__(self, share: float, seed: int) -> None:
         self.fails = False
-        self.failed = 0
+        self.seen = self.failed = 0
         self.target = 0
         self._share = share
         self._dice = random.Random(seed)
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        server = self._run(asyncio.start_server(self._connected, HOST, 0))
-        self.port: int = server.sockets[0].getsockname()[1]
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = self._run(asyncio.start_server(self._connected, HOST, 0))
+        self.port: int = self._server.sockets[0].getsockname()[1]
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def close(self) -> None:
         """All connections end."""
+        self._run(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _end(self) -> None:
+        self._server.close()
+        connected = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in connected:
+            task.cancel()
+        await asyncio.gather(*connected, return_exceptions=True)
 
     async def _connected(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -57,10 +68,13 @@ class EndTxnProxy:
                 asyncio.ensure_future(self._pass_requests(client, requests, answers)),
                 asyncio.ensure_future(_pass_on(broker, answers)),
             }
-            _, left = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            for task in left:
-                task.cancel()
-            requests.close()
+            try:
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in both:
+                    task.cancel()
+                requests.close()
+                answers.close()
         answers.close()
 
     async def _pass_requests(
@@ -73,8 +87,9 @@ class EndTxnProxy:
             while True:
                 size = await client.readexactly(4)
                 request = await client.readexactly(int.from_bytes(size, "big"))
-                fails = self.fails and int.from_bytes(request[:2], "big") == END_TXN
-                if fails and self._dice.random() < self._share:
+                ends = int.from_bytes(request[:2], "big") == END_TXN
+                self.seen += ends
+                if ends and self.fails and self._dice.random() < self._share:
                     self.failed += 1
                     match self._dice.choice(["lost", "answer lost", "late"]):
                         case "lost":

@@ -17,7 +17,12 @@ class Events:
 
     def __init__(self, bootstrap: str, rate: float) -> None:
         self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 2}
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 2,
+                "log_level": 0,
+            }
         )
         self._rate = rate
         self._ended = threading.Event()

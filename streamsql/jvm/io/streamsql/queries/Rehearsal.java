@@ -51,6 +51,9 @@ public final class Rehearsal {
   private static final long FIRST_BATCH_MS = 30_000;
   private static final long LOOK_MS = 100;
 
+  /** While what the records themselves run is compiled, and before anybody commits. */
+  private static final long FIRST_RECORDS_MS = 5_000;
+
   private final StreamExecution query;
 
   private Rehearsal(StreamExecution query) {
@@ -100,7 +103,8 @@ public final class Rehearsal {
       }
       TimeUnit.MILLISECONDS.sleep(LOOK_MS);
     }
-    return true;
+    TimeUnit.MILLISECONDS.sleep(FIRST_RECORDS_MS);
+    return query.isActive();
   }
 
   private void plan(IncrementalExecution batch) {
