@@ -12,12 +12,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -32,6 +34,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   /** How long partitions that were added may stay unseen. */
   private static final long PARTITIONS_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+  private static final ListOffsetsOptions PATIENCE = new ListOffsetsOptions().timeoutMs(2_000);
   private static final String PREFIX = "kafka.";
   private static final Map<Map<String, Object>, TopicEnds> CLUSTERS = new ConcurrentHashMap<>();
 
@@ -135,6 +138,9 @@ final class TopicEnds implements Ends, TopicLog.Logs {
         }
         wake(ends(partitions));
         Thread.sleep(LOOK_MILLIS);
+      } catch (TimeoutException changed) {
+        // A partition that is gone is asked for again and again: what there is has to be asked.
+        partitions = Map.of();
       } catch (KafkaException unreachable) {
         // Who sleeps has nothing to read until the cluster is back.
         pause();
@@ -192,7 +198,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
           found.put(topic, new HashMap<>());
           places.forEach(place -> asked.put(place, OffsetSpec.latest()));
         });
-    ListOffsetsResult answers = admin.listOffsets(asked);
+    ListOffsetsResult answers = admin.listOffsets(asked, PATIENCE);
     for (TopicPartition place : asked.keySet()) {
       ListOffsetsResult.ListOffsetsResultInfo end = orNull(answers.partitionResult(place));
       if (end != null) {
