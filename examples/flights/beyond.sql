@@ -117,12 +117,12 @@ CREATE TABLE arrivals_by_delay_class AS
   EMIT CHANGES;
 
 -- An aggregate in Python: it sees all delays of a group, which the query keeps for that.
-CREATE AGGREGATE FUNCTION median(delay INT) RETURNS DOUBLE LANGUAGE PYTHON AS 'def median(delay):
+CREATE AGGREGATE FUNCTION middle(delay INT) RETURNS DOUBLE LANGUAGE PYTHON AS 'def middle(delay):
     import statistics
     return statistics.median(delay)';
 
 CREATE TABLE typical_delays WITH (KEY_FORMAT = 'JSON') AS
-  SELECT carrier, dest, COUNT(*) AS flights, median(arr_delay) AS median_delay
+  SELECT carrier, dest, COUNT(*) AS flights, middle(arr_delay) AS median_delay
   FROM flights
   WHERE arr_delay IS NOT NULL
   GROUP BY carrier, dest

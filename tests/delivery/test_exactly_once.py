@@ -14,7 +14,7 @@ from delivery.trial import Trial
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
-LOST_ENDS = 0.05
+LOST_ENDS = 0.2
 """The share of transactions whose end does not pass the proxy as it should."""
 
 

@@ -20,7 +20,7 @@ def test_a_real_time_query_commits_as_often_as_it_is_told(
         "SET 'streamsql.processing.commit.interval.ms' = '5000';"
         "CREATE STREAM $o AS SELECT * FROM $s;"
     )
-    (query,) = (q.id for q in live.engine.queries())
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
     live.await_state(query, QueryState.RUNNING)
     assert live.query(query).mode == "real-time"
     assert restartable.config.data_dir is not None

@@ -41,7 +41,7 @@ def test_a_query_that_is_paused_again_and_again(live: Live, kafka: KafkaClient) 
         " WITH (KAFKA_TOPIC='$s', PARTITIONS=2, VALUE_FORMAT='JSON');"
         "CREATE STREAM $o AS SELECT k, n FROM $s;"
     )
-    (query,) = (q.id for q in live.engine.queries())
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
     assert live.query(query).guarantee == "exactly_once"
     source, sink = live.name("S"), live.name("O")
     for first in range(0, 300, 100):
@@ -76,7 +76,7 @@ def test_a_record_that_kafka_does_not_take_ends_no_transaction(
         f"INSERT INTO $s VALUES (3, 1, {future}); INSERT INTO $s VALUES (4, 1, 1000);"
     )
     await_until(lambda: committed(kafka, sink) == [1, 4], "the records around them", PATIENCE)
-    (query,) = (q.id for q in live.engine.queries())
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
     errors = live.stream(
         f"SELECT message->productionError->errorMessage FROM KSQL_PROCESSING_LOG"
         f" WHERE queryId = '{query}' EMIT CHANGES;"
@@ -102,7 +102,7 @@ def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
         " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
         "CREATE STREAM $o AS SELECT n FROM $s; INSERT INTO $s VALUES (1);"
     )
-    (query,) = (q.id for q in live.engine.queries())
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
     sink, state = live.name("O"), live.engine._state
     await_until(lambda: committed(kafka, sink) == [1], "the row", PATIENCE)
     live.run(f"PAUSE {query};")

@@ -45,6 +45,11 @@ CALLS = [
     *("COLLECT_SET(S)", "TOPK(I, 3)", "TOPK(S, L, 2)", "TOPKDISTINCT(P, 2)"),
     *("LATEST_BY_OFFSET(S)", "LATEST_BY_OFFSET(S, FALSE)", "LATEST_BY_OFFSET(I, 2)"),
     *("EARLIEST_BY_OFFSET(A)", "EARLIEST_BY_OFFSET(S, 2, FALSE)"),
+    *("COUNT_IF(I > 0)", "BOOL_AND(I > 0)", "BOOL_OR(I > 0)", "EVERY(I > 0)"),
+    *("ARRAY_AGG(I)", "STRING_AGG(S, '-')", "ARG_MAX(S, I)", "ARG_MIN(A, L)"),
+    *("COUNT_DISTINCT_EXACT(S)", "SUM_DISTINCT(I)", "AVG_DISTINCT(I)"),
+    *("STRING_AGG_DISTINCT(S, '-')", "STDDEV(D)", "STDDEV_POP(D)", "VARIANCE(D)", "VAR_POP(D)"),
+    *("VAR_SAMP(D)", "MEDIAN(D)", "PERCENTILE(D, 0.25)", "APPROX_PERCENTILE(D, 0.5)"),
 ]
 SCHEMA = ", ".join(f"{name} {spark}" for name, (_, spark) in COLUMNS.items())
 SYSTEM = "k string, time bigint, partition int, offset bigint"
@@ -124,8 +129,10 @@ def comparable(call: str, value: Any) -> Any:
         return "NaN" if math.isnan(value) else round(value, 9) + 0.0
     if call.startswith("TOPK(S, "):
         return [row[0] for row in value]  # equal ones come in any order
-    if call.startswith("COLLECT_"):
+    if call.startswith(("COLLECT_", "ARRAY_AGG")):
         return sorted(map(str, value))
+    if call.startswith("STRING_AGG"):
+        return sorted((value or "").split("-"))
     return value
 
 

@@ -45,7 +45,7 @@ class Caller:
         if pattern.name == "INTERVALUNIT":
             return exp.Var(this="DAYS")
         if parameter.constant:
-            return _CONSTANTS[pattern.name].copy()
+            return (_NAMED.get(parameter.name) or _CONSTANTS[pattern.name]).copy()
         kind = self.type(pattern)
         name = f"C{len(self.columns)}"
         self.columns[name] = kind
@@ -65,7 +65,12 @@ class Caller:
 _CONSTANTS: dict[str, Expression] = {
     "INT": exp.Literal.number("1"),
     "STRING": exp.Literal.string("(a)(b)"),
+    "DOUBLE": exp.Literal.number("0.5"),
     "BOOLEAN": exp.Boolean(this=False),
+}
+_NAMED: dict[str, Expression] = {
+    "part": exp.Literal.string("hour"),
+    "unit": exp.Literal.string("hour"),
 }
 
 
