@@ -16,9 +16,6 @@ COMMITS_TOPIC = "_streamsql_commits"
 """What the transactions of queries with exactly-once delivery say of how far they reach."""
 REGISTRY_TOPIC = "_schemas"
 """What the embedded schema registry knows."""
-DEFAULT_MASTER = "local[1024]"
-"""Threads, not cores: a real-time query holds one per source partition and per shuffle partition
-while it runs. One that no query holds is never made."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +28,10 @@ class EngineConfig:
     """How to log in to the cluster of `bootstrap_servers`: security.protocol, sasl.*, ssl.* as
     Kafka's Java client has them. Every client, in the JVM or not, follows it."""
     master: str | None = None
-    """Spark's master, DEFAULT_MASTER if None."""
+    """Spark's master; None: in the engine's own JVM."""
     properties: Mapping[str, str] = field(default_factory=dict)
-    """Of SET, which the engine's session starts with."""
+    """Of SET, which the engine's session starts with, and sizes of the engine."""
     debug: bool = False
-    table_memory_mb: int = 512
-    """Bound of the rows of all served tables that are kept in memory, in MB of the JVM's heap, for
-    queries of more than single rows; 0: none are kept."""
     serve_tables: bool = False
     """Whether every table that can be asked by key is kept ready for it; else those that have been
     asked for once."""

@@ -28,6 +28,7 @@ from streamsql.status import (
     QueryInfo,
     QueryMetrics,
     QueryState,
+    Resources,
     StartupStatus,
     StartupStep,
     StepState,
@@ -359,6 +360,16 @@ class Engine:
     def query_metrics(self) -> dict[str, QueryMetrics]:
         """What the queries have done, by their ids; nothing of those that have not begun."""
         return self._state.query_metrics()
+
+    @property
+    def sizes(self) -> str:
+        """What it may take of its machine, in one line."""
+        return self._state.sizes.text()
+
+    def resources(self) -> Resources:
+        """What it may take of its machine, in numbers, and what it has taken."""
+        state = self._state
+        return state.sizes.resources(state.launcher.capacity.held)
 
     def stores(self) -> list[StoreInfo]:
         """The stores that answer for tables, as they stand."""

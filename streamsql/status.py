@@ -49,6 +49,19 @@ class StartupStatus:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What an engine may take of its machine, and what it has taken."""
+
+    cpus: int
+    memory_mb: Mapping[str, int]
+    """By what takes it, and the machine's."""
+    task_slots: int | None
+    """None: Spark's master says."""
+    task_slots_held: int
+    """By queries in real time."""
+
+
+@dataclass(frozen=True)
 class StoreInfo:
     """A table's store; `lag` in records of its topic, None while unknown; `rows` is an estimate."""
 

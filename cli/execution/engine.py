@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ def make_engine(
     engine = Engine(replace(engine_config(args, until_caught_up=until_caught_up), warm_up=warm_up))
     defined = assignments(args.define, "--define")
     engine.session.variables.update({name.upper(): value for name, value in defined.items()})
+    if args.debug:
+        print(engine.sizes, file=sys.stderr)
     return engine
 
 

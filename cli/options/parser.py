@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from streamsql.cli.options.server import add_server_options
+from streamsql.cli.options.sizes import add_size_options, sizes_of
 from streamsql.cli.options.user import add_user_options
 from streamsql.errors import ConfigError
 
@@ -37,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-e", "--execute", metavar="SQL", action="append", help="run the statements and exit"
     )
+    add_size_options(parser, None)
     _common(parser, top=True)
     parser.set_defaults(handler="shell.shell:command", command=None)
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
@@ -81,7 +83,12 @@ def _common(parser: argparse.ArgumentParser, *, top: bool = False, remote: bool 
         help="a property, as SET does; may be repeated",
     )
     add("--output", choices=("table", "json", "csv"), help="how results are shown")
-    add("--debug", action="store_true", default=False, help="show where an error comes from")
+    add(
+        "--debug",
+        action="store_true",
+        default=False,
+        help="show where an error comes from, and at the start the sizes of the engine",
+    )
 
 
 def _engine(add: Callable[..., None]) -> None:
@@ -125,6 +132,7 @@ def _run(commands: Commands[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="end when everything that was in the topics at the start has been processed",
     )
+    add_size_options(parser, argparse.SUPPRESS)
     _common(parser)
 
 
@@ -268,6 +276,7 @@ def _server(commands: Commands[argparse.ArgumentParser]) -> None:
         "subcommands.server:command",
     )
     add_server_options(parser)
+    add_size_options(parser, argparse.SUPPRESS)
     _common(parser)
 
 
@@ -307,7 +316,7 @@ def _positive(text: str) -> int:
 
 def properties_of(args: argparse.Namespace) -> dict[str, str]:
     """The properties that the options set; ConfigError for what is no assignment."""
-    properties = assignments(args.property, "--property")
+    properties = assignments(args.property, "--property") | sizes_of(args)
     if args.schema_registry:
         properties["ksql.schema.registry.url"] = args.schema_registry
     return properties

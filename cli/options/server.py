@@ -100,9 +100,3 @@ def _add_bounds(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="of one request with statements (default: 1 MiB)",
     )
-    group.add_argument(
-        "--table-memory-mb",
-        type=int,
-        metavar="N",
-        help="of rows of tables that pull queries read (default: 512); 0: they stay on disk",
-    )

@@ -43,6 +43,8 @@ def command(args: argparse.Namespace) -> int:
     queries = QueriesFile(args.queries_file, variables) if args.queries_file else None
     engine = Engine(engine_config(args, file, config))
     configure_logging(args.log_format or "text", args.log_level or "info")
+    if args.debug:
+        _say(engine.sizes)
     _warn_if_open(config)
     engine.session.variables.update(variables)
     began = time.monotonic()
@@ -105,7 +107,6 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
         properties={**file.properties, **properties_of(args)},
         debug=args.debug,
         serve_tables=True,
-        table_memory_mb=_count(args.table_memory_mb, EngineConfig.table_memory_mb, least=0),
         warm_up=True,
         service_id=service_id,
         advertised_url=server.url,
@@ -132,12 +133,12 @@ def _checkpoints(name: str | None) -> Path | None:
     return Path(name).expanduser() if name else None
 
 
-def _count(given: object, default: int, least: int = 1) -> int:
+def _count(given: object, default: int) -> int:
     if given is None:
         return default
     text = str(given).replace("_", "")
-    if not text.isdecimal() or int(text) < least:
-        raise ConfigError(f"{given} is not a number of {least} or more")
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"{given} is not a number of 1 or more")
     return int(text)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from streamsql.errors import ConfigError, did_you_mean
 from streamsql.ksqldb import says
-from streamsql.properties import processing, schema_registry
+from streamsql.properties import processing, schema_registry, sizes
 from streamsql.properties.definitions import PropertyDefinition, PropertyType
 
 _TEXT, _BOOLEAN, _INTEGER = PropertyType.TEXT, PropertyType.BOOLEAN, PropertyType.INTEGER
@@ -22,6 +22,8 @@ COMMIT_INTERVAL = processing.COMMIT_INTERVAL
 GUARANTEE = processing.GUARANTEE
 TRANSACTION_INTERVAL = processing.TRANSACTION_INTERVAL
 ON_DATA_LOSS = processing.ON_DATA_LOSS
+SHUFFLE_PARTITIONS = sizes.SHUFFLE_PARTITIONS
+RECORDS_PER_BATCH = sizes.RECORDS_PER_BATCH
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
 DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
 WRAP_SINGLE_VALUES = "ksql.persistence.wrap.single.values"
@@ -60,6 +62,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             choices=("earliest", "latest"),
         ),
         *processing.DEFINITIONS,
+        *sizes.DEFINITIONS,
         PropertyDefinition(
             DEFAULT_KEY_FORMAT, _TEXT, "KAFKA", "The KEY_FORMAT of statements that give none."
         ),
@@ -226,6 +229,17 @@ def _spellings(name: str) -> list[str]:
     return [name, *bare, *(f"ksql.{n}" for n in (name, *bare))]
 
 
+def settable(name: str) -> PropertyDefinition:
+    """The property of that name, which a session may change; ConfigError where it may not."""
+    definition = resolve(name)
+    if definition.at_start:
+        raise ConfigError(
+            f"'{definition.name}' cannot be changed while the engine runs",
+            hint=f"Start it with --property {definition.name}=VALUE.",
+        )
+    return definition
+
+
 def validate(name: str, value: str) -> tuple[str, str]:
     """The canonical name and value of SET; ConfigError where either is not valid."""
     definition = resolve(name)
@@ -311,6 +325,11 @@ def get_bool(properties: Mapping[str, str], name: str) -> bool | None:
     """A BOOLEAN property, None where it is unset and has no default."""
     value = get_text(properties, name)
     return None if value is None else value == "true"
+
+
+def validated(properties: Mapping[str, str]) -> dict[str, str]:
+    """What an engine is started with, by canonical names; ConfigError where it is not valid."""
+    return dict(validate(name, value) for name, value in properties.items())
 
 
 def get_int(properties: Mapping[str, str], name: str) -> int:

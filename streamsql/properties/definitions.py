@@ -26,3 +26,5 @@ class PropertyDefinition:
     minimum: int | None = None
     secret: bool = False
     """Whether no result may show its value."""
+    at_start: bool = False
+    """Whether it is told when the engine is started, and stays as it is then."""

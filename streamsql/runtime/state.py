@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
@@ -18,6 +18,7 @@ from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.push import PushQueries
 from streamsql.executor.services.background import Service
 from streamsql.executor.services.services import Services
+from streamsql.executor.spark.cluster import task_slots
 from streamsql.log.entries import Entry, Offsets, StatementLog
 from streamsql.log.failover import Failover
 from streamsql.log.membership import data_of, joined
@@ -25,7 +26,7 @@ from streamsql.nodes import Statement
 from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import Planned
 from streamsql.planner.statements import apply, plan
-from streamsql.properties import without_owned_secrets
+from streamsql.properties import PROPERTIES, validated, without_owned_secrets
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.history import History
@@ -34,6 +35,7 @@ from streamsql.runtime.replay import Deletion, note_deletions
 from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
+from streamsql.sizes import Machine, sizes_of
 from streamsql.status import QueryMetrics
 from streamsql.version import VERSION
 
@@ -42,14 +44,21 @@ class EngineState:
     """All that statements work on. `catalog` is replaced, never changed: read it once."""
 
     def __init__(self, config: EngineConfig) -> None:
-        self.config = config = joined(config)
+        given = validated(config.properties)
+        self.config = config = replace(joined(config), properties=given)
         self.data = data_of(config)
-        self.session = Session(properties=dict(config.properties))
+        self.sizes = sizes_of(
+            Machine.this(),
+            given,
+            task_slots(config.master) if config.master else None,
+            has_master=config.master is not None,
+        )
+        self.session = Session({n: v for n, v in given.items() if not PROPERTIES[n].at_start})
         self._catalog = Catalog()
         self.lock = threading.RLock()
-        self.services = Services(config, self.data)
+        self.services = Services(config, self.data, self.sizes)
         self.watch = KafkaWatch(self.services)
-        self.launcher = SparkLauncher(self.services, self.data, config.master)
+        self.launcher = SparkLauncher(self.services, self.data, self.sizes, config.master)
         self.queries = QueryManager(
             self.launcher,
             self.watch,
@@ -62,7 +71,7 @@ class EngineState:
             lambda: self.catalog,
             self.launcher,
             self.queries,
-            config.table_memory_mb << 20,
+            self.sizes.table_memory_mb << 20,
         )
         self.pushes = PushQueries(self.services, self.launcher, self.data)
         self.restored: Service[StatementLog] | None = None

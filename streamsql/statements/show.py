@@ -6,7 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from streamsql.catalog import Source
-from streamsql.config import COMMITS_TOPIC, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX, REGISTRY_TOPIC
+from streamsql.config import (
+    COMMITS_TOPIC,
+    PROCESSING_LOG_TOPIC,
+    PUSH_TOPIC_PREFIX,
+    REGISTRY_TOPIC,
+    EngineConfig,
+)
 from streamsql.errors import CatalogError
 from streamsql.functions import REGISTRY
 from streamsql.kafka.client import KafkaClient, TopicInfo
@@ -162,18 +168,24 @@ def _views(context: Context, extended: bool) -> Iterable[Result]:
 
 
 def _properties(context: Context, extended: bool) -> Iterable[Result]:
-    overrides = context.session.properties
+    state = context.state
+    overrides = {**_told_at_start(state.config), **context.session.properties}
+    sizes = state.sizes.effective()
     rows = [
         (
             name,
             shown(name, overrides.get(name)),
-            shown(name, get_text(overrides, name)),
+            shown(name, get_text(overrides, name) or sizes.get(name)),
             definition.doc,
         )
         for name, definition in sorted(PROPERTIES.items())
     ]
     fields = _fields("Property", "Default override", "Effective Value", "Description")
     return [Rows(fields, rows)]
+
+
+def _told_at_start(config: EngineConfig) -> dict[str, str]:
+    return {n: value for n, value in config.properties.items() if PROPERTIES[n].at_start}
 
 
 def _variables(context: Context, extended: bool) -> Iterable[Result]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamsql.cli.options.parser import build_parser
-from streamsql.cli.subcommands.server import _fill, server_config
+from streamsql.cli.subcommands.server import _fill, engine_config, server_config
 from streamsql.errors import ConfigError
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.settings.config_file import read_config
@@ -33,6 +33,18 @@ def test_hosts_and_origins(tmp_path: Path) -> None:
     assert found.allowed_hosts == ("d.example", "10.0.0.1")
     assert found.cors_origins == ("http://e.example",)
     assert config(*hosts, file=text, folder=tmp_path).allowed_hosts[0] == "a.example"
+
+
+def test_sizes_are_options_of_the_engine_and_lines_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("streamsql.table.memory.mb=64\nstreamsql.heap.mb=900\n")
+    args = build_parser().parse_args(["--heap-mb", "700", "server", "--task-slots", "64"])
+    engine = engine_config(args, read_config(path), server_config(args))
+    assert engine.properties == {
+        "streamsql.heap.mb": "700",
+        "streamsql.task.slots": "64",
+        "streamsql.table.memory.mb": "64",
+    }
 
 
 @pytest.mark.parametrize(

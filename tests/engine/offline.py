@@ -18,8 +18,10 @@ from streamsql.statements import execute
 class Offline:
     """One life of an engine's state on a data folder."""
 
-    def __init__(self, folder: Path, servers: str = "127.0.0.1:1") -> None:
-        self.state = EngineState(EngineConfig(data_dir=folder, bootstrap_servers=servers))
+    def __init__(
+        self, folder: Path, servers: str = "127.0.0.1:1", config: EngineConfig | None = None
+    ) -> None:
+        self.state = EngineState(config or EngineConfig(folder, servers))
         self.state.data.create()
         self.state.restored = Service("statements", lambda report: restore(self.state))
         self.state.restored.start()

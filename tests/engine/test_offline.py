@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from engine.offline import Offline
 
+from streamsql.config import EngineConfig
 from streamsql.errors import (
     BindError,
     CatalogError,
@@ -88,6 +89,27 @@ def test_a_property_that_does_not_exist(engine: Offline) -> None:
     with pytest.raises(ConfigError) as raised:
         engine.run("SET 'auto.ofset.reset' = 'latest';")
     assert raised.value.hint == "Did you mean auto.offset.reset?"
+
+
+def test_sizes_are_shown_and_those_of_the_engine_stay(tmp_path: Path) -> None:
+    properties = {"streamsql.heap.mb": "700", "STREAMSQL.shuffle.partitions": "5"}
+    config = EngineConfig(tmp_path, "127.0.0.1:1", properties=properties)
+    with Offline(tmp_path, config=config) as engine:
+        lines = engine.texts("SHOW PROPERTIES;")
+        shown = {cells[0]: cells[1:3] for cells in (line.split(" | ") for line in lines)}
+        assert shown["streamsql.heap.mb"] == ["700", "700"]
+        assert shown["streamsql.table.memory.mb"] == ["", "175"]
+        assert shown["streamsql.records.per.batch"] == ["", "700000"]
+        assert shown["streamsql.shuffle.partitions"] == ["5", "5"]
+        assert "streamsql.heap.mb" not in engine.state.session.properties
+        for change in ("SET 'streamsql.heap.mb' = '800';", "UNSET 'streamsql.heap.mb';"):
+            with pytest.raises(ConfigError, match="cannot be changed while the engine runs"):
+                engine.run(change)
+
+
+def test_an_engine_is_not_started_with_a_property_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Not recognizable"):
+        Offline(tmp_path, config=EngineConfig(tmp_path, properties={"streamsql.hep.mb": "1"}))
 
 
 def test_variables(engine: Offline) -> None:

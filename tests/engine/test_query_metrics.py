@@ -6,6 +6,7 @@ import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live
 
+from streamsql.executor.spark.session import STATE_MEMORY
 from streamsql.kafka.client import NewRecord
 from streamsql.results import Text
 from streamsql.status import Latency, QueryMetrics
@@ -55,13 +56,15 @@ def test_a_query_counts_what_it_reads_writes_and_leaves_out(live: Live) -> None:
     assert query_id not in live.engine.query_metrics()
 
 
-def test_the_state_is_measured(live: Live) -> None:
+def test_the_state_is_measured_and_falls_into_the_parts_that_were_asked_for(live: Live) -> None:
     live.run(
         "CREATE STREAM $e (k STRING KEY, v INT) WITH (kafka_topic='$e', value_format='json',"
         " partitions=1);"
         "INSERT INTO $e (k, v) VALUES ('a', 1);"
         "INSERT INTO $e (k, v) VALUES ('b', 2);"
         "SET 'processing.mode' = 'microbatch';"
+        "SET 'streamsql.shuffle.partitions' = '3';"
+        "SET 'streamsql.records.per.batch' = '1000';"
     )
     (created,) = [
         r
@@ -75,6 +78,19 @@ def test_the_state_is_measured(live: Live) -> None:
         return found.state_rows if found else None
 
     await_until(lambda: kept() == 2, "the state is measured", PATIENCE)
+    state = live.engine._state.data.checkpoints / query_id / "state" / "0"
+    assert {part.name for part in state.iterdir()} >= {"0", "1", "2"}
+    assert not (state / "3").exists()
+    live.run("SET 'streamsql.shuffle.partitions' = '2';")
+
+
+def test_spark_has_the_sizes_that_are_shown(live: Live) -> None:
+    rows = (line.split(" | ") for line in live.texts("SHOW PROPERTIES;"))
+    shown = {row[0]: row[2] for row in rows}
+    spark = live.engine._state.services.spark.get().session
+    heap = spark._jvm.java.lang.Runtime.getRuntime().maxMemory()  # type: ignore[attr-defined]
+    assert heap == int(shown["streamsql.heap.mb"]) << 20
+    assert spark.conf.get(STATE_MEMORY) == shown["streamsql.state.memory.mb"]
 
 
 def test_late_rows_are_counted(live: Live) -> None:

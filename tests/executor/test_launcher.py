@@ -11,10 +11,13 @@ import pytest
 
 from streamsql.data_folder import DataDir
 from streamsql.executor.queries import start
-from streamsql.executor.queries.launcher import RECORDS_PER_BATCH, SparkLauncher
+from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.planner.plans.logical import Mode
+from streamsql.sizes import Machine, sizes_of
 from tests.executor.test_queries import definition
+
+SIZES = sizes_of(Machine(2, 8192), {}, None, has_master=False)
 
 
 class Scripted(SparkLauncher):
@@ -25,7 +28,7 @@ class Scripted(SparkLauncher):
         services: Any = SimpleNamespace(
             current_spark=lambda: None, spark=SimpleNamespace(get=lambda: runtime)
         )
-        super().__init__(services, DataDir.at(folder))
+        super().__init__(services, DataDir.at(folder), SIZES)
         self.session = object()
         self.lowered: list[Mode] = []
 
@@ -46,7 +49,7 @@ def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
 
 def test_what_has_caught_up_goes_on_as_it_is(launcher: Scripted) -> None:
     query = definition()
-    launcher.catch_up(query, RECORDS_PER_BATCH)
+    launcher.catch_up(query, SIZES.records_per_batch)
     launcher.live(query, Mode.REAL_TIME)
     assert launcher.lowered == [Mode.REAL_TIME]
     launcher.live(query, Mode.REAL_TIME)
@@ -55,7 +58,7 @@ def test_what_has_caught_up_goes_on_as_it_is(launcher: Scripted) -> None:
 
 def test_what_is_far_behind_catches_up_in_limited_batches(launcher: Scripted) -> None:
     query = definition()
-    launcher.catch_up(query, RECORDS_PER_BATCH + 1)
+    launcher.catch_up(query, SIZES.records_per_batch + 1)
     launcher.live(query, Mode.REAL_TIME)
     assert launcher.lowered == [Mode.MICRO_BATCH, Mode.REAL_TIME]
 

@@ -12,7 +12,8 @@ import pytest
 from streamsql.errors import UnsupportedError
 from streamsql.executor.frames.push_rows import ShownKeys, push_columns, push_decoder
 from streamsql.executor.lowering.streaming import lower_operator
-from streamsql.executor.queries.start import SlotBudget, checkpointed_shuffle_partitions
+from streamsql.executor.queries.start import checkpointed_shuffle_partitions
+from streamsql.executor.spark.capacity import SlotBudget
 from streamsql.planner.plans.logical import LogicalPlan
 from streamsql.results import Row
 from streamsql.schema import WINDOWSTART, Column, Namespace, Schema

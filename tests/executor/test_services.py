@@ -10,6 +10,7 @@ from streamsql.config import EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ExternalError
 from streamsql.executor.services.services import Services
+from streamsql.sizes import Machine, sizes_of
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,8 @@ from streamsql.executor.services.services import Services
 def test_what_is_closed_just_before_its_start_is_not_started(
     name: str, started: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services = Services(EngineConfig(data_dir=tmp_path), DataDir.at(tmp_path))
+    sizes = sizes_of(Machine(2, 8192), {}, None, has_master=False)
+    services = Services(EngineConfig(data_dir=tmp_path), DataDir.at(tmp_path), sizes)
     starts = []
 
     class Starting:

@@ -17,7 +17,15 @@ from starlette.testclient import TestClient
 from streamsql.server.middleware.request_log import Paths, RequestLog
 from streamsql.server.telemetry.http_metrics import HttpMetrics
 from streamsql.server.telemetry.metrics import Metrics
-from streamsql.status import Latency, QueryInfo, QueryMetrics, QueryState, StartupStatus, StoreInfo
+from streamsql.status import (
+    Latency,
+    QueryInfo,
+    QueryMetrics,
+    QueryState,
+    Resources,
+    StartupStatus,
+    StoreInfo,
+)
 
 
 @dataclass
@@ -39,6 +47,9 @@ class Numbers:
 
     def stores(self) -> Sequence[StoreInfo]:
         return self.served
+
+    def resources(self) -> Resources:
+        return Resources(2, {"machine": 8000, "heap": 2000}, 1024, 4)
 
 
 def info(id: str, state: QueryState, lag: int | None, kind: str = "PERSISTENT") -> QueryInfo:
@@ -90,6 +101,10 @@ def test_queries() -> None:
         )
     )
     assert found["streamsql_ready{}"] == 1
+    assert found["streamsql_cpus{}"] == 2
+    assert found["streamsql_memory_limit_bytes{part=heap}"] == 2000 << 20
+    assert found["streamsql_task_slots{}"] == 1024
+    assert found["streamsql_task_slots_held{}"] == 4
     assert found["streamsql_queries{state=running,type=persistent}"] == 1
     assert found["streamsql_queries{state=running,type=push}"] == 1
     assert found["streamsql_queries{state=error,type=persistent}"] == 1

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from streamsql.config import DEFAULT_MASTER, PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
+from streamsql.config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.queries import checkpoint_metadata
@@ -36,7 +36,8 @@ from streamsql.executor.queries.relocation import relocate
 from streamsql.executor.queries.removal import abort_transactions, sweep
 from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
-from streamsql.executor.spark.cluster import is_local, task_slots
+from streamsql.executor.spark.capacity import Capacity
+from streamsql.executor.spark.cluster import is_local, master_of, task_slots
 from streamsql.kafka.start_offsets import offsets_of
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
@@ -55,13 +56,13 @@ from streamsql.properties import (
     get_text,
 )
 from streamsql.registry.serdes import Schemas
+from streamsql.sizes import Sizes
 from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
-    from streamsql.executor.queries.start import SlotBudget
     from streamsql.results import Row
 
 _log = logging.getLogger("streamsql.queries")
@@ -71,8 +72,6 @@ ABORT_SECONDS = 5.0
 """How long a start waits for transactions of earlier runs to be over. Those of a task that goes on
 are waited for by the task; the others are over soon."""
 NO_SLOTS = "all task slots are held by other real-time queries"
-RECORDS_PER_BATCH = 2_000_000
-"""Bounds the memory of a catch-up batch."""
 _MOST_LOWERED = 16
 """Queries that are catching up at a time; of more, some are lowered a second time."""
 
@@ -80,13 +79,15 @@ _MOST_LOWERED = 16
 class SparkLauncher:
     """Starts runs; may be used from any thread."""
 
-    def __init__(self, services: Services, data: DataDir, master: str | None = None) -> None:
+    def __init__(
+        self, services: Services, data: DataDir, sizes: Sizes, master: str | None = None
+    ) -> None:
         self._services = services
         self._data = data
-        self._master = master or DEFAULT_MASTER
+        self._master = master_of(master, sizes.task_slots)
+        self.capacity = Capacity(sizes, self._slots)
         self._lock = threading.Lock()
         self._sweeping = threading.Lock()
-        self._budget: SlotBudget | None = None
         self._lowered: OrderedDict[str, tuple[Definition, StreamingQuerySpec]] = OrderedDict()
         self.counters = QueryCounters(services.current_spark)
 
@@ -169,7 +170,7 @@ class SparkLauncher:
         from streamsql.executor.queries.start import Trigger, start
 
         self.stopped(query.id)
-        if lag > RECORDS_PER_BATCH and not self.replays(query):
+        if lag > self.capacity.records_per_batch(query.properties) and not self.replays(query):
             spec = self._spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
@@ -216,7 +217,7 @@ class SparkLauncher:
         remove_uncommitted_state(spec.checkpoint)
         if mode is not Mode.REAL_TIME:
             return SparkRun(start(spec, trigger, query.properties)), mode, reason
-        others = self._company() - 1
+        others = self.capacity.holders - 1
         run = SparkRun(start(spec, trigger, query.properties, others), spec.jvm)
         return run, mode, reason
 
@@ -251,7 +252,11 @@ class SparkLauncher:
         from streamsql.executor.lowering.streaming import lower_push
         from streamsql.executor.queries.start import Trigger, start
 
-        spec = lower_push(plan, self._context(properties, offsets, mode), topic)
+        context = replace(
+            self._context(properties, offsets, mode),
+            shuffle_partitions=self._shuffle_partitions(plan, properties),
+        )
+        spec = lower_push(plan, context, topic)
         trigger = Trigger.AVAILABLE_NOW if catch_up else Trigger.CONTINUOUS_MICRO_BATCH
         if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
             trigger = Trigger.REAL_TIME
@@ -287,8 +292,7 @@ class SparkLauncher:
 
     def stopped(self, query_id: str) -> None:
         """A query has stopped: its task slots are free again, what it had read counts no more."""
-        if self._budget is not None:
-            self._budget.release(query_id)
+        self.capacity.release(query_id)
         if query_id.startswith(PUSH_TOPIC_PREFIX):
             self.counters.forget(query_id)
         spark = self._services.current_spark()
@@ -334,7 +338,7 @@ class SparkLauncher:
 
         context = self._context(query.properties, query.starting_offsets, mode)
         # Else its first batch begins at once, so that what the first record needs is there.
-        sleeps_at_once = query.only_reacts and self._company() >= MANY
+        sleeps_at_once = query.only_reacts and self.capacity.holders >= MANY
         folder = self._data.checkpoints / query.id
         was = checkpoint_metadata.read(folder)
         context = replace(
@@ -343,15 +347,12 @@ class SparkLauncher:
             sleeps_at_once=sleeps_at_once,
             kept=was.stores if was else None,
             begun=has_commits(folder),
+            shuffle_partitions=self._shuffle_partitions(query.plan, query.properties),
         )
         spec = lower(query.plan, context)
         now = CheckpointMetadata.of(query.plan, spec.source_topics, spec.stores)
         checkpoint_metadata.settle(folder, now, was)
         return spec
-
-    def _company(self) -> int:
-        """How many queries run in real time."""
-        return self._budget.holders if self._budget else 0
 
     def _context(
         self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode
@@ -367,30 +368,31 @@ class SparkLauncher:
             data_dir=self._data.root,
             processing_log_topic=PROCESSING_LOG_TOPIC,
             # Real-Time Mode has no batches to limit, and rejects the setting.
-            max_records_per_batch=RECORDS_PER_BATCH if mode is Mode.MICRO_BATCH else None,
+            max_records_per_batch=(
+                self.capacity.records_per_batch(properties) if mode is Mode.MICRO_BATCH else None
+            ),
             starting_offsets=json.dumps(offsets) if offsets else "earliest",
             goes_on_after_loss=get_text(properties, ON_DATA_LOSS) == "continue",
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
             schemas=Schemas(lambda: self._services.registry(properties)),
         )
 
-    def _slots(self) -> SlotBudget:
-        from streamsql.executor.queries.start import SlotBudget
-
-        with self._lock:
-            if self._budget is None:
-                spark = self._services.spark.get().start()
-                slots = task_slots(self._master) or spark.sparkContext.defaultParallelism
-                self._budget = SlotBudget(slots)
-            return self._budget
+    def _slots(self) -> int:
+        spark = self._services.spark.get().start()
+        return task_slots(self._master) or spark.sparkContext.defaultParallelism
 
     def has_room(self, query: Definition) -> bool:
         """Whether the query would find the task slots that it needs in real time."""
-        return self._budget is not None and self._budget.has_room(query.id)
+        return self.capacity.has_room(query.id)
 
     def _take_slots(self, query_id: str, spec: StreamingQuerySpec) -> bool:
         from streamsql.executor.queries.start import slots_needed
 
         client = self._services.kafka.get()
         partitions = sum(client.partitions(topic) or 1 for topic in spec.source_topics)
-        return self._slots().acquire(query_id, slots_needed(spec, partitions))
+        return self.capacity.take(query_id, slots_needed(spec, partitions))
+
+    def _shuffle_partitions(self, plan: QueryPlan, properties: Mapping[str, str]) -> int:
+        client = self._services.kafka.get()
+        topics = {scan.source.topic.name for scan in operators(plan.root) if isinstance(scan, Scan)}
+        return self.capacity.shuffle_partitions(properties, topics, client.partitions)

@@ -149,53 +149,6 @@ def configured(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]
                 spark.conf.set(name, old if old is not None else values[name])
 
 
-class SlotBudget:
-    """Counts the task slots that real-time queries hold.
-
-    A real-time query holds a slot per source partition and one per shuffle partition of each
-    shuffle for as long as it runs; micro-batches need slots left over to make progress.
-    """
-
-    def __init__(self, slots: int, reserved: int = 4) -> None:
-        self._free = slots - reserved
-        self._held: dict[str, int] = {}
-        self._needed: dict[str, int] = {}
-        self._lock = threading.Lock()
-
-    def acquire(self, query_id: str, slots: int) -> bool:
-        """Whether there is room; then the slots are held until `release`."""
-        with self._lock:
-            self._needed[query_id] = slots
-            free = self._free - sum(n for q, n in self._held.items() if q != query_id)
-            if slots > free:
-                return False
-            self._held[query_id] = slots
-            return True
-
-    def has_room(self, query_id: str) -> bool:
-        """Whether there is room for what a query has asked for before."""
-        with self._lock:
-            wanted = self._needed.get(query_id)
-            return wanted is not None and wanted <= self._free - sum(self._held.values())
-
-    def release(self, query_id: str) -> None:
-        """The query has ended: others may have its slots."""
-        with self._lock:
-            self._held.pop(query_id, None)
-
-    @property
-    def holders(self) -> int:
-        """How many queries hold slots."""
-        with self._lock:
-            return len(self._held)
-
-    @property
-    def free(self) -> int:
-        """How many slots of Spark's are nobody's now."""
-        with self._lock:
-            return self._free - sum(self._held.values())
-
-
 def slots_needed(spec: StreamingQuerySpec, source_partitions: int) -> int:
     """The task slots that the query holds in Real-Time Mode."""
     return source_partitions + spec.shuffles * pinned_shuffle_partitions(spec)

@@ -6,16 +6,18 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from streamsql.config import DEFAULT_MASTER, EngineConfig
+from streamsql.config import EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.services.background import Report, Service, StartupStep
+from streamsql.executor.spark.cluster import master_of
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.security import checked
 from streamsql.properties import SCHEMA_REGISTRY_URL, with_owned_secrets
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.server import EmbeddedRegistry
+from streamsql.sizes import Sizes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,8 +35,9 @@ CLOSE_SECONDS = 60.0
 class Services:
     """The services of one engine. `kafka` and `spark` wait for what they need of `jars`."""
 
-    def __init__(self, config: EngineConfig, data: DataDir) -> None:
+    def __init__(self, config: EngineConfig, data: DataDir, sizes: Sizes) -> None:
         self._config = config
+        self._sizes = sizes
         self._data = data
         self._broker: EmbeddedBroker | None = None
         self._runtime: SparkRuntime | None = None
@@ -132,9 +135,16 @@ class Services:
         self.jars.get()
         self._open()
         report("starting Spark", None)
-        from streamsql.executor.spark.session import SparkRuntime
+        from streamsql.executor.spark.session import LONG_RUNNING, STATE_MEMORY, SparkRuntime
 
-        self._runtime = SparkRuntime(self._data.root, master=self._config.master or DEFAULT_MASTER)
+        sizes = self._sizes
+        self._runtime = SparkRuntime(
+            self._data.root,
+            master=master_of(self._config.master, sizes.task_slots),
+            heap=f"{sizes.heap_mb}m",
+            settings={STATE_MEMORY: str(sizes.state_memory_mb)},
+            tuning=(*LONG_RUNNING, f"-Dstreamsql.store.memory.mb={sizes.store_memory_mb}"),
+        )
         # As above: importing Spark takes a second.
         self._open()
         self._runtime.start()

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamsql.jvm.ivy import pyspark_jars_dir
+from streamsql.sizes import TASK_SLOTS
+
+DEFAULT_MASTER = f"local[{TASK_SLOTS}]"
 
 _EXECUTOR_OPTIONS = "-Duser.timezone=UTC -Dfile.encoding=UTF-8 -XX:-UsePerfData"
 _IN_PROCESS_SHUFFLE = "io.streamsql.shuffle.InProcessShuffle"
@@ -19,6 +22,11 @@ _SCALA = "2.13"
 """Of PySpark's jars; told, or Spark looks for the folders of a build."""
 _THREADS = re.compile(r"local\[(\d+)(?:,\s*\d+)?\]")
 _SIMULATED = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
+
+
+def master_of(given: str | None, slots: int | None) -> str:
+    """Spark's master: the one that is given, else threads of the driver's JVM."""
+    return given or f"local[{slots or TASK_SLOTS}]"
 
 
 def is_local(master: str) -> bool:

@@ -18,10 +18,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from streamsql.config import DEFAULT_MASTER
 from streamsql.errors import ConfigError, ExternalError, StreamSQLError
 from streamsql.executor.spark.class_path import archive_path, class_path_of, java_and_jars
-from streamsql.executor.spark.cluster import cluster_environment, cluster_settings
+from streamsql.executor.spark.cluster import (
+    DEFAULT_MASTER,
+    cluster_environment,
+    cluster_settings,
+)
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
 from streamsql.jvm.jars import Progress
 from streamsql.jvm.java import Java
@@ -29,6 +32,9 @@ from streamsql.jvm.java import Java
 DEFAULT_HEAP = "2g"
 STOP_SECONDS = 10.0
 """How long the JVM may take to end before it is killed."""
+
+STATE_MEMORY = "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB"
+"""Of all state stores of a JVM, in MB."""
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -50,7 +56,7 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # One cache and one limit (MB) for all state stores: each one's own would add up.
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
-    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "500",
+    STATE_MEMORY: "500",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
     # Watermarks and counts must not depend on how often an idle query is looked at.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
@@ -140,7 +146,7 @@ class SparkRuntime:
         archive_to: Path | None = None,
         tuning: Sequence[str] = LONG_RUNNING,
     ) -> None:
-        """`tuning` are options of the JVM's collector and compiler. `archive_to` is for
+        """`tuning` are further options of the JVM. `archive_to` is for
         queries/class_archive.py: where the JVM leaves its classes when it ends."""
         self._data_dir = data_dir.absolute()
         self._master = master

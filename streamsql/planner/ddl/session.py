@@ -8,7 +8,7 @@ from streamsql.nodes import SetProperty, UnsetProperty
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
 from streamsql.planner.plans.statements import Planned
-from streamsql.properties import resolve, validate
+from streamsql.properties import settable, validate
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class PropertyPlan(Planned):
 
 @plan_statement.register
 def _(statement: SetProperty, planning: Planning) -> PropertyPlan:
-    name, value = validate(statement.name, statement.value)
+    name, value = validate(settable(statement.name).name, statement.value)
     return PropertyPlan(name, value)
 
 
 @plan_statement.register
 def _(statement: UnsetProperty, planning: Planning) -> PropertyPlan:
-    return PropertyPlan(resolve(statement.name).name, None)
+    return PropertyPlan(settable(statement.name).name, None)

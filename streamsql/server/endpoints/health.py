@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from streamsql.errors import ConfigError
-from streamsql.properties import resolve
+from streamsql.properties import settable
 from streamsql.server.http.errors import (
     BAD_REQUEST,
     NOT_FOUND,
@@ -99,7 +99,7 @@ async def is_valid_property(request: Request) -> Response:
     """GET /is_valid_property/NAME: whether a client may set it."""
     name = request.path_params["name"]
     try:
-        resolve(name)
+        settable(name)
     except ConfigError as error:
         if not is_ignored(name):
             raise RequestError(BAD_REQUEST, error.message) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streamsql.api.facts import FunctionFacts, ParameterFacts, SignatureFacts
-from streamsql.properties import PROPERTIES, get_text, shown
+from streamsql.properties import PROPERTIES
 from streamsql.server.entities import connectors, queries, sources
 from streamsql.server.entities.base import JSON, Builder, Executed
 from streamsql.server.entities.types import schema_info
@@ -85,13 +85,13 @@ def _properties(executed: Executed) -> JSON:
     overrides = executed.session.properties
     found = [
         {
-            "name": name,
+            "name": row["Property"],
             "scope": "KSQL",
-            "value": shown(name, get_text(overrides, name)),
-            "editable": True,
+            "value": row["Effective Value"],
+            "editable": not PROPERTIES[row["Property"]].at_start,
             "level": "SERVER",
         }
-        for name in sorted(PROPERTIES)
+        for row in executed.rows
     ]
     return executed.entity(
         "properties",

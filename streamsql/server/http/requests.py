@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from streamsql.errors import ConfigError
 from streamsql.ksqldb import Sentence, says
-from streamsql.properties import ADMINS, forget_credentials, resolve, validate
+from streamsql.properties import ADMINS, forget_credentials, resolve, settable, validate
 from streamsql.roles import Role, allowed_by_role
 from streamsql.server.http.errors import BAD_REQUEST, FORBIDDEN, TOO_LARGE, RequestError
 from streamsql.session import Session
@@ -92,6 +92,11 @@ def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, s
     request's role may not set."""
     found = checked_properties(given)
     properties = {**server.properties, **found}
+    for name in found:
+        try:
+            settable(name)
+        except ConfigError as error:
+            raise RequestError(BAD_REQUEST, error.message) from None
     for name in ADMINS & found.keys():
         if not allowed_by_role(Role.ADMIN):
             raise RequestError(FORBIDDEN, f"setting '{name}' needs the role admin")

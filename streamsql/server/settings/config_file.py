@@ -38,7 +38,6 @@ SERVER_NAMES = {
     "ksql.max.push.queries": "max_push_queries",
     "streamsql.max.request.bytes": "max_request_bytes",
     "streamsql.max.statement.bytes": "max_statement_bytes",
-    "streamsql.table.memory.mb": "table_memory_mb",
 }
 """The option of `streamsql server` that a property stands for."""
 

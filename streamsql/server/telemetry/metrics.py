@@ -22,7 +22,14 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from streamsql.server.telemetry.http_metrics import HttpMetrics
-from streamsql.status import QueryInfo, QueryMetrics, QueryState, StartupStatus, StoreInfo
+from streamsql.status import (
+    QueryInfo,
+    QueryMetrics,
+    QueryState,
+    Resources,
+    StartupStatus,
+    StoreInfo,
+)
 
 _QUERY = ("query_id",)
 _TABLE = ("table",)
@@ -42,6 +49,9 @@ class Observed(Protocol):
 
     def stores(self) -> Sequence[StoreInfo]:
         """The stores of served tables."""
+
+    def resources(self) -> Resources:
+        """What the engine may take of its machine."""
 
 
 class EngineCollector(Collector):
@@ -63,6 +73,7 @@ class EngineCollector(Collector):
         yield from _states(persistent)
         yield from _numbers(persistent, self._engine.query_metrics())
         yield from _stores(self._engine.stores())
+        yield from _resources(self._engine.resources())
 
 
 def _counted(infos: Sequence[QueryInfo]) -> Metric:
@@ -161,6 +172,27 @@ def _stores(stores: Iterable[StoreInfo]) -> Iterator[Metric]:
     _fill(lag, ((store.table, store.lag) for store in found))
     _fill(rows, ((store.table, store.rows) for store in found))
     yield from (lag, rows)
+
+
+def _resources(found: Resources) -> Iterator[Metric]:
+    yield GaugeMetricFamily("streamsql_cpus", "CPUs that may be used.", value=found.cpus)
+    memory = GaugeMetricFamily(
+        "streamsql_memory_limit_bytes",
+        "The machine's memory, and how much of it each part may take: tables is a part of heap.",
+        labels=("part",),
+    )
+    for part, megabytes in found.memory_mb.items():
+        memory.add_metric((part,), megabytes << 20)
+    yield memory
+    slots = GaugeMetricFamily("streamsql_task_slots", "Tasks that can run at a time.")
+    if found.task_slots is not None:
+        slots.add_metric((), found.task_slots)
+    yield slots
+    yield GaugeMetricFamily(
+        "streamsql_task_slots_held",
+        "Of these, those that queries in real time hold.",
+        value=found.task_slots_held,
+    )
 
 
 def _fill(

@@ -9,7 +9,7 @@ from streamsql import nodes
 from streamsql.errors import ParseError, StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
-from streamsql.properties import resolve, validate
+from streamsql.properties import resolve, settable, validate
 from streamsql.run_script import NamedText, read_script
 from streamsql.session import Session
 
@@ -88,10 +88,10 @@ class _Reader:
         """What a statement does to the session."""
         match statement:
             case nodes.SetProperty():
-                name, value = validate(statement.name, statement.value)
+                name, value = validate(settable(statement.name).name, statement.value)
                 self.settings[name] = self.session.properties[name] = value
             case nodes.UnsetProperty():
-                name = resolve(statement.name).name
+                name = settable(statement.name).name
                 self.settings[name] = None
                 self.session.properties.pop(name, None)
             case nodes.DefineVariable():

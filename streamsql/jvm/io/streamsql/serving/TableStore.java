@@ -55,9 +55,10 @@ final class TableStore implements AutoCloseable {
   }
 
   /** One bound for the memory of all stores. */
-  private static final Cache CACHE = new LRUCache(128L << 20);
+  private static final long MEMORY = Long.getLong("streamsql.store.memory.mb", 128) << 20;
 
-  private static final WriteBufferManager BUFFERS = new WriteBufferManager(64L << 20, CACHE);
+  private static final Cache CACHE = new LRUCache(MEMORY);
+  private static final WriteBufferManager BUFFERS = new WriteBufferManager(MEMORY / 2, CACHE);
 
   private final Path folder;
   private final long retentionMs;

@@ -1,0 +1,121 @@
+"""What queries may take of the engine: task slots, parts of their state, records of a batch.
+
+Who gets slots where there are not enough is decided in slots.py.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+
+from streamsql.properties import RECORDS_PER_BATCH, SHUFFLE_PARTITIONS, get_text
+from streamsql.sizes import Sizes
+
+
+class SlotBudget:
+    """Counts the task slots that real-time queries hold.
+
+    A real-time query holds a slot per source partition and one per shuffle partition of each
+    shuffle for as long as it runs; micro-batches need slots left over to make progress.
+    """
+
+    def __init__(self, slots: int, reserved: int = 4) -> None:
+        self._free = slots - reserved
+        self._held: dict[str, int] = {}
+        self._needed: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def acquire(self, query_id: str, slots: int) -> bool:
+        """Whether there is room; then the slots are held until `release`."""
+        with self._lock:
+            self._needed[query_id] = slots
+            free = self._free - sum(n for q, n in self._held.items() if q != query_id)
+            if slots > free:
+                return False
+            self._held[query_id] = slots
+            return True
+
+    def has_room(self, query_id: str) -> bool:
+        """Whether there is room for what a query has asked for before."""
+        with self._lock:
+            wanted = self._needed.get(query_id)
+            return wanted is not None and wanted <= self._free - sum(self._held.values())
+
+    def release(self, query_id: str) -> None:
+        """The query has ended: others may have its slots."""
+        with self._lock:
+            self._held.pop(query_id, None)
+
+    @property
+    def holders(self) -> int:
+        """How many queries hold slots."""
+        with self._lock:
+            return len(self._held)
+
+    @property
+    def held(self) -> int:
+        """How many slots they hold."""
+        with self._lock:
+            return sum(self._held.values())
+
+    @property
+    def free(self) -> int:
+        """How many slots of Spark's are nobody's now."""
+        with self._lock:
+            return self._free - sum(self._held.values())
+
+
+class Capacity:
+    """One engine's; may be used from any thread."""
+
+    def __init__(self, sizes: Sizes, slots: Callable[[], int]) -> None:
+        """`slots` tells how many there are, and is asked when the first query wants some."""
+        self._sizes = sizes
+        self._count = slots
+        self._lock = threading.Lock()
+        self._budget: SlotBudget | None = None
+
+    def records_per_batch(self, properties: Mapping[str, str]) -> int:
+        """How many records a query made under these properties reads at most in a batch."""
+        return int(get_text(properties, RECORDS_PER_BATCH) or self._sizes.records_per_batch)
+
+    def shuffle_partitions(
+        self,
+        properties: Mapping[str, str],
+        topics: Iterable[str],
+        partitions: Callable[[str], int | None],
+    ) -> int:
+        """Into how many parts its state falls, where it has none yet, by a topic's `partitions`."""
+        told = get_text(properties, SHUFFLE_PARTITIONS)
+        if told is not None:
+            return int(told)
+        return self._sizes.shuffle_partitions(
+            lambda: max((partitions(topic) or 1 for topic in topics), default=1)
+        )
+
+    def take(self, query_id: str, slots: int) -> bool:
+        """Whether there was room for that many; then the query holds them until `release`."""
+        with self._lock:
+            if self._budget is None:
+                self._budget = SlotBudget(self._count())
+            budget = self._budget
+        return budget.acquire(query_id, slots)
+
+    def has_room(self, query_id: str) -> bool:
+        """Whether there is room for what a query has asked for before."""
+        return self._budget is not None and self._budget.has_room(query_id)
+
+    def release(self, query_id: str) -> None:
+        """The query has ended."""
+        if self._budget is not None:
+            self._budget.release(query_id)
+
+    @property
+    def holders(self) -> int:
+        """How many queries hold slots."""
+        return self._budget.holders if self._budget else 0
+
+    @property
+    def held(self) -> int:
+        """How many slots queries hold."""
+        return self._budget.held if self._budget else 0
