@@ -62,9 +62,10 @@ def plan_create_as(
     if existing is not None:
         _check_single_writer(existing, catalog)
         check_upgrade(existing, sink)
-        check_query_upgrade(existing, built.root, catalog)
     root = Sink(built.root, sink, sink.timestamp)
     query = _query_plan(root, statement.query, built, planning, query_id)
+    if existing is not None:
+        check_query_upgrade(existing, query.root, catalog)
     return QueryStatementPlan(
         query,
         sink,

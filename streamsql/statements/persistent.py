@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streamsql.errors import UnsupportedError
 from streamsql.nodes import CreateAsSelect, InsertInto
 from streamsql.parser import to_sql
-from streamsql.planner.plans.logical import LogicalPlan, QueryPlan, Repartition
-from streamsql.planner.plans.modes import operators
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.changes.queries import compare_queries
+from streamsql.planner.ddl.replacement import check_goes_on
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.registry.serdes import register_written
 from streamsql.results import Message, Result, Warning
@@ -51,7 +49,8 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
         definition = define(sql, planned, state.catalog, properties, None, sequence)
         if planned.replaces:
             known = state.queries.definition(query_id)
-            _check_replaceable(known.plan, planned.query)
+            # The plan that runs, which is older than the catalog may be.
+            check_goes_on(planned.sink, compare_queries(known.plan, planned.query))
             definition = replace(
                 definition,
                 starting_offsets=known.starting_offsets,
@@ -80,22 +79,3 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
             is_replaced = True
     done = Message(f"Created query with ID {query_id}", query_id)
     return [done] if is_replaced else [done, Warning(_OLD_RUNS.format(query_id))]
-
-
-def _check_replaceable(old: QueryPlan, new: QueryPlan) -> None:
-    """Only what keeps no state may change under a checkpoint: the projection and the filter."""
-    if old.reads != new.reads:
-        raise UnsupportedError(
-            "CREATE OR REPLACE cannot make a query read other sources",
-            hint="DROP it and create it anew; it then begins with empty state.",
-        )
-    if _stateful(old.root) or _stateful(new.root):
-        raise UnsupportedError(
-            "CREATE OR REPLACE of a query with state or PARTITION BY is not supported",
-            detail="Its state was computed by the query as it is.",
-            hint="DROP it and create it anew; it then begins with empty state.",
-        )
-
-
-def _stateful(plan: LogicalPlan) -> bool:
-    return bool(state_stores(plan)) or any(isinstance(o, Repartition) for o in operators(plan))

@@ -12,6 +12,7 @@ from engine.live import Live, Restartable
 
 from streamsql.engine import QueryState
 from streamsql.executor.lowering import streaming
+from streamsql.planner.plans.needs import needed_columns
 from streamsql.version import VERSION
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -95,12 +96,11 @@ def test_state_of_another_layout_is_not_read(live: Live, folder: Path) -> None:
 def test_what_rules_prune_does_not_change_the_state(
     live: Live, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prune = streaming.needed_columns
     all_columns = frozenset(live.name(f"{t}") + f".{c}" for t in "AB" for c in "XYZV")
 
     def as_before(root: Any, above: frozenset[str] = frozenset()) -> dict[int, frozenset[str]]:
         """Rules of another version, which leave more columns."""
-        return prune(root, above | all_columns)
+        return needed_columns(root, above | all_columns)
 
     monkeypatch.setattr(streaming, "needed_columns", as_before)
     live.run(TABLES)

@@ -26,7 +26,7 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.push_rows import push_decoder
-from streamsql.executor.lowering.streaming import lower_operator, needed_columns
+from streamsql.executor.lowering.streaming import lower_operator
 from streamsql.executor.operators import filter, sink
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
@@ -42,6 +42,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.results import Row
 from streamsql.schema import Kind, Schema, WindowType

@@ -45,6 +45,7 @@ from streamsql.executor.operators import sink
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.nodes import Emit
 from streamsql.planner.plans.logical import QueryPlan, Scan
+from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.schema import ROWOFFSET, ROWPARTITION, ROWTIME, Schema
 
@@ -75,7 +76,7 @@ def compiled_plan(plan: QueryPlan, schema: Schema, context: LoweringContext) -> 
     own = replace(
         context, records=lambda topic: _source(context.spark, RECORDS), processing_log_topic=NO_LOG
     )
-    needed = lower.needed_columns(plan.root)
+    needed = needed_columns(plan.root)
     scope = Scope(own, "pull query", plan.emit, plan.root, needed)
     rows = lower.lower_rows(plan.root, scope).where(~quoted(NULL_COLUMN))
     values = sink.lower_push(rows, schema, NO_LOG, scope).select("value")

@@ -33,7 +33,6 @@ from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.logical import (
     Aggregate,
     Derived,
@@ -54,9 +53,9 @@ from streamsql.planner.plans.logical import (
     Union,
 )
 from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import window_bounds
-from streamsql.planner.types.binding import columns_in
 
 
 @singledispatch
@@ -162,15 +161,3 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         replay=scope.replay,
         limit=min(limits, default=None),
     )
-
-
-def needed_columns(
-    root: LogicalPlan, above: frozenset[str] = frozenset()
-) -> dict[int, frozenset[str]]:
-    """Of each operator, by its `id`, the names of the columns that those above it read.
-
-    Spark can not see which of a packed row's columns are used, so what is not is not packed.
-    """
-    read = above | {c.name for e in expressions_of(root) for c in columns_in(e)}
-    below = [needed_columns(child, read) for child in root.inputs]
-    return {id(root): above, **{k: v for found in below for k, v in found.items()}}

@@ -1,0 +1,76 @@
+"""The classes of change, from nothing to what must not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ChangeClass(IntEnum):
+    """How far a change reaches. A change of several parts is of the highest of their classes."""
+
+    NONE = 0
+    """The same normalised plan."""
+    SETTINGS = 1
+    """Settings, comments, columns that nobody reads yet: nothing is computed in another way."""
+    IN_PLACE = 2
+    """Behind the last state: the same checkpoint, the query goes on where it stopped."""
+    STATE = 3
+    """New state that can be computed from the state that is there."""
+    REBUILD = 4
+    """What only the log can tell: built anew from it."""
+    REFUSED = 5
+    """What must not be done to what others rely on."""
+
+    @property
+    def meaning(self) -> str:
+        """In words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    ChangeClass.NONE: "nothing to do",
+    ChangeClass.SETTINGS: "settings",
+    ChangeClass.IN_PLACE: "goes on where it stopped",
+    ChangeClass.STATE: "state is rewritten",
+    ChangeClass.REBUILD: "built anew from the log",
+    ChangeClass.REFUSED: "refused",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One part that is another than it was."""
+
+    change: ChangeClass
+    clause: str
+    """Where it stands: WHERE, GROUP BY, SELECT .."""
+    text: str
+    """What it was and what it is."""
+    effect: str
+    """What becomes of rows and state."""
+    instead: str | None = None
+    """Of a rebuild: what would be kept, and be mixed, if the state went on (class 3)."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """All that differs."""
+
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def change(self) -> ChangeClass:
+        """The highest class of the parts."""
+        return max((d.change for d in self.differences), default=ChangeClass.NONE)
+
+    @property
+    def decisive(self) -> tuple[Difference, ...]:
+        """The parts that make it of that class."""
+        highest = self.change
+        return tuple(d for d in self.differences if d.change is highest)
+
+    def and_also(self, more: Iterable[Difference]) -> Change:
+        """With more parts that differ."""
+        return Change((*self.differences, *more))

@@ -1,0 +1,279 @@
+"""What a change of a query means: two plans compared part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from streamsql.planner.changes.classes import Change, ChangeClass, Difference
+from streamsql.planner.changes.parts import Part, Place, parts_of_plan
+from streamsql.planner.plans.logical import LogicalPlan, QueryPlan
+from streamsql.schema import Kind
+from streamsql.types import SQLType, is_numeric, to_sql, widens_to
+
+_ANEW = "what is there does not tell what it would be: it is built anew from the log"
+_MIXED = "what is counted stays, and what comes is counted by the new text: both in one state"
+
+
+def compare_queries(old: QueryPlan, new: QueryPlan) -> Change:
+    """What becomes of a query of which the one plan is run, and the other is wanted."""
+    change = compare_plans(old.root, new.root)
+    return change.and_also(_settings(old, new))
+
+
+def compare_plans(old: LogicalPlan, new: LogicalPlan) -> Change:
+    """The same of two plans after the rules, each with its Sink."""
+    before, after = parts_of_plan(old), parts_of_plan(new)
+    kind = new.kind
+    places = {p.place for p in before.values()} & {p.place for p in after.values()}
+    found: list[Difference] = []
+    for key in dict.fromkeys((*before, *after)):
+        was, now = before.get(key), after.get(key)
+        part = now or was
+        # What stands in a subquery that is new is part of what brought it in.
+        if part is not None and part.clause != "aggregates" and part.place in places:
+            found += _differences(was, now, kind)
+    for place in dict.fromkeys(p.place for p in after.values()):
+        if place in places:
+            found += _aggregates(_calls(before, place), _calls(after, place), place)
+    return Change(tuple(found))
+
+
+def _settings(old: QueryPlan, new: QueryPlan) -> Iterator[Difference]:
+    goes_on = "the query goes on where it stopped"
+    pairs = {
+        "guarantee": (old.guarantee.value, new.guarantee.value),
+        "mode": (old.mode.mode.value, new.mode.mode.value),
+    }
+    for name, (was, now) in pairs.items():
+        if was != now:
+            yield Difference(ChangeClass.SETTINGS, name, f"{was}, now {now}", goes_on)
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+_Comparison = Callable[[Part | None, Part | None, Kind], Iterator[Difference]]
+
+
+def _differences(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    part = now or was
+    assert part is not None
+    compare = _COMPARISONS.get(part.clause, _kept)
+    if part.clause == "FROM" and part.name == "start":
+        compare = _start
+    yield from compare(was, now, kind)
+
+
+def _filter(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """WHERE and HAVING."""
+    if was is not None and now is not None and was.text == now.text:
+        return
+    part = now or was
+    assert part is not None
+    if part.stage:
+        yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
+    elif part.keeps and (was is None or now is None):
+        effect = "a table's filter remembers which keys have passed; that is built anew"
+        yield _difference(was, now, ChangeClass.REBUILD, effect)
+    else:
+        yield _difference(was, now, ChangeClass.IN_PLACE, _LATER[kind])
+
+
+_LATER = {
+    Kind.STREAM: "holds for the rows written from now on",
+    Kind.TABLE: "holds for each key from its next row on; until then its last row stays",
+}
+
+
+def _select(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    part = now or was
+    assert part is not None
+    same = was is not None and now is not None and was.text == now.text
+    if same and was is not None and now is not None:
+        if was.types != now.types:
+            text = _both(_listed(was.types), _listed(now.types))
+            yield Difference(ChangeClass.IN_PLACE, _where(part), text, _LATER[kind])
+    elif part.stage:
+        yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+    else:
+        yield _difference(was, now, ChangeClass.IN_PLACE, _LATER[kind])
+
+
+def _rows(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """Table functions, and how records are read: as a filter, but for what remembers."""
+    if was is not None and now is not None and was.text == now.text:
+        return
+    part = now or was
+    assert part is not None
+    if part.clause == _RECORDS and (was is None or now is None):
+        return  # another source is read, as FROM or JOIN say
+    if part.stage:
+        yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
+    else:
+        yield _difference(was, now, ChangeClass.IN_PLACE, _LATER[kind])
+
+
+_RECORDS = "records of"
+
+
+def _start(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    if (was and was.text) != (now and now.text):
+        effect = "a query that has begun to read goes on where it is"
+        yield _difference(was, now, ChangeClass.SETTINGS, effect)
+
+
+def _kept(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """Whatever state, or which row comes to which task, depends on."""
+    if was is None or now is None:
+        part = now or was
+        # What comes and goes with GROUP BY or DISTINCT.
+        if part is not None and part.clause not in ("EMIT", "GRACE PERIOD"):
+            yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+        return
+    if was.text != now.text:
+        yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+        return
+    yield from _types(was, now)
+    yield from _columns(was, now)
+
+
+def _types(was: Part, now: Part) -> Iterator[Difference]:
+    """What is in state is the same, but is of another type, or called otherwise there."""
+    clause = _where(now)
+    if was.types != now.types:
+        text = _both(_listed(was.types), _listed(now.types))
+        widens = _all_widen(was.types, now.types)
+        yield _in_state(clause, text, _WIDENED if widens else None)
+    elif was.names != now.names:
+        yield _in_state(clause, _both(was.names, now.names), "the state calls it so")
+
+
+def _in_state(clause: str, text: str, effect: str | None) -> Difference:
+    """Of what state holds; no effect: the state that is there is of no use."""
+    if effect is None:
+        return Difference(ChangeClass.REBUILD, clause, text, _ANEW)
+    return Difference(ChangeClass.STATE, clause, text, effect)
+
+
+def _columns(was: Part, now: Part) -> Iterator[Difference]:
+    """Columns of rows that are kept: one that was not is in no row that is there."""
+    clause = _where(now)
+    missing = sorted(now.columns.keys() - was.columns.keys())
+    if missing:
+        text = f"reads {', '.join(missing)} now, which the rows it keeps do not have"
+        yield _in_state(clause, text, None)
+    for name, (text, kind) in now.columns.items():
+        before, type_before = was.columns.get(name, (text, kind))
+        if before != text:
+            yield _in_state(clause, f"{name}: {_both(before, text)}", None)
+        elif type_before != kind:
+            widens = _widens(type_before, kind)
+            types = f"{name}: {_both(to_sql(type_before), to_sql(kind))}"
+            yield _in_state(clause, types, _WIDENED if widens else None)
+
+
+_WIDENED = "the values in the state are widened"
+
+
+def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """How many rows of each group ROW_NUMBER lets through; else as what it orders by."""
+    numbers = [p.text for p in (was, now) if p is not None]
+    if (now or was).name != "count" or len(numbers) < 2:  # type: ignore[union-attr]
+        yield from _kept(was, now, kind)
+    elif int(numbers[1]) < int(numbers[0]):
+        effect = "the rows that stand further down are taken out of the state"
+        yield _difference(was, now, ChangeClass.STATE, effect)
+    elif numbers[0] != numbers[1]:
+        yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+
+
+_COMPARISONS: Mapping[str, _Comparison] = {
+    "WHERE": _filter,
+    "HAVING": _filter,
+    "SELECT": _select,
+    "table functions": _rows,
+    _RECORDS: _rows,
+    "ROW_NUMBER": _count,
+}
+"""By clause; all others are what state depends on."""
+
+
+# -- aggregates ----------------------------------------------------------------------------------
+
+
+def _calls(parts: Mapping[tuple[Place, str, str], Part], place: Place) -> dict[str, Part]:
+    found = (p for p in parts.values() if p.clause == "aggregates" and p.place == place)
+    return {part.text: part for part in found}
+
+
+def _aggregates(
+    was: Mapping[str, Part], now: Mapping[str, Part], place: Place
+) -> Iterator[Difference]:
+    if not was or not now:
+        return  # GROUP BY itself differs
+    dropped = [text for text in was if text not in now]
+    added = [text for text in now if text not in was]
+    clause = _placed("aggregates", place)
+    if dropped and added:
+        text = _both(", ".join(dropped), ", ".join(added))
+        yield Difference(ChangeClass.REBUILD, clause, text, _ANEW)
+    elif dropped:
+        effect = "its values are taken out of the state"
+        yield Difference(ChangeClass.STATE, clause, f"without {', '.join(dropped)}", effect)
+    elif added:
+        effect = "begins empty: of the rows that were read before it knows nothing"
+        yield Difference(ChangeClass.STATE, clause, f"{', '.join(added)} added", effect)
+    elif list(was) != list(now):
+        text, effect = f"in another order: {', '.join(now)}", "the state is put in that order"
+        yield Difference(ChangeClass.STATE, clause, text, effect)
+    for text in was.keys() & now.keys():
+        yield from _types(was[text], now[text])
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def _difference(
+    was: Part | None,
+    now: Part | None,
+    change: ChangeClass,
+    effect: str,
+    instead: str | None = None,
+) -> Difference:
+    part = now or was
+    assert part is not None
+    if was is None:
+        text = f"{part.text} added"
+    elif now is None:
+        text = f"{part.text} is gone"
+    else:
+        text = _both(was.text, now.text)
+    return Difference(change, _where(part), text, effect, instead)
+
+
+def _where(part: Part) -> str:
+    named = part.clause in ("SELECT", _RECORDS)
+    clause = f"{part.clause} {part.name}" if named else part.clause
+    if part.name in ("ON", "WITHIN", "start"):
+        clause = f"{part.clause}, {part.name}"
+    return _placed(clause, part.place)
+
+
+def _placed(clause: str, place: Place) -> str:
+    return f"{clause} in {' in '.join(reversed(place))}" if place else clause
+
+
+def _both(was: str, now: str) -> str:
+    return f"{was}, now {now}"
+
+
+def _listed(types: tuple[SQLType, ...]) -> str:
+    return ", ".join(map(to_sql, types)) or "nothing"
+
+
+def _all_widen(old: tuple[SQLType, ...], new: tuple[SQLType, ...]) -> bool:
+    return len(old) == len(new) and all(map(_widens, old, new))
+
+
+def _widens(old: SQLType, new: SQLType) -> bool:
+    """Whether a value that is kept is the same number in the other type."""
+    return old == new or (is_numeric(old) and is_numeric(new) and widens_to(old, new))

@@ -1,0 +1,130 @@
+"""What a change of a stream's or table's definition means: its columns, its topic."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from streamsql.catalog import Source
+from streamsql.planner.changes.classes import Change, ChangeClass, Difference
+from streamsql.planner.explain.plan import key_window_text
+from streamsql.schema import Column, KeyWindow, Topic
+
+_WRITTEN = "the records that are there have it as it was: they are written anew"
+
+
+def compare_sources(old: Source, new: Source, readers: Collection[str] = ()) -> Change:
+    """What becomes of a stream or table; `readers` are the queries that read it."""
+    return Change(tuple(_differences(old, new, readers)))
+
+
+def _differences(old: Source, new: Source, readers: Collection[str]) -> Iterator[Difference]:
+    if old.kind is not new.kind:
+        text = f"a {old.kind.value.lower()}, now a {new.kind.value.lower()}"
+        effect = "what is an event cannot become an upsert: give it another name"
+        yield Difference(ChangeClass.REFUSED, "kind", text, effect)
+        return
+    yield from _keys(old, new, readers)
+    yield from _values(old, new)
+    yield from _topics(old.topic, new.topic)
+    yield from _times(old, new)
+    if old.is_source != new.is_source:
+        text = "read-only now" if new.is_source else "not read-only any more"
+        effect = "DROP it and create it again: its topic stays"
+        yield Difference(ChangeClass.REFUSED, "SOURCE", text, effect)
+    if old.comment != new.comment and new.comment is not None:
+        yield Difference(ChangeClass.SETTINGS, "COMMENT", f"'{new.comment}'", "nothing else")
+
+
+def _keys(old: Source, new: Source, readers: Collection[str]) -> Iterator[Difference]:
+    was, now = old.schema.key, new.schema.key
+    if was == now:
+        return
+    text = f"{_listed(was)}, now {_listed(now)}"
+    if readers:
+        effect = f"it is the key that {', '.join(sorted(readers))} read: drop those first"
+        yield Difference(ChangeClass.REFUSED, "key", text, effect)
+    else:
+        yield Difference(ChangeClass.REBUILD, "key", text, _WRITTEN)
+
+
+def _values(old: Source, new: Source) -> Iterator[Difference]:
+    was, now = _others(old), _others(new)
+    names = {column.name for column in now}
+    known = {column.name: column for column in was}
+    for column in was:
+        if column.name not in names:
+            yield _column(f"{column} is gone")
+    for column in now:
+        before = known.get(column.name)
+        if before is not None and before != column:
+            yield _column(f"{before}, now {column}")
+    kept = [column.name for column in was if column.name in names]
+    added = [column for column in now if column.name not in known]
+    if [column.name for column in now if column.name in known] != kept:
+        yield _column(f"in another order: {', '.join(column.name for column in now)}")
+    elif added and [column.name for column in now[: len(kept)]] != kept:
+        yield _column(f"{_listed(added)} added between others")
+    elif added:
+        effect = "null in the records that are there"
+        yield Difference(ChangeClass.SETTINGS, "columns", f"{_listed(added)} added", effect)
+
+
+def _column(text: str) -> Difference:
+    return Difference(ChangeClass.REBUILD, "columns", text, _WRITTEN)
+
+
+def _others(source: Source) -> tuple[Column, ...]:
+    return tuple(c for c in source.schema.columns if c not in source.schema.key)
+
+
+def _topics(old: Topic, new: Topic) -> Iterator[Difference]:
+    if old.name != new.name:
+        text = f"{old.name}, now {new.name}"
+        yield Difference(ChangeClass.REBUILD, "topic", text, "the new topic is filled from the log")
+        return
+    for name in ("key_format", "value_format", "window"):
+        was, now = getattr(old, name), getattr(new, name)
+        if was != now:
+            text = f"{_format(was)}, now {_format(now)}"
+            yield Difference(ChangeClass.REBUILD, name.replace("_", " "), text, _WRITTEN)
+    yield from _partitions(old.partitions, new.partitions)
+
+
+def _partitions(old: int | None, new: int | None) -> Iterator[Difference]:
+    if old is None or new is None or old == new:
+        return
+    text = f"{old}, now {new}"
+    if new < old:
+        effect = "Kafka takes no partition away: give it another topic"
+        yield Difference(ChangeClass.REFUSED, "partitions", text, effect)
+    else:
+        effect = "keys move to other partitions, and with them their state"
+        yield Difference(ChangeClass.STATE, "partitions", text, effect)
+
+
+def _times(old: Source, new: Source) -> Iterator[Difference]:
+    if old.timestamp != new.timestamp:
+        was, now = (source.timestamp for source in (old, new))
+        text = f"{was.name if was else 'none'}, now {now.name if now else 'none'}"
+        effect = "holds for what is read or written from now on"
+        yield Difference(ChangeClass.IN_PLACE, "TIMESTAMP", text, effect)
+    if old.topic.retention_ms != new.topic.retention_ms and new.topic.retention_ms is not None:
+        text = f"{old.topic.retention_ms} ms, now {new.topic.retention_ms} ms"
+        yield Difference(
+            ChangeClass.SETTINGS, "RETENTION_MS", text, "the topic keeps what it was made with"
+        )
+
+
+def _format(value: object) -> str:
+    if isinstance(value, KeyWindow):
+        return key_window_text(value)
+    name = getattr(value, "name", None)
+    if name is None:
+        return "none"
+    options = getattr(value, "properties", {})
+    shown = ", ".join(f"{key} '{text}'" for key, text in sorted(options.items()))
+    return f"{name} ({shown})" if shown else str(name)
+
+
+def _listed(columns: Collection[Column]) -> str:
+    return ", ".join(map(str, columns)) or "none"

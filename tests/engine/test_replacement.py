@@ -1,0 +1,49 @@
+"""CREATE OR REPLACE of queries with state: what changes behind it goes on from the same state."""
+
+from __future__ import annotations
+
+import pytest
+from engine.live import Live
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+SOURCES = """
+CREATE STREAM $s (id INT KEY, v INT, t STRING)
+  WITH (KAFKA_TOPIC='$s', FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE $u (id INT PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC='$u', FORMAT='JSON', PARTITIONS=1);
+"""
+
+
+def test_behind_a_group_by_and_its_having(live: Live) -> None:
+    live.run(SOURCES)
+    select = "SELECT id, COUNT(*) AS n, SUM(v) AS total{} FROM $s GROUP BY id HAVING COUNT(*) > {};"
+    live.run(f"CREATE TABLE $t WITH (FORMAT='JSON') AS {select.format('', 1)}")
+    live.run(
+        "INSERT INTO $s VALUES (1, 5, 'a'), (1, 6, 'a'), (2, 7, 'a'), (3, 8, 'a'), (3, 9, 'a');"
+    )
+    live.table("t", lambda rows: rows == {1: (2, 11), 3: (2, 17)})
+    changed = select.format(", SUM(v) * 10 AS tenfold", 2)
+    live.run(f"CREATE OR REPLACE TABLE $t WITH (FORMAT='JSON') AS {changed}")
+    # What was counted is still known, and 3 stays as it was until its next row.
+    live.run("INSERT INTO $s VALUES (1, 1, 'b'), (2, 1, 'b'), (2, 1, 'b');")
+    expected = {1: (3, 12, 120), 2: (3, 9, 90), 3: (2, 17, None)}
+    live.table("t", lambda rows: rows == expected)
+
+
+def test_behind_a_join_and_a_repartition(live: Live) -> None:
+    live.run(SOURCES)
+    live.run("INSERT INTO $u VALUES (1, 'Ann'); INSERT INTO $s VALUES (1, 5, 'a');")
+    joined = "WITH (FORMAT='JSON') AS SELECT $s.id, {} FROM $s JOIN $u ON $s.id = $u.id;"
+    live.run(f"CREATE STREAM $j {joined.format('name')}")
+    live.run("CREATE STREAM $p AS SELECT t, v FROM $s PARTITION BY t;")
+    rows = "SELECT * FROM $j EMIT CHANGES;"
+    assert live.rows(rows, 1) == [(1, "Ann")]
+    assert live.rows("SELECT * FROM $p EMIT CHANGES;", 1) == [("a", 5)]
+    live.run(
+        f"CREATE OR REPLACE STREAM $j {joined.format('UCASE(name) AS name, v')}"
+        "CREATE OR REPLACE STREAM $p AS SELECT t, v, id FROM $s WHERE v > 5 PARTITION BY t;"
+    )
+    live.run("INSERT INTO $s VALUES (1, 3, 'b'), (1, 6, 'c');")
+    assert sorted(live.rows(rows, 3)[1:]) == [(1, "ANN", 3), (1, "ANN", 6)]
+    assert live.rows("SELECT * FROM $p EMIT CHANGES;", 2) == [("a", 5, None), ("c", 6, 1)]
