@@ -5,9 +5,14 @@ from __future__ import annotations
 from streamsql.errors import ConfigError, did_you_mean
 from streamsql.formats.avro import AvroFormat
 from streamsql.formats.base import Format, Side
+from streamsql.formats.changes import (
+    CanalJsonFormat,
+    DebeziumAvroFormat,
+    DebeziumJsonFormat,
+    MaxwellJsonFormat,
+)
 from streamsql.formats.delimited import DelimitedFormat
-from streamsql.formats.json import JsonFormat
-from streamsql.formats.json_sr import JsonSchemaFormat
+from streamsql.formats.json import JsonFormat, JsonSchemaFormat
 from streamsql.formats.kafka import KafkaFormat
 from streamsql.formats.none import NoneFormat
 from streamsql.formats.protobuf import ProtobufFormat, ProtobufNoSrFormat
@@ -25,6 +30,10 @@ FORMATS: dict[str, Format] = {
         DelimitedFormat(),
         KafkaFormat(),
         NoneFormat(),
+        DebeziumJsonFormat(),
+        DebeziumAvroFormat(),
+        MaxwellJsonFormat(),
+        CanalJsonFormat(),
     )
 }
 

@@ -54,6 +54,12 @@ class Format(ABC):
     whole_keys: ClassVar[bool] = False
     """Whether an inferred key is one column, whatever its schema."""
 
+    written_as: ClassVar[str | None] = None
+    """Of a format whose records are changes of a database's rows, which is only read: what results
+    are written in that would inherit it."""
+    reads_by_id: ClassVar[bool] = False
+    """Whether it is read, though never written, by schemas of a registry."""
+
     remedy: ClassVar[str | None] = None
     """What to do about columns it cannot hold, where that is not another format."""
 

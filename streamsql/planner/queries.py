@@ -24,6 +24,7 @@ from streamsql.planner.select.build import Built, build_query
 from streamsql.planner.select.checks import CHECKS
 from streamsql.planner.select.limits import note_limits
 from streamsql.planner.types.inference import coerce
+from streamsql.planner.with_clause.changes import check_writable
 from streamsql.planner.with_clause.properties import Place, read_properties
 from streamsql.planner.with_clause.query_ids import insert_query_id, numbered_id
 from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, get_bool
@@ -204,6 +205,7 @@ def _insert_target(statement: InsertInto, catalog: Catalog) -> Source:
             f"Cannot insert into read-only {target.kind.value.lower()}: {name}",
             span=statement.span,
         )
+    check_writable(target.topic.value_format.name, name)
     return target
 
 

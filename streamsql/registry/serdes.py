@@ -59,6 +59,8 @@ class _Reading:
     registry: Registry
 
     def of(self, topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
+        if FORMATS[_spec(topic, side).name].reads_by_id:
+            return self.registry().connection.for_codecs()
         if not _is_registered(topic, schema, side):
             return _unregistered(topic, schema, side)
         return self.registry().connection.for_codecs()

@@ -1,7 +1,8 @@
 """Records as tests write them, and as bytes: one JSON value stands for a key or a value.
 
-JSON: the document itself; DELIMITED: its text; KAFKA: the number or string, BYTES in base64; NONE:
-null. A key or value {"$raw": text} is that text's bytes, whatever the format.
+JSON, and changes in JSON: the document itself; DELIMITED: its text; KAFKA: the number or string,
+BYTES in base64; NONE: null. A key or value {"$raw": text} is that text's bytes, whatever the
+format.
 """
 
 from __future__ import annotations
@@ -88,6 +89,10 @@ _ENCODERS: dict[str, Callable[[Sequence[Column], JSON], bytes | None]] = {
     "DELIMITED": lambda columns, value: _encode_text(value),
     "KAFKA": _encode_kafka,
     "NONE": lambda columns, value: None,
+    **{
+        name: lambda columns, value: _encode_json(value)
+        for name in ("DEBEZIUM_JSON", "MAXWELL_JSON", "CANAL_JSON")
+    },
 }
 
 

@@ -19,10 +19,12 @@ from streamsql.executor.frames.context import (
     TIME_COLUMN,
     Scope,
     quoted,
+    record_type,
 )
 from streamsql.executor.frames.event_time import event_time
 from streamsql.executor.frames.records import key_side, value_side
 from streamsql.executor.spark.jvm import NULL_VALUE
+from streamsql.formats import FORMATS
 from streamsql.planner.plans.logical import Scan
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Kind
@@ -37,17 +39,9 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     source = node.source
     if scope.context.table is not None:
         return scope.context.table(node)
-    raw = _records(source.topic.name, scope)
-    if node.kind is Kind.TABLE:
-        raw = raw.where(F.col("key").isNotNull())
-    decoded = scope.jvm.decode(
-        key_side(source.topic, source.schema, scope.context.schemas.reading),
-        value_side(source.topic, source.schema, scope.context.schemas.reading),
-        scope.log,
-        _STEP,
-    )
     record_time = F.unix_millis(F.col("timestamp"))
-    rows = raw.select(
+    records, decoded = _decoded(node, scope)
+    rows = records.select(
         decoded.alias("$row"),
         record_time.alias(TIME_COLUMN),
         F.col("partition").alias("ROWPARTITION"),
@@ -76,6 +70,22 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
             OFFSET_COLUMN: F.col("ROWOFFSET"),
         }
     )
+
+
+def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
+    """The records that are read, and the rows that each of them makes: one, or what a database's
+    changes come to."""
+    topic, schema = node.source.topic, node.source.schema
+    raw = _records(topic.name, scope)
+    value = value_side(topic, schema, scope.context.schemas.reading)
+    if FORMATS[topic.value_format.name].written_as is not None:
+        table = node.kind is Kind.TABLE
+        keys = record_type(schema.key)
+        return raw, F.explode(scope.jvm.decode_changes(keys, value, scope.log, _STEP, table=table))
+    if node.kind is Kind.TABLE:
+        raw = raw.where(F.col("key").isNotNull())
+    key = key_side(topic, schema, scope.context.schemas.reading)
+    return raw, scope.jvm.decode(key, value, scope.log, _STEP)
 
 
 def _records(topic: str, scope: Scope) -> DataFrame:

@@ -113,6 +113,27 @@ class Jvm:
         columns = [_java(F.col(name)) for name in source]
         return _column(self._io.expressions.Expressions.decode(*columns, decoder))
 
+    def decode_changes(
+        self,
+        keys: StructType,
+        value: SideFormat,
+        log: ProcessingLog,
+        step: str,
+        *,
+        table: bool,
+    ) -> Column:
+        """A Kafka source's row as an array of structs like those of `decode`, one for each row that
+        its record tells of: none for one that cannot be read."""
+        try:
+            name, properties, values = self._side(value)
+            decoder = self._io.connector.ChangeDecoder.of(
+                name, properties, keys.json(), values, table, log.java, step
+            )
+        except Py4JJavaError as error:
+            raise ValueError(error.java_exception.getMessage()) from None
+        columns = [_java(F.col(name)) for name in KAFKA_COLUMNS]
+        return _column(self._io.expressions.Expressions.changes(*columns, decoder))
+
     def decoder(
         self, key: SideFormat, value: SideFormat, log: ProcessingLog | None, step: str
     ) -> Any:

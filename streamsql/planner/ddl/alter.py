@@ -15,6 +15,7 @@ from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import CatalogChange
 from streamsql.planner.scopes.custom_types import resolve_type
+from streamsql.planner.with_clause.changes import check_change_columns
 from streamsql.schema import RESERVED_COLUMNS, Column, Schema
 from streamsql.types import quote
 
@@ -83,7 +84,9 @@ def _extended(source: Source, statement: AlterSource, catalog: Catalog) -> Schem
             )
         columns.append(Column(name, resolve_type(definition.type, catalog.types, definition.span)))
     schema = Schema(tuple(columns))
-    format_named(source.topic.value_format.name).check(schema.value, Side.VALUE)
+    name = source.topic.value_format.name
+    format_named(name).check(schema.value, Side.VALUE)
+    check_change_columns(source.kind, schema.value, name)
     return schema
 
 

@@ -30,6 +30,7 @@ from streamsql.planner.types.binding import aggregates_in, bind, columns_in, tab
 from streamsql.planner.types.constants import evaluate_constant
 from streamsql.planner.types.inference import coerce
 from streamsql.planner.types.scope import text_of
+from streamsql.planner.with_clause.changes import check_writable
 from streamsql.properties import INSERT_INTO_VALUES, get_bool
 from streamsql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Kind, Namespace, Schema
 from streamsql.types import DATE, TIME, TIMESTAMP, quote, to_sql, type_of
@@ -86,6 +87,7 @@ def _target(statement: InsertValues, catalog: Catalog) -> Source:
     kind = source.kind.value.lower()
     if source.is_source:
         raise PlanError(f"Cannot insert values into read-only {kind}: {name}", span=statement.span)
+    check_writable(source.topic.value_format.name, name)
     if source.is_windowed:
         raise PlanError(
             f"Cannot insert values into windowed {kind}: {name}",

@@ -15,6 +15,7 @@ from streamsql.planner.ddl.schema_inference import inferred_columns
 from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
 from streamsql.planner.plans.statements import NothingToDo, SchemaLookup, SourcePlan, TopicLookup
 from streamsql.planner.scopes.custom_types import resolve_type
+from streamsql.planner.with_clause.changes import check_change_source, tells_changes
 from streamsql.planner.with_clause.format_choice import check_formats, formats_of_source
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
@@ -70,6 +71,8 @@ def plan_create_source(
             span=statement.span,
         )
     key_format, value_format = formats_of_source(properties, session, schema)
+    if tells_changes(value_format.name):
+        check_change_source(statement, properties, schema, value_format.name)
     window = properties.window
     if window is not None and not schema.key:
         raise PlanError(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from streamsql.errors import ConfigError, PlanError, StreamSQLError
 from streamsql.formats import Format, Side, format_named
 from streamsql.formats.avro_schema import NAMESPACE
+from streamsql.formats.changes import ChangeFormat
 from streamsql.formats.options import FULL_NAME, REPORTED_NAMES, SCHEMA_ID
 from streamsql.ksqldb import says
+from streamsql.planner.with_clause.changes import change_options, change_specs
 from streamsql.planner.with_clause.properties import WithProperties
 from streamsql.properties import (
     DEFAULT_KEY_FORMAT,
@@ -42,10 +45,44 @@ def formats_of_source(
             f"Either provide one or set a default via the '{DEFAULT_VALUE_FORMAT}' config.",
             hint="Add VALUE_FORMAT='JSON' to the WITH clause.",
         )
+    value_format = _named(properties, "VALUE", value)
+    if isinstance(value_format, ChangeFormat):
+        return _of_changes(properties, session, value_format, schema)
+    change_options(properties, None)
+    _refuse_changes(properties, "KEY", key)
     return (
         _key_spec(properties, key, schema, inherited=None),
         _value_spec(properties, session, value, schema, inherited=None),
     )
+
+
+def _of_changes(
+    properties: WithProperties,
+    session: Mapping[str, str],
+    change_format: ChangeFormat,
+    schema: Schema,
+) -> tuple[FormatSpec, FormatSpec]:
+    spec = change_specs(properties, change_format)
+    check_key_types(schema.key)
+    value = _value_spec(properties, session, spec.name, schema, inherited=None)
+    return spec, replace(value, properties={**value.properties, **spec.properties})
+
+
+def _refuse_changes(properties: WithProperties, side: str, name: str) -> None:
+    """ConfigError for a format of changes, where records are written or it stands for keys."""
+    if _named(properties, side, name).written_as is not None:
+        raise ConfigError(
+            f"{name.upper()} is read alone, as the VALUE_FORMAT of CREATE STREAM | TABLE over a "
+            "topic.",
+            hint=f"Choose another {side}_FORMAT, such as JSON.",
+            span=properties.span(f"{side}_FORMAT") or properties.span("FORMAT"),
+        )
+
+
+def _inherited(spec: FormatSpec) -> FormatSpec:
+    """What a result is written in where its source is of that format."""
+    other = format_named(spec.name).written_as
+    return spec if other is None else FormatSpec(other)
 
 
 def formats_of_sink(
@@ -56,6 +93,7 @@ def formats_of_sink(
     source_value: FormatSpec,
 ) -> tuple[FormatSpec, FormatSpec]:
     """The formats of a query's result: given, or those of its left-most source."""
+    source_key, source_value = _inherited(source_key), _inherited(source_value)
     key = properties.format_name("KEY") or source_key.name
     if not schema.key:
         explicit = properties.text("KEY_FORMAT")
@@ -69,6 +107,9 @@ def formats_of_sink(
     elif key.upper() == "NONE" and properties.format_name("KEY") is None:
         key = get_text(session, DEFAULT_KEY_FORMAT) or "KAFKA"
     value = properties.format_name("VALUE") or source_value.name
+    change_options(properties, None)
+    _refuse_changes(properties, "KEY", key)
+    _refuse_changes(properties, "VALUE", value)
     return (
         _key_spec(properties, key, schema, inherited=source_key),
         _value_spec(properties, session, value, schema, inherited=source_value),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from streamsql.errors import ConfigError, Span, did_you_mean
+from streamsql.formats.changes import OPTIONS
 from streamsql.formats.options import FULL_NAME, NULLABLE, SCHEMA_ID, WITH_NAMES
 from streamsql.ksqldb import says
 from streamsql.nodes import Duration, Properties, Property
@@ -38,6 +39,7 @@ _TAKEN = {
         *_COMMON,
         "WINDOW_TYPE",
         "WINDOW_SIZE",
+        *OPTIONS,
         "SOURCED_BY_CONNECTOR",
         "SOURCE_CONNECTOR",
     ),

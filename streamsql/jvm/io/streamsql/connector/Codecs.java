@@ -6,6 +6,11 @@ import io.streamsql.formats.KafkaCodec;
 import io.streamsql.formats.NoneCodec;
 import io.streamsql.formats.WindowedKeyCodec;
 import io.streamsql.formats.avro.AvroCodec;
+import io.streamsql.formats.changes.CanalJson;
+import io.streamsql.formats.changes.ChangeReader;
+import io.streamsql.formats.changes.DebeziumAvro;
+import io.streamsql.formats.changes.DebeziumJson;
+import io.streamsql.formats.changes.MaxwellJson;
 import io.streamsql.formats.json.JsonCodec;
 import io.streamsql.formats.json.JsonSchemaCodec;
 import io.streamsql.formats.protobuf.ProtobufCodec;
@@ -48,6 +53,24 @@ final class Codecs {
         };
     String window = properties.get("window");
     return window == null ? plain : WindowedKeyCodec.of(plain, window, properties);
+  }
+
+  /**
+   * The reader of changes for a format that tells of them. Properties besides those of the
+   * registry: {@code timestamp.precision}, {@code time.precision}, {@code decimal.mode}.
+   *
+   * @param columns of a row of the database's table
+   * @param source the type of what is told of a change's source; null: nobody wants it
+   */
+  static ChangeReader changes(
+      String format, Map<String, String> properties, StructType columns, StructType source) {
+    return switch (format) {
+      case "DEBEZIUM_JSON" -> new DebeziumJson(columns, source, properties);
+      case "DEBEZIUM_AVRO" -> new DebeziumAvro(columns, source, properties);
+      case "MAXWELL_JSON" -> new MaxwellJson(columns, source);
+      case "CANAL_JSON" -> new CanalJson(columns, source);
+      default -> throw new IllegalArgumentException("not a format of changes: " + format);
+    };
   }
 
   /** The schema that Python sent as JSON text. */

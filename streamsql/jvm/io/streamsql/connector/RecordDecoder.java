@@ -111,7 +111,8 @@ public final class RecordDecoder implements Serializable {
       fields[fields.length - 1] = !present;
       return new GenericInternalRow(fields);
     } catch (RecordException e) {
-      report(target, e, target.equals("key") ? keyBytes : valueBytes);
+      byte[] record = target.equals("key") ? keyBytes : valueBytes;
+      UnreadableRecords.report(log, step, target, e, record);
       return null;
     }
   }
@@ -127,24 +128,6 @@ public final class RecordDecoder implements Serializable {
     int own = keyFields.length - 2;
     System.arraycopy(keyFields, 0, fields, 0, own);
     System.arraycopy(keyFields, own, fields, fields.length - 3, 2);
-  }
-
-  private void report(String target, RecordException error, byte[] record) {
-    if (log == null) {
-      CurrentRecord at = CurrentRecord.get();
-      throw new IllegalStateException(
-          "cannot read the "
-              + target
-              + " of "
-              + at.topic()
-              + " partition "
-              + at.partition()
-              + " offset "
-              + at.offset()
-              + ": "
-              + error.getMessage());
-    }
-    log.deserializationError(step, target, error.getMessage(), record);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.streamsql.expressions;
 
+import io.streamsql.connector.ChangeDecoder;
 import io.streamsql.connector.RecordDecoder;
 import io.streamsql.connector.RecordEncoder;
 import io.streamsql.monitoring.ProcessingLog;
@@ -37,6 +38,18 @@ public final class Expressions {
       RecordDecoder decoder) {
     List<Column> arguments = List.of(key, value, topic, partition, offset);
     return call(decoder, "decode", decoder.rowType(), arguments, false);
+  }
+
+  /** The record's changes as an array of structs, empty if it cannot be read. */
+  public static Column changes(
+      Column key,
+      Column value,
+      Column topic,
+      Column partition,
+      Column offset,
+      ChangeDecoder decoder) {
+    List<Column> arguments = List.of(key, value, topic, partition, offset);
+    return call(decoder, "decode", decoder.rowsType(), arguments, false);
   }
 
   /** The struct's bytes. */

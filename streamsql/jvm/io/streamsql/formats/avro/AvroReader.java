@@ -2,6 +2,7 @@ package io.streamsql.formats.avro;
 
 import io.streamsql.formats.FieldNames;
 import io.streamsql.formats.MapValues;
+import io.streamsql.formats.Precision;
 import io.streamsql.formats.RecordException;
 import io.streamsql.formats.SqlTime;
 import io.streamsql.formats.TextValues;
@@ -222,12 +223,13 @@ interface AvroReader {
     } else if ((type instanceof IntegerType || type instanceof DateType) && isInt) {
       return BinaryDecoder::readInt;
     } else if (type instanceof LongType && (isInt || isLong)) {
-      long divisor = isTime && isMicros(schema, "time-micros") ? 1000L : 1L;
-      return isInt ? in -> (long) in.readInt() : in -> in.readLong() / divisor;
+      Precision precision = isTime ? precision(schema) : Precision.MILLISECONDS;
+      return isInt ? in -> (long) in.readInt() : in -> precision.milliseconds(in.readLong());
     } else if (type instanceof TimestampType && isLong) {
-      return isMicros(schema, "timestamp-micros")
-          ? in -> Math.floorDiv(in.readLong(), 1000L) * 1000L
-          : in -> TextValues.micros(in.readLong());
+      Precision precision = precision(schema);
+      return in -> TextValues.micros(precision.milliseconds(in.readLong()));
+    } else if (type instanceof TimestampType && written == Schema.Type.STRING && isZoned(schema)) {
+      return in -> TextValues.toTimestamp(in.readString());
     } else if (type instanceof DoubleType) {
       return switch (written) {
         case FLOAT -> in -> (double) in.readFloat();
@@ -244,8 +246,20 @@ interface AvroReader {
     return null;
   }
 
-  private static boolean isMicros(Schema schema, String logical) {
-    return schema.getLogicalType() != null && schema.getLogicalType().getName().equals(logical);
+  /** What a time's number counts, by Avro's logical type or the name that Debezium gives it. */
+  private static Precision precision(Schema schema) {
+    LogicalType logical = schema.getLogicalType();
+    if (logical != null) {
+      return logical.getName().endsWith("-micros")
+          ? Precision.MICROSECONDS
+          : Precision.MILLISECONDS;
+    }
+    Precision named = Precision.named(schema.getProp("connect.name"));
+    return named == null ? Precision.MILLISECONDS : named;
+  }
+
+  private static boolean isZoned(Schema schema) {
+    return "io.debezium.time.ZonedTimestamp".equals(schema.getProp("connect.name"));
   }
 
   private static AvroReader decimal(Schema schema, DecimalType type) {

@@ -93,7 +93,7 @@ public final class JsonCodec implements Codec {
   }
 
   /** The parser's own sentence and place, without the dump of its source. */
-  private static String brief(JsonProcessingException e) {
+  public static String brief(JsonProcessingException e) {
     String where = "";
     if (e.getLocation() != null) {
       where =

@@ -38,17 +38,17 @@ import org.apache.spark.unsafe.types.UTF8String;
  * BIGINT, text is parsed for numbers and times, anything but null becomes STRING, BOOLEAN is only
  * true and false. What does not fit is an error and never a null.
  */
-abstract class JsonReader implements Serializable {
+public abstract class JsonReader implements Serializable {
   private static final long serialVersionUID = 1L;
 
   /** The value at the parser's current token, null for JSON null; leaves the parser on its end. */
-  final Object read(JsonParser parser) throws IOException, RecordException {
+  public final Object read(JsonParser parser) throws IOException, RecordException {
     return parser.currentToken() == JsonToken.VALUE_NULL ? null : readValue(parser);
   }
 
   abstract Object readValue(JsonParser parser) throws IOException, RecordException;
 
-  static JsonReader of(StructField field) {
+  public static JsonReader of(StructField field) {
     return of(field.dataType(), SqlTime.declared(field));
   }
 

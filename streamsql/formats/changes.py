@@ -1,0 +1,94 @@
+"""Changes of a database's rows as the tools write them that capture them. They are only read.
+
+A table has the columns of the database's table. A stream has a row a change, in columns whose names
+say what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from streamsql.formats.base import Format, maps_have_text_keys
+from streamsql.schema import Column
+from streamsql.types import BIGINT, STRING, SQLType, is_struct, quote, to_sql
+
+OP, BEFORE, AFTER, SOURCE, TIME = "OP", "BEFORE", "AFTER", "SOURCE", "TS_MS"
+STREAM_COLUMNS = (OP, BEFORE, AFTER, SOURCE, TIME)
+"""What a stream of changes may have as value columns."""
+
+TIMESTAMPS, TIMES, DECIMALS = "timestamp.precision", "time.precision", "decimal.mode"
+"""What the codecs call the options that `OPTIONS` lists."""
+_PRECISIONS = ("MILLISECONDS", "MICROSECONDS", "NANOSECONDS")
+OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "TIMESTAMP_PRECISION": (TIMESTAMPS, _PRECISIONS),
+    "TIME_PRECISION": (TIMES, _PRECISIONS),
+    "DECIMAL_HANDLING_MODE": (DECIMALS, ("PRECISE", "STRING")),
+}
+"""Properties in WITH by which values are read that no schema describes, and their values."""
+
+
+class ChangeFormat(Format):
+    """Records that tell what has become of rows."""
+
+    remedy: ClassVar[str | None] = "Declare the map's keys as STRING."
+    takes_options: ClassVar[bool] = False
+    """Whether `OPTIONS` apply."""
+
+    def problem(self, columns: Sequence[Column]) -> str | None:
+        if all(maps_have_text_keys(column.type) for column in columns):
+            return None
+        return f"{self.name} only supports MAP types with STRING keys"
+
+    def stream_problem(self, columns: Sequence[Column]) -> str | None:
+        """Why these value columns cannot be those of a stream of changes, or None if they can."""
+        for column in columns:
+            wanted = _wanted(column.name, column.type)
+            if wanted is not None:
+                return f"{quote(column.name)} {to_sql(column.type)} is no {wanted}"
+        rows = [column.type for column in columns if column.name in (BEFORE, AFTER)]
+        if len(rows) == 2 and rows[0] != rows[1]:
+            return f"{BEFORE} and {AFTER} are of different types"
+        return None
+
+
+def _wanted(name: str, kind: SQLType) -> str | None:
+    """What a column should be; None: it is that."""
+    match name:
+        case "OP":
+            return None if kind == STRING else "STRING"
+        case "TS_MS":
+            return None if kind == BIGINT else "BIGINT"
+        case "BEFORE" | "AFTER" | "SOURCE":
+            return None if is_struct(kind) else "STRUCT"
+    return "part of a change"
+
+
+class DebeziumJsonFormat(ChangeFormat):
+    """Debezium's envelope in JSON, with its schema beside it or without."""
+
+    name: ClassVar[str] = "DEBEZIUM_JSON"
+    written_as: ClassVar[str | None] = "JSON"
+    takes_options: ClassVar[bool] = True
+
+
+class DebeziumAvroFormat(ChangeFormat):
+    """Debezium's envelope in Avro."""
+
+    name: ClassVar[str] = "DEBEZIUM_AVRO"
+    written_as: ClassVar[str | None] = "AVRO"
+    reads_by_id: ClassVar[bool] = True
+
+
+class MaxwellJsonFormat(ChangeFormat):
+    """Maxwell's JSON."""
+
+    name: ClassVar[str] = "MAXWELL_JSON"
+    written_as: ClassVar[str | None] = "JSON"
+
+
+class CanalJsonFormat(ChangeFormat):
+    """Canal's flat messages."""
+
+    name: ClassVar[str] = "CANAL_JSON"
+    written_as: ClassVar[str | None] = "JSON"

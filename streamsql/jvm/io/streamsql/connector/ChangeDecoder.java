@@ -1,0 +1,121 @@
+package io.streamsql.connector;
+
+import io.streamsql.formats.RecordException;
+import io.streamsql.formats.changes.Change;
+import io.streamsql.formats.changes.ChangeReader;
+import io.streamsql.monitoring.CurrentRecord;
+import io.streamsql.monitoring.ProcessingLog;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Turns a record that tells of changes in a database into rows like those of {@link RecordDecoder}:
+ * of a table each key's new row or that it is gone ({@link ChangedTable}), of a stream a row a
+ * change ({@link ChangeEvents}).
+ *
+ * <p>A record that cannot be read is reported to the processing log and gives no rows. Without a
+ * log it fails the query.
+ */
+public final class ChangeDecoder implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  /** What changes mean to a source. */
+  interface Rows extends Serializable {
+    /** The fields of the rows that come of the changes of one record. */
+    List<Object[]> of(List<Change> changes, byte[] key) throws RecordException;
+
+    /** The same of a record without a value. */
+    List<Object[]> ofTombstone(byte[] key);
+  }
+
+  private final ChangeReader reader;
+  private final Rows rows;
+  private final StructType rowType;
+  private final ProcessingLog log;
+  private final String queryId;
+  private final String step;
+
+  private ChangeDecoder(
+      ChangeReader reader, Rows rows, StructType rowType, ProcessingLog log, String step) {
+    this.reader = reader;
+    this.rows = rows;
+    this.rowType = rowType;
+    this.log = log;
+    this.queryId = log == null ? "" : log.queryId();
+    this.step = step;
+  }
+
+  /**
+   * The decoder of a topic of changes.
+   *
+   * @param keySchema the key's columns, which are read out of the rows, as Spark's JSON of a struct
+   * @param table whether the source is a table
+   * @param log and {@code step}: see {@link RecordDecoder#of}
+   */
+  public static ChangeDecoder of(
+      String format,
+      Map<String, String> properties,
+      String keySchema,
+      String valueSchema,
+      boolean table,
+      ProcessingLog log,
+      String step) {
+    StructType keys = Codecs.schema(keySchema);
+    StructType values = Codecs.schema(valueSchema);
+    StructType row = new StructType();
+    for (StructType side : List.of(keys, values)) {
+      for (StructField field : side.fields()) {
+        row = row.add(field);
+      }
+    }
+    ChangeReader reader;
+    Rows rows;
+    if (table) {
+      reader = Codecs.changes(format, properties, row, null);
+      rows = new ChangedTable(reader, keys, row);
+    } else {
+      ChangeEvents events = new ChangeEvents(keys, values);
+      reader = Codecs.changes(format, properties, events.image(), events.source());
+      rows = events;
+    }
+    row = row.add(RecordDecoder.NULL_VALUE, DataTypes.BooleanType, false);
+    return new ChangeDecoder(reader, rows, row, log, step);
+  }
+
+  /** The type of what {@link #decode} gives: an array of rows. */
+  public ArrayType rowsType() {
+    return DataTypes.createArrayType(rowType, false);
+  }
+
+  /** The rows in their order, none for a record that cannot be read. */
+  public ArrayData decode(byte[] key, byte[] value, UTF8String topic, int partition, long offset) {
+    CurrentRecord.set(queryId, topic, partition, offset, key, value);
+    try {
+      List<Change> changes = new ArrayList<>(1);
+      boolean present = value != null && reader.read(value, changes);
+      return array(present ? rows.of(changes, key) : rows.ofTombstone(key));
+    } catch (RecordException e) {
+      UnreadableRecords.report(log, step, "value", e, value);
+      return array(List.of());
+    }
+  }
+
+  private static ArrayData array(List<Object[]> rows) {
+    return new GenericArrayData(rows.stream().map(GenericInternalRow::new).toArray());
+  }
+
+  @Override
+  public String toString() {
+    return "changes";
+  }
+}

@@ -1,0 +1,35 @@
+package io.streamsql.connector;
+
+import io.streamsql.formats.RecordException;
+import io.streamsql.monitoring.CurrentRecord;
+import io.streamsql.monitoring.ProcessingLog;
+
+/** Where records go that their formats cannot read. */
+final class UnreadableRecords {
+  private UnreadableRecords() {}
+
+  /**
+   * Reports the current record to the log; without one it fails the query.
+   *
+   * @param target which side it is of the record: {@code key} or {@code value}
+   */
+  static void report(
+      ProcessingLog log, String step, String target, RecordException error, byte[] record) {
+    if (log != null) {
+      log.deserializationError(step, target, error.getMessage(), record);
+      return;
+    }
+    CurrentRecord at = CurrentRecord.get();
+    throw new IllegalStateException(
+        "cannot read the "
+            + target
+            + " of "
+            + at.topic()
+            + " partition "
+            + at.partition()
+            + " offset "
+            + at.offset()
+            + ": "
+            + error.getMessage());
+  }
+}

@@ -1,0 +1,65 @@
+package io.streamsql.formats.changes;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.formats.Json;
+import io.streamsql.formats.RecordException;
+import java.util.List;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Maxwell's changes of MySQL: {@code type}, the row as {@code data}, and of an update the values
+ * that it replaced as {@code old}. What is no change of a row (the bounds of a bootstrap, what
+ * happens to tables) is left out.
+ */
+public final class MaxwellJson extends JsonChanges {
+  private static final long serialVersionUID = 1L;
+
+  public MaxwellJson(StructType columns, StructType source) {
+    super(columns, source, ReadOptions.printed(false));
+  }
+
+  @Override
+  protected void changes(JsonNode record, List<Change> out) throws RecordException {
+    String op =
+        switch (record.path("type").asText()) {
+          case "insert" -> "c";
+          case "bootstrap-insert" -> "r";
+          case "update" -> "u";
+          case "delete" -> "d";
+          case "" -> throw new RecordException("no change of Maxwell's: it lacks type");
+          default -> null;
+        };
+    if (op != null) {
+      JsonNode seconds = record.path("ts");
+      Long time = seconds.isIntegralNumber() ? seconds.longValue() * 1000 : null;
+      out.add(PrintedRows.change(image, op, row(record), record.path("old"), told(record), time));
+    }
+  }
+
+  private static JsonNode row(JsonNode record) throws RecordException {
+    if (!record.path("data").isObject()) {
+      throw new RecordException("no change of Maxwell's: it lacks data");
+    }
+    return record.path("data");
+  }
+
+  private Object told(JsonNode record) throws RecordException {
+    return source(PrintedRows.source(record));
+  }
+
+  /** Its members are {@code database}, {@code table} and {@code pk.COLUMN}. */
+  @Override
+  public Object[] key(byte[] key) throws RecordException {
+    ObjectNode columns = Json.TREES.createObjectNode();
+    tree(key)
+        .properties()
+        .forEach(
+            member -> {
+              if (member.getKey().startsWith("pk.")) {
+                columns.set(member.getKey().substring("pk.".length()), member.getValue());
+              }
+            });
+    return image.read(columns, image.none());
+  }
+}

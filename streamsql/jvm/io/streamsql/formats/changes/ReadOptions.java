@@ -1,0 +1,43 @@
+package io.streamsql.formats.changes;
+
+import io.streamsql.formats.Precision;
+import java.io.Serializable;
+import java.util.Map;
+
+/**
+ * What a statement says of values whose records do not say it themselves.
+ *
+ * @param timestamps what numbers of TIMESTAMP columns count; null: not said
+ * @param times the same of TIME columns
+ * @param preciseDecimals DECIMALs are the bytes of their digits, in base64
+ * @param textDecimals DECIMALs are their digits as text
+ * @param latin1 bytes are text, a letter each, and not base64
+ */
+record ReadOptions(
+    Precision timestamps,
+    Precision times,
+    boolean preciseDecimals,
+    boolean textDecimals,
+    boolean latin1)
+    implements Serializable {
+
+  /** Of tools that write what MySQL would print. */
+  static ReadOptions printed(boolean latin1) {
+    return new ReadOptions(null, null, false, true, latin1);
+  }
+
+  /** Properties {@code timestamp.precision}, {@code time.precision}, {@code decimal.mode}. */
+  static ReadOptions of(Map<String, String> properties) {
+    String decimals = properties.get("decimal.mode");
+    return new ReadOptions(
+        precision(properties.get("timestamp.precision")),
+        precision(properties.get("time.precision")),
+        "PRECISE".equals(decimals),
+        "STRING".equals(decimals),
+        false);
+  }
+
+  private static Precision precision(String name) {
+    return name == null ? null : Precision.valueOf(name);
+  }
+}
