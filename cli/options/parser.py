@@ -16,6 +16,7 @@ examples:
   streamsql -e "SHOW STREAMS;"                 a statement
   streamsql run pipeline.sql                   run a file's queries until Ctrl-C
   streamsql check pipeline.sql                 find its errors, without running anything
+  streamsql plan pipelines/                    what they would change of what runs
   streamsql test tests/                        run the tests of pipelines
   streamsql load trips.csv --topic trips       a file into a topic
   streamsql server                             a server, and
@@ -44,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     _run(commands)
     _check(commands)
+    _plan(commands)
     _kafka(commands)
     _load(commands)
     _datagen(commands)
@@ -145,6 +147,28 @@ def _check(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a .sql file; - is standard input")
     _common(parser)
+
+
+def _plan(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "plan",
+        "Say what files would change of what runs, and what it takes. Runs nothing.",
+        "subcommands.plan:command",
+    )
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a .sql file or a folder of such; - is stdin"
+    )
+    parser.add_argument("--prune", action="store_true", help="drop what is not in the files")
+    parser.add_argument("--json", action="store_true", help="for programs: one JSON object")
+    _server_of(parser)
+    _common(parser)
+
+
+def _server_of(parser: argparse.ArgumentParser) -> None:
+    """Which server is meant, where it is not the data folder's engine."""
+    parser.add_argument("--server", metavar="URL", help="a server, instead of the data folder")
+    _login(parser)
 
 
 def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -259,13 +283,18 @@ def _connect(commands: Commands[argparse.ArgumentParser]) -> None:
         action="append",
         help="run the statements of a .sql file and exit; - is standard input",
     )
+    _login(parser)
+    _common(parser, remote=True)
+
+
+def _login(parser: argparse.ArgumentParser) -> None:
+    """As whom a server is asked."""
     parser.add_argument("-u", "--user", metavar="NAME", help="who asks; the password is asked for")
     parser.add_argument("-p", "--password", metavar="PASSWORD", help="of the user")
     parser.add_argument(
         "--password-file", metavar="FILE", help="a file with the password in its first line"
     )
     parser.add_argument("--ca-file", metavar="FILE", help="certificates to trust, for https")
-    _common(parser, remote=True)
 
 
 def _server(commands: Commands[argparse.ArgumentParser]) -> None:

@@ -19,10 +19,15 @@ def exported(config: EngineConfig) -> str:
     ConfigError where they are in Kafka, and that does not run; InternalError for a log that cannot
     be replayed.
     """
+    return catalog_script(entries_of_engine(config))
+
+
+def entries_of_engine(config: EngineConfig) -> list[Entry]:
+    """The statement log of the engine of that configuration, which may be running; ConfigError
+    where it is in Kafka, and that does not run."""
     config = joined(config)
     data = data_of(config)
-    entries = read_file(data.statements) if config.service_id is None else _shared(config, data)
-    return catalog_script(entries)
+    return read_file(data.statements) if config.service_id is None else _shared(config, data)
 
 
 def _shared(config: EngineConfig, data: DataDir) -> list[Entry]:

@@ -12,23 +12,16 @@ from pathlib import Path
 
 import pytest
 from datadriven import Case, cases, check
+from statements.world import World
 
-from streamsql import nodes
-from streamsql.catalog import Catalog
-from streamsql.errors import ParseError, StreamSQLError, render
-from streamsql.log.entries import Entry
-from streamsql.nodes import Statement
-from streamsql.parser import parse_each, to_sql
-from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan, SchemaLookup
-from streamsql.planner.statements import plan
+from streamsql.errors import StreamSQLError, render
+from streamsql.parser import to_sql
+from streamsql.planner.plans.statements import SchemaLookup
 from streamsql.run_script import NamedText
 from streamsql.runtime.export import catalog_script
 from streamsql.runtime.history import History
-from streamsql.runtime.processing_log import declare
-from streamsql.runtime.replay import Replay
-from streamsql.runtime.topics import RememberedTopics
 from streamsql.session import Session
-from streamsql.statements.files.lines import SESSION, read_lines
+from streamsql.statements.files.lines import read_lines
 from streamsql.statements.files.resume import Left, check_runs, left_of
 
 
@@ -39,34 +32,8 @@ class NoSchemas(SchemaLookup):
         return None
 
 
-class World:
-    """A statement log, and what it comes to."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.replay = Replay(Catalog())
-        declare(self.replay.catalog)
-
-    @property
-    def session(self) -> Session:
-        return Session(self.replay.properties, self.replay.variables)
-
-    def do(self, statement: Statement) -> None:
-        """Run one statement, in a Kafka without topics."""
-        topics, properties = RememberedTopics({}), self.replay.properties
-        planned = plan(statement, self.replay.catalog, properties, topics)
-        logged = statement.effect.logged or isinstance(statement, (*SESSION, nodes.InsertValues))
-        if not logged or isinstance(planned, NothingToDo):
-            return
-        query = planned.query if isinstance(planned, QueryStatementPlan) else None
-        entry = Entry(
-            len(self.entries) + 1,
-            to_sql(statement) + ";",
-            dict(properties),
-            query.query_id if query else None,
-        )
-        self.entries.append(entry)
-        self.replay.add(entry)
+class Files(World):
+    """Files that are run against it."""
 
     def left(self, script: NamedText, variables: dict[str, str], whole: bool) -> Left:
         known = self.session
@@ -75,11 +42,6 @@ class World:
         left = left_of(lines, History.of(self.entries), whole=whole)
         check_runs(left, self.replay.catalog, known, NoSchemas())
         return left
-
-    def shell(self, sql: str) -> None:
-        for statement in parse_each(sql, self.session.variables):
-            assert not isinstance(statement, ParseError), statement
-            self.do(statement)
 
     def run(self, sql: str, *options: str) -> str:
         """The statements that were run, or the error that the file ended with."""
@@ -98,7 +60,7 @@ class World:
 
 
 def resume(case: Case) -> str:
-    world, shown = World(), ""
+    world, shown = Files(), ""
     for section in case.input.removeprefix("-- ").split("\n-- "):
         head, _, sql = section.partition("\n")
         action, *options = head.split()
@@ -119,7 +81,7 @@ def test_scripts_are_run_in_their_place(tmp_path: Path) -> None:
     inner = tmp_path / "inner.sql"
     inner.write_text("DEFINE n = '2';\nCREATE TYPE p AS STRUCT<a INT>;\nSHOW TYPES;\n")
     outer = f"RUN SCRIPT '{inner}';\nCREATE VIEW v AS SELECT ${{n}} AS n FROM ksql_processing_log;"
-    world = World()
+    world = Files()
     assert world.run(outer).splitlines() == [
         "DEFINE N = '2';",
         "CREATE TYPE P AS STRUCT<A INTEGER>;",
@@ -138,12 +100,12 @@ def test_scripts_are_run_in_their_place(tmp_path: Path) -> None:
 def test_a_script_that_runs_itself(tmp_path: Path) -> None:
     file = tmp_path / "again.sql"
     file.write_text(f"SHOW TYPES;\nRUN SCRIPT '{file}';")
-    text = World().run(f"RUN SCRIPT '{file}';")
+    text = Files().run(f"RUN SCRIPT '{file}';")
     assert text.startswith(f"{file}:2:1: configuration error: the script {file} runs itself")
 
 
 def test_the_command_line_goes_before_what_was_defined_in_the_shell() -> None:
-    world = World()
+    world = Files()
     world.shell("DEFINE n = '1';")
     assert world.run("CREATE VIEW v AS SELECT ${n} AS n FROM ksql_processing_log;", "n=2") == (
         "CREATE VIEW V AS SELECT 2 AS N FROM KSQL_PROCESSING_LOG;"
@@ -151,7 +113,7 @@ def test_the_command_line_goes_before_what_was_defined_in_the_shell() -> None:
 
 
 def test_the_log_with_rows_is_replayed_and_exported() -> None:
-    world = World()
+    world = Files()
     stream = "CREATE STREAM s (x INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
     world.run(stream + "INSERT INTO s VALUES (1); INSERT INTO s SELECT x + 1 AS x FROM s;")
     assert [entry.is_row for entry in world.entries] == [False, True, False]

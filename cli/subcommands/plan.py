@@ -1,0 +1,69 @@
+"""`streamsql plan`: what files would change of what runs, before anything happens. No JVM."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamsql.cli.execution.engine import engine_config
+from streamsql.cli.options.parser import assignments
+from streamsql.cli.subcommands.check import display_name, read_script
+from streamsql.cli.subcommands.connect import make_connection
+from streamsql.cli.terminal.changes import plan_lines
+from streamsql.cli.terminal.render import error_lines
+from streamsql.cli.terminal.style import Style
+from streamsql.errors import ConfigError
+from streamsql.run_script import NamedText
+
+if TYPE_CHECKING:
+    from streamsql.api.changing import ChangePlan
+
+
+def command(args: argparse.Namespace) -> int:
+    """The exit code: 0 nothing to do, 2 changes, 1 errors."""
+    found = planned(args, read_texts(args.paths))
+    if args.json:
+        errors = [{"message": e.message, "text": str(e)} for e in found.errors]
+        changes = [asdict(item) for item in found.items]
+        print(json.dumps({"changes": changes, "errors": errors, "exit_code": found.exit_code}))
+        return found.exit_code
+    style = Style.of(sys.stdout)
+    for error in found.errors:
+        print("\n".join(error_lines(error, error.sql, error.file, style)))
+    print("\n".join(plan_lines(found, style)))
+    return found.exit_code
+
+
+def planned(args: argparse.Namespace, texts: list[NamedText]) -> ChangePlan:
+    """Against a server's catalog, or a data folder's log."""
+    from streamsql.api.changing import plan_of_log, plan_of_server
+
+    variables = assignments(args.define, "--define")
+    if args.server is None:
+        return plan_of_log(engine_config(args), texts, variables, args.prune)
+    args.url = args.server
+    with make_connection(args) as server:
+        server.refresh()
+        properties = server.session.properties
+        return plan_of_server(
+            server.catalog(), server.queries(), texts, properties, variables, args.prune
+        )
+
+
+def read_texts(paths: list[str]) -> list[NamedText]:
+    """The files, and those of folders, by their names; ConfigError for a folder without any."""
+    texts = []
+    for name in paths:
+        path = Path(name).expanduser()
+        if name == "-" or not path.is_dir():
+            texts.append(NamedText(display_name(name), read_script(name)))
+            continue
+        files = sorted(path.rglob("*.sql"))
+        if not files:
+            raise ConfigError(f"there are no .sql files in {name}")
+        texts += [NamedText(str(file), read_script(str(file))) for file in files]
+    return texts

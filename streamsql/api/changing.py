@@ -1,0 +1,146 @@
+"""What files would change of what runs, without an engine: as data, for who shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from streamsql.api.backup import entries_of_engine
+from streamsql.catalog import Catalog
+from streamsql.config import EngineConfig
+from streamsql.errors import StreamSQLError
+from streamsql.registry.client import RegistryClient
+from streamsql.registry.lookup import RegistrySchemas
+from streamsql.run_script import NamedText
+from streamsql.statements.changes.difference import Action, Item, differences
+from streamsql.statements.changes.running import Running, running_of_log, running_of_server
+from streamsql.statements.changes.wanted import read_wanted
+from streamsql.status import QueryInfo
+
+__all__ = ["ChangePlan", "ChangedPart", "PlannedChange", "plan_of_log", "plan_of_server"]
+
+REFUSED = 5
+
+
+@dataclass(frozen=True)
+class ChangedPart:
+    """One part of a thing that is another than it was."""
+
+    change: int
+    """Its class."""
+    clause: str
+    text: str
+    effect: str
+    instead: str | None
+    """Of class 4: what the state would be if it were kept."""
+
+
+@dataclass(frozen=True)
+class PlannedChange:
+    """A stream, table, view, type, function or INSERT query, and what becomes of it."""
+
+    kind: str
+    name: str
+    action: str
+    """`created`, `changed`, `dropped`, `unchanged` or `not in the files`."""
+    change: int | None
+    """The class of a change."""
+    meaning: str
+    parts: tuple[ChangedPart, ...]
+    reads: tuple[str, ...]
+    readers: tuple[str, ...]
+    """Who sees it: the streams, tables and queries further down."""
+    state: str
+    """`kept`, `rewritten` or `built anew`; empty where its query keeps none."""
+
+
+@dataclass(frozen=True)
+class ChangePlan:
+    """All that files say, beside all that runs."""
+
+    items: tuple[PlannedChange, ...]
+    errors: tuple[StreamSQLError, ...]
+    """Of statements that cannot be run as they are."""
+
+    @property
+    def changes(self) -> tuple[PlannedChange, ...]:
+        """What is not as it is to be."""
+        still = (Action.NONE.value, Action.KEEP.value)
+        return tuple(item for item in self.items if item.action not in still)
+
+    @property
+    def exit_code(self) -> int:
+        """0: nothing to do; 2: changes; 1: errors, or a change that is refused."""
+        if self.errors or any(item.change == REFUSED for item in self.items):
+            return 1
+        return 2 if self.changes else 0
+
+
+def plan_of_log(
+    config: EngineConfig, texts: Sequence[NamedText], variables: Mapping[str, str], prune: bool
+) -> ChangePlan:
+    """Against what the statement log of an engine holds, beside one that runs."""
+    running = running_of_log(entries_of_engine(config))
+    return _plan(texts, {**running.properties, **config.properties}, variables, running, prune)
+
+
+def plan_of_server(
+    catalog: Catalog,
+    queries: Iterable[QueryInfo],
+    texts: Sequence[NamedText],
+    properties: Mapping[str, str],
+    variables: Mapping[str, str],
+    prune: bool,
+) -> ChangePlan:
+    """Against what a server says it has."""
+    return _plan(texts, properties, variables, running_of_server(catalog, queries), prune)
+
+
+def _plan(
+    texts: Sequence[NamedText],
+    properties: Mapping[str, str],
+    variables: Mapping[str, str],
+    running: Running,
+    prune: bool,
+) -> ChangePlan:
+    client = RegistryClient.of(properties)
+    schemas = running.schemas if client is None else RegistrySchemas(lambda: client)
+    wanted = read_wanted(texts, properties, variables, schemas, running)
+    items = differences(wanted, running, prune=prune)
+    shown = (
+        _shown(item, _readers(item.name, wanted.catalog if item.definitions else running.catalog))
+        for item in items
+    )
+    return ChangePlan(tuple(shown), tuple(wanted.errors))
+
+
+def _readers(source: str, catalog: Catalog) -> list[str]:
+    """Names of all that stands further down: what queries write, and views."""
+    found: dict[str, None] = {}
+    todo = [source]
+    while todo:
+        name = todo.pop(0)
+        below = [catalog.queries[query_id].writes for query_id in catalog.readers(name)]
+        for reader in (*below, *catalog.viewers(name)):
+            if reader not in found:
+                found[reader] = None
+                todo.append(reader)
+    return list(found)
+
+
+def _shown(item: Item, readers: Sequence[str]) -> PlannedChange:
+    changed = item.action is Action.CHANGE
+    return PlannedChange(
+        item.kind,
+        item.name,
+        item.action.value,
+        item.change.change.value if changed else None,
+        item.change.change.meaning if changed else "",
+        tuple(
+            ChangedPart(d.change.value, d.clause, d.text, d.effect, d.instead)
+            for d in item.change.differences
+        ),
+        item.reads,
+        tuple(readers),
+        item.state if changed else "",
+    )

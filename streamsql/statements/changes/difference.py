@@ -1,0 +1,268 @@
+"""What lies between what is to be there and what is: each thing with its class of change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from streamsql import nodes
+from streamsql.catalog import Source, Thing, View
+from streamsql.parser import parse_one
+from streamsql.planner.changes.classes import Change, ChangeClass, Difference
+from streamsql.planner.changes.queries import compare_queries
+from streamsql.planner.changes.sources import compare_sources
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.plans.statements import QueryStatementPlan
+from streamsql.runtime.history import canonical
+from streamsql.runtime.processing_log import STREAM as PROCESSING_LOG
+from streamsql.statements.changes.running import Running
+from streamsql.statements.changes.wanted import Definition, Wanted
+from streamsql.types import SQLType, to_sql
+
+
+class Action(Enum):
+    """What is to be done to a thing."""
+
+    NONE = "unchanged"
+    CREATE = "created"
+    CHANGE = "changed"
+    DROP = "dropped"
+    KEEP = "not in the files"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One stream, table, view, type, function or INSERT query, and what becomes of it."""
+
+    thing: Thing
+    kind: str
+    """STREAM, TABLE, VIEW, TYPE, FUNCTION or QUERY."""
+    action: Action
+    change: Change = field(default_factory=Change)
+    reads: tuple[str, ...] = ()
+    """Names of streams and tables."""
+    state: str = ""
+    """What becomes of what its query keeps."""
+    definitions: tuple[Definition, ...] = ()
+    query_id: str | None = None
+    """Of the query that there is."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.thing[1]
+
+
+def differences(wanted: Wanted, running: Running, *, prune: bool = False) -> list[Item]:
+    """Of all that is wanted, in the order in which it can be made, and then what is there besides;
+    with `prune` that is dropped."""
+    inserts = _Inserts(wanted, running)
+    items = []
+    for thing, definitions in wanted.definitions.items():
+        kind, name = thing
+        if kind == "source":
+            items.append(_source(name, definitions, wanted, running))
+        elif kind == "query":
+            items.append(inserts.item(thing, definitions))
+        else:
+            items.append(_other(thing, definitions, running))
+    action = Action.DROP if prune else Action.KEEP
+    items += _besides(wanted, running, inserts, action)
+    return items
+
+
+# -- streams and tables --------------------------------------------------------------------------
+
+
+def _source(name: str, definitions: list[Definition], wanted: Wanted, running: Running) -> Item:
+    new, old = wanted.catalog.sources[name], running.catalog.sources.get(name)
+    planned = wanted.queries.get(new.created_by_query or "")
+    query = _query_of(planned)
+    item = Item(
+        ("source", name),
+        new.kind.value,
+        Action.CREATE,
+        reads=query.reads if query else (),
+        definitions=tuple(definitions),
+    )
+    if old is None:
+        return item
+    if new is old:
+        return replace(item, action=Action.NONE, query_id=old.created_by_query)
+    before = running.queries.get(old.created_by_query or "")
+    readers = set(running.catalog.readers(name)) - {old.created_by_query}
+    known = _as_known(new, old, definitions[0].statement)
+    by_query = _by_query(old, new, before.plan if before else None, query, running)
+    source = compare_sources(old, known, sorted(readers))
+    change = Change(tuple(by_query)).and_also(source.differences)
+    action = Action.CHANGE if change.differences else Action.NONE
+    state = _state(before.plan if before else None, change)
+    return replace(item, action=action, change=change, state=state, query_id=old.created_by_query)
+
+
+def _as_known(new: Source, old: Source, statement: nodes.Statement) -> Source:
+    """With the partitions and the retention that the topic has where the file leaves them open."""
+    given = {p.name for p in getattr(statement, "properties", ())}
+    partitions = new.topic.partitions if "PARTITIONS" in given else old.topic.partitions
+    retention = new.topic.retention_ms if "RETENTION_MS" in given else old.topic.retention_ms
+    topic = replace(new.topic, partitions=partitions, retention_ms=retention)
+    return replace(new, topic=topic)
+
+
+def _by_query(
+    old: Source,
+    new: Source,
+    before: QueryPlan | None,
+    after: QueryPlan | None,
+    running: Running,
+) -> Iterator[Difference]:
+    if (old.created_by_query is None) != (after is None):
+        text = "filled by a query now" if after else "filled by no query any more"
+        effect = "DROP it and create it again: its topic stays"
+        yield Difference(ChangeClass.REFUSED, "AS SELECT", text, effect)
+    elif after is not None and before is None:
+        effect = "its query is there no more, or its text is understood no more"
+        yield Difference(ChangeClass.REBUILD, "AS SELECT", "the query does not run", effect)
+    elif after is not None and before is not None:
+        if not running.mode_known:
+            before = replace(before, mode=after.mode)
+        yield from compare_queries(before, after).differences
+
+
+def _query_of(definition: Definition | None) -> QueryPlan | None:
+    planned = definition.planned if definition else None
+    return planned.query if isinstance(planned, QueryStatementPlan) else None
+
+
+_STATE = {
+    ChangeClass.NONE: "kept",
+    ChangeClass.SETTINGS: "kept",
+    ChangeClass.IN_PLACE: "kept",
+    ChangeClass.STATE: "rewritten",
+    ChangeClass.REBUILD: "built anew",
+    ChangeClass.REFUSED: "kept",
+}
+
+
+def _state(plan: QueryPlan | None, change: Change) -> str:
+    if plan is None or not state_stores(plan.root):
+        return ""
+    return _STATE[change.change]
+
+
+# -- INSERT INTO .. SELECT -----------------------------------------------------------------------
+
+
+class _Inserts:
+    """Which INSERT queries are which: by their QUERY_ID, by their text, and what is left by their
+    target and what they read, where that tells them apart."""
+
+    def __init__(self, wanted: Wanted, running: Running) -> None:
+        self._running = running
+        made = {s.created_by_query for s in running.catalog.sources.values()}
+        self.left = [query_id for query_id in running.queries if query_id not in made]
+        self._texts = {q: canonical(parse_one(running.queries[q].sql)) for q in self.left}
+        self._matched: dict[Thing, str] = {}
+        things = [thing for thing in wanted.definitions if thing[0] == "query"]
+        for match in (self._by_id, self._by_text, self._by_topics):
+            for thing in things:
+                if thing not in self._matched:
+                    self._match(thing, match(thing, wanted.definitions[thing][0]))
+
+    def _match(self, thing: Thing, query_id: str | None) -> None:
+        if query_id is not None:
+            self._matched[thing] = query_id
+            self.left.remove(query_id)
+
+    def _by_id(self, thing: Thing, definition: Definition) -> str | None:
+        named = any(p.name == "QUERY_ID" for p in vars(definition.statement)["properties"])
+        return thing[1] if named and thing[1] in self.left else None
+
+    def _by_text(self, thing: Thing, definition: Definition) -> str | None:
+        text = canonical(definition.statement)
+        return next((query_id for query_id in self.left if self._texts[query_id] == text), None)
+
+    def _by_topics(self, thing: Thing, definition: Definition) -> str | None:
+        query = _query_of(definition)
+        links = self._running.catalog.queries
+        target = vars(definition.statement)["target"]
+        found = [
+            query_id
+            for query_id in self.left
+            if query and links[query_id].writes == target and links[query_id].reads == query.reads
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def item(self, thing: Thing, definitions: list[Definition]) -> Item:
+        (definition,) = definitions
+        query = _query_of(definition)
+        assert query is not None
+        item = Item(
+            thing, "QUERY", Action.CREATE, reads=query.reads, definitions=tuple(definitions)
+        )
+        query_id = self._matched.get(thing)
+        if query_id is None:
+            return item
+        before = self._running.queries[query_id].plan
+        item = replace(item, thing=("query", query_id), query_id=query_id)
+        if before is None:
+            return replace(item, action=Action.NONE)
+        if not self._running.mode_known:
+            before = replace(before, mode=query.mode)
+        change = compare_queries(before, query)
+        action = Action.CHANGE if change.differences else Action.NONE
+        return replace(item, action=action, change=change, state=_state(before, change))
+
+
+# -- all else ------------------------------------------------------------------------------------
+
+
+def _other(thing: Thing, definitions: list[Definition], running: Running) -> Item:
+    """Views, types and functions: nothing of them runs, but what reads them does."""
+    kind, name = thing
+    there = running.catalog.things(kind).get(name)
+    item = Item(thing, kind.upper(), Action.CREATE, definitions=tuple(definitions))
+    if there is None:
+        return item
+    made = definitions[-1]
+    was = _said(there)
+    now = _said(vars(made.planned)["type"] if kind == "type" else made.statement)
+    if was == now:
+        return replace(item, action=Action.NONE)
+    effect = "what uses it is another thing of its own, with a class of its own"
+    found = Difference(ChangeClass.SETTINGS, kind.upper(), f"{was}, now {now}", effect)
+    return replace(item, action=Action.CHANGE, change=Change((found,)))
+
+
+def _said(thing: object) -> str:
+    """What makes it what it is, in SQL."""
+    match thing:
+        case nodes.Statement():
+            return canonical(thing)
+        case View():
+            return canonical(parse_one(thing.statement))
+        case SQLType():
+            return to_sql(thing)
+    raise TypeError(f"no view, type or function: {thing}")
+
+
+def _besides(wanted: Wanted, running: Running, inserts: _Inserts, action: Action) -> Iterator[Item]:
+    """What is there and not in the files, what reads before what is read."""
+    for query_id in reversed(inserts.left):
+        reads = running.catalog.queries[query_id].reads
+        yield Item(("query", query_id), "QUERY", action, reads=reads, query_id=query_id)
+    for name, view in reversed(running.catalog.views.items()):
+        if name not in wanted.catalog.views:
+            yield Item(("view", name), "VIEW", action, reads=tuple(sorted(view.reads)))
+    for name, source in reversed(running.catalog.sources.items()):
+        if name not in wanted.catalog.sources and name != PROCESSING_LOG:
+            made_by = source.created_by_query
+            links = running.catalog.queries.get(made_by or "")
+            reads = links.reads if links else ()
+            yield Item(("source", name), source.kind.value, action, reads=reads, query_id=made_by)
+    for kind in ("function", "type"):
+        for name in running.catalog.things(kind):
+            if name not in wanted.catalog.things(kind):
+                yield Item((kind, name), kind.upper(), action)

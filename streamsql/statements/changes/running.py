@@ -1,0 +1,95 @@
+"""What runs, as far as it can be told without an engine: a fold of a log, or a server's catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from streamsql.catalog import Catalog
+from streamsql.errors import StreamSQLError
+from streamsql.log.entries import Entry
+from streamsql.nodes import CreateAsSelect
+from streamsql.parser import parse_one
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.statements import Planned, QueryStatementPlan
+from streamsql.planner.statements import plan
+from streamsql.properties import GUARANTEE
+from streamsql.registry.lookup import RememberedSchemas
+from streamsql.runtime.history import canonical
+from streamsql.runtime.processing_log import declare
+from streamsql.runtime.replay import Replay
+from streamsql.status import QueryInfo
+
+
+@dataclass(frozen=True)
+class RunningQuery:
+    """A query that runs: its text and its plan, None where that is planned no more."""
+
+    sql: str
+    plan: QueryPlan | None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a statement of the log has done."""
+
+    planned: Planned
+    properties: Mapping[str, str]
+
+
+@dataclass
+class Running:
+    """What is there."""
+
+    catalog: Catalog = field(default_factory=Catalog)
+    queries: dict[str, RunningQuery] = field(default_factory=dict)
+    """By their ids."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    schemas: RememberedSchemas | None = None
+    """What a registry has said when the statements were run."""
+    done: dict[str, Done] = field(default_factory=dict)
+    """By their texts: the statements that were run last."""
+    mode_known: bool = True
+    """Whether the plans are those that run, with the settings of then."""
+
+
+def running_of_log(entries: Iterable[Entry]) -> Running:
+    """What a statement log comes to; InternalError for one that cannot be replayed."""
+    replay = Replay(Catalog())
+    declare(replay.catalog)
+    told: dict[str, Mapping[str, object] | None] = {}
+    done: dict[str, Done] = {}
+    for entry in entries:
+        effect = replay.add(entry)
+        told.update(entry.schemas)
+        if effect is not None:
+            done[canonical(effect[0])] = Done(effect[1], entry.properties)
+    queries = {
+        query_id: RunningQuery(known.definition.sql, known.definition.plan)
+        for query_id, known in replay.queries.items()
+    }
+    schemas = RememberedSchemas(told) if told else None
+    return Running(replay.catalog, queries, replay.properties, schemas, done)
+
+
+def running_of_server(catalog: Catalog, infos: Iterable[QueryInfo]) -> Running:
+    """The same of what a server tells: its queries are planned again from their texts."""
+    queries = {
+        info.id: RunningQuery(info.sql, _planned(info, catalog))
+        for info in infos
+        if info.kind == "PERSISTENT"
+    }
+    return Running(catalog, queries, mode_known=False)
+
+
+def _planned(info: QueryInfo, catalog: Catalog) -> QueryPlan | None:
+    properties = {GUARANTEE: info.guarantee} if info.guarantee else {}
+    try:
+        statement = parse_one(info.sql)
+        if isinstance(statement, CreateAsSelect):
+            catalog = catalog.copy()
+            catalog.sources.pop(statement.name, None)
+        planned = plan(statement, catalog, properties, query_id=info.id)
+    except StreamSQLError:
+        return None
+    return planned.query if isinstance(planned, QueryStatementPlan) else None
