@@ -28,9 +28,10 @@ __all__ = ["pytest_addoption", "rewrite"]
 gc.disable()
 gc.set_threshold(10_000, 20, 20)
 
-# No JVM of a test lives long enough to win back what the optimising compiler takes. Processes that
-# tests start inherit this.
-_QUICK_JVM = "-XX:TieredStopAtLevel=1"
+# No JVM of a test lives long enough to win back what the optimising compiler takes. Without it the
+# JVM takes 48 MB for compiled code, which hundreds of queries fill: nothing is compiled from then
+# on. Processes that tests start inherit this.
+_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 if _QUICK_JVM not in (_options := os.environ.get("JAVA_TOOL_OPTIONS", "")):
     os.environ["JAVA_TOOL_OPTIONS"] = f"{_options} {_QUICK_JVM}".strip()
 

@@ -59,7 +59,8 @@ def open_server(folder: Path, bootstrap_servers: str | None = None) -> Iterator[
 def _started(engine: Engine) -> Iterator[None]:
     """Its queries live for seconds: optimised code would come too late for them."""
     before = os.environ.get("JAVA_TOOL_OPTIONS", "")
-    with patch.dict(os.environ, JAVA_TOOL_OPTIONS=f"{before} -XX:TieredStopAtLevel=1"), engine:
+    quick = f"{before} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+    with patch.dict(os.environ, JAVA_TOOL_OPTIONS=quick), engine:
         engine.wait_until_ready(START_SECONDS)
         yield
 
