@@ -58,7 +58,7 @@ _SECONDS = {
     "cli": 6.0,
     "cluster": 30.0,
     "conformance": 100.0,
-    "delivery": 200.0,
+    "delivery": 1000.0,
     "docs": 40.0,
     "engine": 7.0,
     "examples": 20.0,

@@ -128,8 +128,7 @@ def _windows(topics: Topics) -> list[str]:
         problems.append(f"{len(wrong)} windows are wrong, as {wrong[:3]}")
     newest = max(record.timestamp or 0 for record in topics["events"])
     closed = {w for w in wanted if (w[1] + 1) * WINDOW_MS + 2 * GRACE_MS < newest}
-    missing = [w for w in closed if w not in {(k, t) for k, t in _windows_of(topics["FINALS"])}]
-    if missing:
+    if missing := sorted(closed - found.keys()):
         problems.append(f"{len(missing)} windows missing, as {missing[:3]}")
     return problems
 

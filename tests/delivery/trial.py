@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -23,9 +24,15 @@ from delivery.load import Events, let_pass
 from delivery.shapes import SOURCES, Shape
 from soak.killing import kill_tree
 
+from streamsql.errors import StreamSQLError
 from streamsql.kafka.client import KafkaClient
 
 START_SECONDS = 240.0
+RECOVERY_SECONDS = 240.0
+ALIVE_ROWS = 20
+"""So many records more, and a pipeline writes again: what ends a transaction is a record, too."""
+EARLY = 0.2
+"""The share of failures that do not wait until the one before has been overcome."""
 TESTS = Path(__file__).parents[1]
 
 
@@ -41,8 +48,11 @@ class Trial:
         *,
         mode: str = "auto",
         guarantee: str = "exactly_once",
+        child: str = "delivery.engine_child",
     ) -> None:
+        """`child` is the module that runs the pipelines in a process of its own."""
         self._folder = folder
+        self._child = child
         self._broker, self._proxy = broker, proxy
         self.bootstrap = bootstrap = broker.bootstrap
         self._shapes = shapes
@@ -56,7 +66,7 @@ class Trial:
         self._await_ready()
 
     def _started(self) -> subprocess.Popen[str]:
-        module = ["-m", "delivery.engine_child", str(self._folder / "engine"), self.bootstrap]
+        module = ["-m", self._child, str(self._folder / "engine"), self.bootstrap]
         with (self._folder / "stderr.txt").open("a") as errors:
             return subprocess.Popen(
                 [sys.executable, *module, str(self._folder / "script.sql")],
@@ -83,7 +93,8 @@ class Trial:
         assert heard == ["ready\n"], f"the engine is not ready: {errors.read_text()[-2000:]}"
 
     def run(self, failures: int, seed: int, rate: float, apart: tuple[float, float]) -> None:
-        """Have events written at that rate while that many failures happen, `apart` seconds."""
+        """Have events written at that rate while that many failures happen, each that many seconds
+        after the pipelines have come back from the one before, or, now and then, earlier."""
         dice = random.Random(seed)
         faults: list[Callable[[random.Random], None]] = [
             self._kill_engine,
@@ -96,10 +107,31 @@ class Trial:
             let_pass(apart[1])
             self._proxy.fails = True
             for _ in range(failures):
+                if dice.random() >= EARLY:
+                    self._await_rows()
                 let_pass(dice.uniform(*apart))
                 dice.choice(faults)(dice)
             self._proxy.fails = False
             let_pass(apart[1])
+
+    def _await_rows(self) -> None:
+        """The projection writes."""
+        before: int | None = None
+
+        def more() -> bool:
+            nonlocal before
+            now = self._written()
+            before = now if before is None else before
+            return now is not None and before is not None and now >= before + ALIVE_ROWS
+
+        await_until(more, "rows to be written", RECOVERY_SECONDS)
+
+    def _written(self) -> int | None:
+        """Records of the projection's topic; None while the broker comes back."""
+        try:
+            return sum(self._kafka.end_offsets("PICKED").values())
+        except StreamSQLError:
+            return None
 
     def _kill_engine(self, dice: random.Random) -> None:
         self.close()
@@ -115,7 +147,8 @@ class Trial:
         return found()[0]
 
     def _kill_spark(self, dice: random.Random) -> None:
-        self._spark().kill()
+        with suppress(psutil.NoSuchProcess):  # It has just ended of what was done before.
+            self._spark().kill()
 
     def _kill_broker(self, dice: random.Random) -> None:
         self._broker.kill()
@@ -123,10 +156,11 @@ class Trial:
         self._broker.start()
 
     def _stop_spark_for_a_while(self, dice: random.Random) -> None:
-        spark = self._spark()
-        spark.suspend()
-        let_pass(dice.uniform(0.5, 8.0))
-        spark.resume()
+        with suppress(psutil.NoSuchProcess):
+            spark = self._spark()
+            spark.suspend()
+            let_pass(dice.uniform(0.5, 8.0))
+            spark.resume()
 
     def close(self) -> None:
         """Kill the engine and all it has started."""

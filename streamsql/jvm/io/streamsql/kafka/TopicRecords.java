@@ -10,6 +10,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -28,6 +31,10 @@ import org.apache.kafka.common.header.internals.RecordHeaders;
  * name and a value each; a byte string is its length (int, -1 for null) and its bytes.
  */
 public final class TopicRecords {
+  /** Consumers between two reads: a new one costs more than what it reads. */
+  private static final Map<Map<String, String>, Queue<KafkaConsumer<byte[], byte[]>>> IDLE =
+      new ConcurrentHashMap<>();
+
   private TopicRecords() {}
 
   /** Writes packed records, each after the name of its topic, and waits until all are there. */
@@ -54,19 +61,33 @@ public final class TopicRecords {
 
   /** All records that a topic holds now, packed. */
   public static byte[] read(Map<String, String> settings, String topic) throws IOException {
+    Queue<KafkaConsumer<byte[], byte[]>> idle =
+        IDLE.computeIfAbsent(settings, any -> new ConcurrentLinkedQueue<>());
+    KafkaConsumer<byte[], byte[]> free = idle.poll();
+    // Closing a consumer waits for the fetch that it has begun beyond the last record.
+    KafkaConsumer<byte[], byte[]> consumer =
+        free != null ? free : ByteArrays.consumer(settings, Map.of("fetch.max.wait.ms", "5"));
+    try {
+      byte[] packed = packed(consumer, new TopicPartition(topic, 0));
+      consumer.assign(List.of());
+      idle.add(consumer);
+      return packed;
+    } catch (IOException | RuntimeException e) {
+      consumer.close();
+      throw e;
+    }
+  }
+
+  private static byte[] packed(KafkaConsumer<byte[], byte[]> consumer, TopicPartition partition)
+      throws IOException {
     ByteArrayOutputStream packed = new ByteArrayOutputStream();
     DataOutputStream out = new DataOutputStream(packed);
-    TopicPartition partition = new TopicPartition(topic, 0);
-    // Closing a consumer waits for the fetch that it has begun beyond the last record.
-    Map<String, Object> quick = Map.of("fetch.max.wait.ms", "5");
-    try (KafkaConsumer<byte[], byte[]> consumer = ByteArrays.consumer(settings, quick)) {
-      consumer.assign(List.of(partition));
-      long end = consumer.endOffsets(List.of(partition)).get(partition);
-      consumer.seekToBeginning(List.of(partition));
-      while (consumer.position(partition) < end) {
-        for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(100))) {
-          pack(record, out);
-        }
+    consumer.assign(List.of(partition));
+    long end = consumer.endOffsets(List.of(partition)).get(partition);
+    consumer.seekToBeginning(List.of(partition));
+    while (consumer.position(partition) < end) {
+      for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(100))) {
+        pack(record, out);
       }
     }
     return packed.toByteArray();
