@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -82,6 +84,14 @@ class DataDir:
     def logs(self) -> Path:
         """What Kafka and Spark have to say."""
         return self.root / "logs"
+
+    def free(self) -> dict[str, int]:
+        """How many bytes are free where the data are, and where the checkpoints are."""
+        found = {}
+        for name, folder in (("data", self.root), ("checkpoints", self.checkpoints)):
+            with suppress(OSError):
+                found[name] = shutil.disk_usage(folder).free
+        return found
 
     def create(self) -> DataDir:
         """Make the folder and those in it; ConfigError where that is not possible."""

@@ -368,8 +368,7 @@ class Engine:
 
     def resources(self) -> Resources:
         """What it may take of its machine, in numbers, and what it has taken."""
-        state = self._state
-        return state.sizes.resources(state.launcher.capacity.held)
+        return self._state.resources()
 
     def stores(self) -> list[StoreInfo]:
         """The stores that answer for tables, as they stand."""

@@ -8,7 +8,7 @@ again after a restart. Where they come from is the executor's business.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate
 from typing import Any
@@ -59,6 +59,8 @@ class Resources:
     """None: Spark's master says."""
     task_slots_held: int
     """By queries in real time."""
+    disk_free: Mapping[str, int] = field(default_factory=dict)
+    """Bytes, by what is kept there."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -38,6 +39,7 @@ from streamsql.waiting import await_condition
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 _POLL_SECONDS = 0.02
+_LEAST_SPACE = 1 << 20
 
 _detached: list[subprocess.Popen[bytes]] = []
 """Started here and meant to outlive this process; kept so that their end can be noticed."""
@@ -220,6 +222,7 @@ def _find_or_spawn(
                 _await_answer(record.ports, deadline, lambda: _is_running(process, data), data)
                 return record.ports.bootstrap, None
             _terminate(process, STOP_SECONDS)
+        _check_space(data)
         ports = choose_ports(record.ports if record else None)
         started = _spawn(data, ports, jars, attached=attached)
         _Record(ports, started.pid, attached, os.getpid()).write(data.broker_record)
@@ -235,6 +238,15 @@ def _find_or_spawn(
         return ports.bootstrap, started
     _detached.append(started)
     return ports.bootstrap, None
+
+
+def _check_space(data: DataDir) -> None:
+    """A broker whose disk is full ends as soon as it has come up, and does not say why."""
+    if shutil.disk_usage(data.kafka).free < _LEAST_SPACE:
+        raise ExternalError(
+            f"the embedded broker cannot start: No space left on device for {data.kafka}",
+            retryable=True,
+        )
 
 
 def _spawn(

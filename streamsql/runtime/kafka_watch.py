@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from streamsql.errors import StreamSQLError
 from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.spark_run import situation
 from streamsql.executor.services.services import Services
 
 _log = logging.getLogger("streamsql.kafka")
@@ -77,6 +78,9 @@ class KafkaWatch:
     def _failed(self, error: Exception) -> None:
         """Log an error once, however often it comes in a row."""
         trouble = error.message if isinstance(error, StreamSQLError) else str(error) or repr(error)
+        detail = error.detail if isinstance(error, StreamSQLError) else None
+        if words := situation(f"{trouble}\n{detail}"):
+            trouble = f"{words}: {trouble}"
         if trouble != self._trouble:
             _log.warning("the watch over Kafka failed, and goes on: %s", trouble, exc_info=error)
         self._trouble = trouble

@@ -36,7 +36,7 @@ from streamsql.runtime.topics import KafkaTopics
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
 from streamsql.sizes import Machine, sizes_of
-from streamsql.status import QueryMetrics
+from streamsql.status import QueryMetrics, Resources
 from streamsql.version import VERSION
 
 
@@ -103,6 +103,11 @@ class EngineState:
         ids = {query.id: query.id for query in self.queries.infos()} | self.pushes.topics()
         found = self.launcher.counters.all()
         return {query_id: found[name] for name, query_id in ids.items() if name in found}
+
+    def resources(self) -> Resources:
+        """What there is of the machine, and what is taken of it."""
+        found = self.sizes.resources(self.launcher.capacity.held)
+        return replace(found, disk_free=self.data.free())
 
     def topics(self) -> KafkaTopics:
         """A view of Kafka's topics for planning one statement."""

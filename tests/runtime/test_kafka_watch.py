@@ -5,14 +5,21 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import cast
 
 import pytest
 from awaiting import await_until
+from small_disk import small_disk
 
+from streamsql.config import EngineConfig
+from streamsql.data_folder import DataDir
+from streamsql.errors import ExternalError
 from streamsql.executor.services.services import Services
+from streamsql.kafka.client import NewRecord
 from streamsql.runtime import kafka_watch
 from streamsql.runtime.kafka_watch import KafkaWatch
+from streamsql.sizes import Machine, sizes_of
 
 
 class Failing:
@@ -81,3 +88,35 @@ def test_a_topic_list_that_fails_does_not_end_the_watch(
     watch.start(topics)
     await_until(lambda: watch.lag({"t": {}}) == 7, "the look after")
     watch.close()
+
+
+@pytest.mark.kafka
+def test_a_broker_whose_disk_was_full_comes_back_with_all_that_it_had(tmp_path: Path) -> None:
+    data = DataDir.at(tmp_path)
+    sizes = sizes_of(Machine(2, 4096), {}, None, has_master=False)
+    services = Services(EngineConfig(data_dir=tmp_path), data, sizes)
+    watch = KafkaWatch(services)
+    with small_disk(tmp_path / "kafka", 48) as disk:
+        try:
+            services.jars.start()
+            services.kafka.start()
+            client = services.kafka.get(120)
+            client.create_topic("t")
+            client.produce("t", (NewRecord(b"k", b"%d" % i) for i in range(100)))
+            watch.start(lambda: ["t"])
+            await_until(lambda: watch.lag({"t": {}}) == 100, "the topic's end", 60)
+            disk.fill()
+            with pytest.raises(ExternalError):
+                client.produce("t", (NewRecord(b"k", bytes(100_000)) for _ in range(50)))
+            await_until(
+                lambda: "no space left on a disk" in (watch.outage or ""), "the reason", 120
+            )
+            disk.empty()
+            await_until(lambda: watch.outage is None, "the broker to be back", 120)
+            client.produce("t", (NewRecord(b"k", b"%d" % i) for i in range(100, 200)))
+            found = [r.value for r in client.consume("t", until=client.end_offsets("t"))]
+            small = [int(value) for value in found if value and len(value) < 10]
+            assert small == list(range(200))
+        finally:
+            watch.close()
+            services.close()

@@ -49,7 +49,7 @@ class Numbers:
         return self.served
 
     def resources(self) -> Resources:
-        return Resources(2, {"machine": 8000, "heap": 2000}, 1024, 4)
+        return Resources(2, {"machine": 8000, "heap": 2000}, 1024, 4, {"data": 9})
 
 
 def info(id: str, state: QueryState, lag: int | None, kind: str = "PERSISTENT") -> QueryInfo:
@@ -104,6 +104,7 @@ def test_queries() -> None:
     assert found["streamsql_cpus{}"] == 2
     assert found["streamsql_memory_limit_bytes{part=heap}"] == 2000 << 20
     assert found["streamsql_task_slots{}"] == 1024
+    assert found["streamsql_disk_free_bytes{folder=data}"] == 9
     assert found["streamsql_task_slots_held{}"] == 4
     assert found["streamsql_queries{state=running,type=persistent}"] == 1
     assert found["streamsql_queries{state=running,type=push}"] == 1

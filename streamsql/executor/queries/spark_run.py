@@ -137,6 +137,24 @@ _RETRYABLE = re.compile(
     r"|java\.net\.(ConnectException|SocketTimeoutException)"
     r"|java\.util\.concurrent\.TimeoutException"
 )
+_SITUATIONS = (
+    (re.compile(r"No space left on device|Disk quota exceeded"), "no space left on a disk"),
+    (re.compile(r"Read-only file system"), "a disk is read-only"),
+    (re.compile(r"Too many open files"), "too many files are open"),
+    (
+        re.compile(r"KafkaStorageException|KAFKA_STORAGE_ERROR"),
+        "a disk of a Kafka broker is full or has failed",
+    ),
+    (
+        re.compile(
+            r"(Topic|Group|Cluster|TransactionalId)AuthorizationException"
+            r"|\w+_AUTHORIZATION_FAILED|(Sasl|Ssl)AuthenticationException"
+        ),
+        "Kafka refuses the access",
+    ),
+    (re.compile(r"ThrottlingQuotaExceededException"), "Kafka refuses more than the quota"),
+)
+"""Outside of the engine, and as good as new once somebody has seen to them."""
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error)?: (.+)$")
 
 
@@ -145,12 +163,22 @@ def classify(error: BaseException) -> Failure:
     if isinstance(error, ExternalError):
         detail = f": {_root_message(error.detail)}" if error.detail else ""
         retryable = error.retryable or bool(_RETRYABLE.search(error.detail or ""))
-        return Failure(error.message + detail, retryable)
+        return _in_situation(f"{error.message}\n{error.detail}", error.message + detail, retryable)
     if isinstance(error, StreamSQLError):
         return Failure(f"{error.message}. {error.hint}" if error.hint else error.message, False)
     trace = str(getattr(error, "_stackTrace", "") or "")
     text = f"{error}\n{trace}"
-    return Failure(_root_message(text), bool(_RETRYABLE.search(text)))
+    return _in_situation(text, _root_message(text), bool(_RETRYABLE.search(text)))
+
+
+def situation(text: str) -> str | None:
+    """What an error says of disks or of Kafka that somebody has to see to; None: nothing."""
+    return next((words for found, words in _SITUATIONS if found.search(text)), None)
+
+
+def _in_situation(text: str, message: str, retryable: bool) -> Failure:
+    words = situation(text)
+    return Failure(message, retryable) if words is None else Failure(f"{words}: {message}", True)
 
 
 def _root_message(text: str) -> str:

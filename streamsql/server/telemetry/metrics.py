@@ -184,6 +184,13 @@ def _resources(found: Resources) -> Iterator[Metric]:
     for part, megabytes in found.memory_mb.items():
         memory.add_metric((part,), megabytes << 20)
     yield memory
+    disk = GaugeMetricFamily(
+        "streamsql_disk_free_bytes",
+        "Free where the data and the checkpoints are.",
+        labels=("folder",),
+    )
+    _fill(disk, found.disk_free.items())
+    yield disk
     slots = GaugeMetricFamily("streamsql_task_slots", "Tasks that can run at a time.")
     if found.task_slots is not None:
         slots.add_metric((), found.task_slots)

@@ -159,6 +159,9 @@ final class TableFollower implements AutoCloseable {
       reading = consumer;
       try {
         String identity = opened.identity();
+        if (store.stuck()) {
+          store.reopen(RESET_MS);
+        }
         if (store.damaged() || !store.isOf(identity)) {
           restart(identity);
         }

@@ -16,22 +16,13 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.StampedLock;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.rocksdb.BlockBasedTableConfig;
-import org.rocksdb.BloomFilter;
-import org.rocksdb.Cache;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
-import org.rocksdb.ColumnFamilyOptions;
-import org.rocksdb.CompressionType;
-import org.rocksdb.DBOptions;
-import org.rocksdb.InfoLogLevel;
-import org.rocksdb.LRUCache;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.Status;
 import org.rocksdb.WriteBatch;
-import org.rocksdb.WriteBufferManager;
 import org.rocksdb.WriteOptions;
 
 /**
@@ -54,11 +45,8 @@ final class TableStore implements AutoCloseable {
     RocksDB.loadLibrary();
   }
 
-  /** One bound for the memory of all stores. */
-  private static final long MEMORY = Long.getLong("streamsql.store.memory.mb", 128) << 20;
-
-  private static final Cache CACHE = new LRUCache(MEMORY);
-  private static final WriteBufferManager BUFFERS = new WriteBufferManager(MEMORY / 2, CACHE);
+  /** Of the disk, for a database to be opened. */
+  private static final long LEAST_SPACE = 1L << 20;
 
   private final Path folder;
   private final long retentionMs;
@@ -67,13 +55,13 @@ final class TableStore implements AutoCloseable {
   private final StampedLock lock = new StampedLock();
 
   private final WriteOptions unsynced = new WriteOptions();
-  private DBOptions options;
-  private ColumnFamilyOptions familyOptions;
+  private StoreOptions options;
   private RocksDB db;
   private ColumnFamilyHandle rows;
   private ColumnFamilyHandle meta;
   private volatile long time = Long.MIN_VALUE;
   private volatile boolean damaged;
+  private volatile boolean stuck;
   private volatile boolean closing;
 
   /**
@@ -92,31 +80,13 @@ final class TableStore implements AutoCloseable {
   }
 
   private void open() throws RocksDBException {
-    BlockBasedTableConfig table =
-        new BlockBasedTableConfig()
-            .setBlockCache(CACHE)
-            .setFilterPolicy(new BloomFilter(10))
-            .setCacheIndexAndFilterBlocks(true);
-    familyOptions =
-        new ColumnFamilyOptions()
-            .setTableFormatConfig(table)
-            .setWriteBufferSize(16L << 20)
-            .setCompressionType(CompressionType.LZ4_COMPRESSION);
-    options =
-        new DBOptions()
-            .setCreateIfMissing(true)
-            .setCreateMissingColumnFamilies(true)
-            .setWriteBufferManager(BUFFERS)
-            .setMaxOpenFiles(256)
-            .setMaxTotalWalSize(64L << 20)
-            .setKeepLogFileNum(1)
-            .setInfoLogLevel(InfoLogLevel.ERROR_LEVEL);
+    options = new StoreOptions();
     List<ColumnFamilyDescriptor> families =
         List.of(
-            new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, familyOptions),
-            new ColumnFamilyDescriptor(bytes("meta"), familyOptions));
+            new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, options.family),
+            new ColumnFamilyDescriptor(bytes("meta"), options.family));
     List<ColumnFamilyHandle> handles = new ArrayList<>();
-    db = RocksDB.open(options, folder.toString(), families, handles);
+    db = RocksDB.open(options.database, folder.toString(), families, handles);
     rows = handles.get(0);
     meta = handles.get(1);
     byte[] known = db.get(meta, TIME);
@@ -214,6 +184,11 @@ final class TableStore implements AutoCloseable {
     return damaged || !Files.exists(folder.resolve("CURRENT"));
   }
 
+  /** Whether a write has failed: the database takes no other until it was opened again. */
+  boolean stuck() {
+    return stuck;
+  }
+
   private RocksDBException noted(RocksDBException e) {
     if (e.getStatus() != null && e.getStatus().getCode() == Status.Code.Corruption) {
       damaged = true;
@@ -256,6 +231,7 @@ final class TableStore implements AutoCloseable {
       db.write(unsynced, batch);
       time = newest;
     } catch (RocksDBException e) {
+      stuck = true;
       throw noted(e);
     } finally {
       release(stamp);
@@ -297,6 +273,31 @@ final class TableStore implements AutoCloseable {
    */
   void reset(String identity, long timeoutMs)
       throws IOException, RocksDBException, InterruptedException, TimeoutException {
+    shutAnd(
+        timeoutMs,
+        () -> {
+          clear();
+          open();
+          damaged = false;
+          db.put(meta, IDENTITY, bytes(VERSION + identity));
+        });
+  }
+
+  /** Opens the database again, once there is space; until then it is read as it is. */
+  void reopen(long timeoutMs)
+      throws IOException, RocksDBException, InterruptedException, TimeoutException {
+    if (Files.getFileStore(folder).getUsableSpace() < LEAST_SPACE) {
+      throw new IOException("No space left on device for the store " + folder);
+    }
+    shutAnd(timeoutMs, this::open);
+  }
+
+  private interface Opening {
+    void run() throws IOException, RocksDBException;
+  }
+
+  private void shutAnd(long timeoutMs, Opening opening)
+      throws IOException, RocksDBException, InterruptedException, TimeoutException {
     long stamp = lock.tryWriteLock(timeoutMs, TimeUnit.MILLISECONDS);
     if (stamp == 0) {
       throw new TimeoutException("the store begins anew once nobody reads it any more");
@@ -306,10 +307,8 @@ final class TableStore implements AutoCloseable {
         throw new IllegalStateException("the store is closed");
       }
       shut();
-      clear();
-      open();
-      damaged = false;
-      db.put(meta, IDENTITY, bytes(VERSION + identity));
+      opening.run();
+      stuck = false;
     } finally {
       if (closing) {
         end(stamp);
@@ -373,7 +372,6 @@ final class TableStore implements AutoCloseable {
     rows.close();
     meta.close();
     db.close();
-    familyOptions.close();
     options.close();
     db = null;
   }

@@ -49,6 +49,21 @@ class TableStoreTest {
   @TempDir private Path folder;
 
   @Test
+  void aStoreThatIsOpenedAgainHasWhatItHadAndTakesMore() throws Exception {
+    try (TableStore store = new TableStore(folder, FOR_EVER)) {
+      store.reset("topic", 1_000);
+      store.apply(List.of(record("a", 1, 10, "one")), Map.of(0, 11L));
+      store.reopen(1_000);
+      assertFalse(store.stuck());
+      assertTrue(store.isOf("topic"));
+      assertEquals(Map.of(0, 11L), store.positions());
+      store.apply(List.of(record("b", 2, 11, "two")), Map.of(0, 12L));
+      assertEquals("one", value(store, "a"));
+      assertEquals("two", value(store, "b"));
+    }
+  }
+
+  @Test
   void theLatestRecordOfAKeyIsThere() throws Exception {
     try (TableStore store = new TableStore(folder, FOR_EVER)) {
       store.apply(List.of(record("a", 1, 10, "old"), record("a", 2, 11, "new")), Map.of(0, 12L));
