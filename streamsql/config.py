@@ -29,6 +29,8 @@ class EngineConfig:
     Kafka's Java client has them. Every client, in the JVM or not, follows it."""
     master: str | None = None
     """Spark's master; None: in the engine's own JVM."""
+    spark: Mapping[str, str] = field(default_factory=dict)
+    """Settings of Spark's besides our own: of executors and of what a cluster wants to know."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """Of SET, which the engine's session starts with, and sizes of the engine."""
     debug: bool = False

@@ -109,7 +109,7 @@ class Sizes:
     def shuffle_partitions(self, read: Callable[[], int], cpus: int | None = None) -> int:
         """For a query that was told none, and reads topics of that many partitions at most;
         `cpus` are those of a cluster."""
-        most = max(LEAST_SHUFFLE_PARTITIONS, cpus or self.machine.cpus)
+        most = max(LEAST_SHUFFLE_PARTITIONS, self.machine.cpus if cpus is None else cpus)
         if most == LEAST_SHUFFLE_PARTITIONS:
             return most
         return min(most, max(LEAST_SHUFFLE_PARTITIONS, read()))

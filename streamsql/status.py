@@ -56,7 +56,7 @@ class Resources:
     memory_mb: Mapping[str, int]
     """By what takes it, and the machine's."""
     task_slots: int | None
-    """None: Spark's master says."""
+    """None: not known yet."""
     task_slots_held: int
     """By queries in real time."""
     disk_free: Mapping[str, int] = field(default_factory=dict)

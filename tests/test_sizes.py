@@ -64,6 +64,8 @@ def test_a_query_has_its_own_sizes() -> None:
     topics = {"a": 3, "b": 6}
     assert capacity.shuffle_partitions({}, topics, topics.get) == 6
     assert capacity.shuffle_partitions({SHUFFLE_PARTITIONS: "1"}, topics, topics.get) == 1
+    elsewhere = Capacity(sizes, lambda: 16, elsewhere=True)
+    assert elsewhere.shuffle_partitions({}, topics, topics.get) == 4
     assert capacity.records_per_batch({}) == 2_000_000
     assert capacity.records_per_batch({"streamsql.records.per.batch": "5000"}) == 5000
     assert capacity.held == 0

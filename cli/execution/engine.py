@@ -40,6 +40,7 @@ def engine_config(args: argparse.Namespace, *, until_caught_up: bool = False) ->
         bootstrap_servers=servers,
         kafka=kafka,
         master=args.master,
+        spark=spark_of(args),
         properties=properties_of(args),
         debug=args.debug,
         # Whoever asks a table waits for nothing then; who only runs queries once asks none.
@@ -47,6 +48,11 @@ def engine_config(args: argparse.Namespace, *, until_caught_up: bool = False) ->
         until_caught_up=until_caught_up,
         service_id=getattr(args, "service_id", None),
     )
+
+
+def spark_of(args: argparse.Namespace) -> dict[str, str]:
+    """The settings of the file of --spark-config; ConfigError where it cannot be read."""
+    return read_properties(Path(args.spark_config)) if args.spark_config else {}
 
 
 def kafka_of(args: argparse.Namespace) -> tuple[str | None, dict[str, str]]:

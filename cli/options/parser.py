@@ -111,6 +111,7 @@ def _engine(add: Callable[..., None]) -> None:
         help="of AVRO, PROTOBUF and JSON_SR (default: an embedded one)",
     )
     add("--master", metavar="URL", help="Spark's master (default: local)")
+    add("--spark-config", metavar="FILE", help="settings of Spark's, of its executors above all")
 
 
 def _add(

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamsql.cli.execution.engine import kafka_of
+from streamsql.cli.execution.engine import kafka_of, spark_of
 from streamsql.cli.options.parser import assignments, properties_of
 from streamsql.cli.subcommands.queries_file import QueriesFile
 from streamsql.errors import ConfigError, UnsupportedError
@@ -104,6 +104,7 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
         bootstrap_servers=servers,
         kafka=kafka or file.kafka,
         master=args.master,
+        spark=spark_of(args),
         properties={**file.properties, **properties_of(args)},
         debug=args.debug,
         serve_tables=True,

@@ -107,7 +107,8 @@ class EngineState:
     def resources(self) -> Resources:
         """What there is of the machine, and what is taken of it."""
         found = self.sizes.resources(self.launcher.capacity.held)
-        return replace(found, disk_free=self.data.free())
+        slots = found.task_slots or self.launcher.slots() or None
+        return replace(found, task_slots=slots, disk_free=self.data.free())
 
     def topics(self) -> KafkaTopics:
         """A view of Kafka's topics for planning one statement."""

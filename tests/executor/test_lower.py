@@ -105,7 +105,7 @@ def test_beyond_its_limit_every_row_is_shown() -> None:
 
 
 def test_slots_are_held_until_released() -> None:
-    budget = SlotBudget(10, reserved=4)
+    budget = SlotBudget(lambda: 8)
     assert budget.acquire("a", 4)
     assert not budget.acquire("b", 3)
     assert budget.acquire("a", 6), "what a query holds itself does not count against it"

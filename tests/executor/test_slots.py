@@ -64,7 +64,7 @@ def test_the_rate_is_that_of_late_and_none_asleep() -> None:
 
 
 def test_room_is_for_what_was_asked_for() -> None:
-    budget = SlotBudget(10, reserved=4)
+    budget = SlotBudget(lambda: 8)
     assert budget.acquire("a", 4) and not budget.acquire("b", 3)
     assert not budget.has_room("b") and not budget.has_room("never asked")
     budget.release("a")

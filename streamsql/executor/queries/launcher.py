@@ -85,7 +85,7 @@ class SparkLauncher:
         self._services = services
         self._data = data
         self._master = master_of(master, sizes.task_slots)
-        self.capacity = Capacity(sizes, self._slots)
+        self.capacity = Capacity(sizes, self.slots, elsewhere=not is_local(self._master))
         self._lock = threading.Lock()
         self._sweeping = threading.Lock()
         self._lowered: OrderedDict[str, tuple[Definition, StreamingQuerySpec]] = OrderedDict()
@@ -377,9 +377,10 @@ class SparkLauncher:
             schemas=Schemas(lambda: self._services.registry(properties)),
         )
 
-    def _slots(self) -> int:
-        spark = self._services.spark.get().start()
-        return task_slots(self._master) or spark.sparkContext.defaultParallelism
+    def slots(self) -> int:
+        """How many tasks can run at a time: in executors elsewhere, in those that live now."""
+        known = task_slots(self._master) if is_local(self._master) else None
+        return known or self._services.live_slots()
 
     def has_room(self, query: Definition) -> bool:
         """Whether the query would find the task slots that it needs in real time."""

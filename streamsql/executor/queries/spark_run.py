@@ -142,13 +142,13 @@ _SITUATIONS = (
     (re.compile(r"Read-only file system"), "a disk is read-only"),
     (re.compile(r"Too many open files"), "too many files are open"),
     (
-        re.compile(r"KafkaStorageException|KAFKA_STORAGE_ERROR"),
+        re.compile(r"KafkaStorageException|Broker: Disk error"),
         "a disk of a Kafka broker is full or has failed",
     ),
     (
         re.compile(
             r"(Topic|Group|Cluster|TransactionalId)AuthorizationException"
-            r"|\w+_AUTHORIZATION_FAILED|(Sasl|Ssl)AuthenticationException"
+            r"|Broker: [\w ]+ authorization failed|(Sasl|Ssl)AuthenticationException"
         ),
         "Kafka refuses the access",
     ),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from streamsql.config import EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.services.background import Report, Service, StartupStep
-from streamsql.executor.spark.cluster import master_of
+from streamsql.executor.spark.cluster import checked_settings, live_slots, master_of
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.security import checked
@@ -63,6 +64,17 @@ class Services:
         connection to it knows better, and need not ask the system."""
         runtime = self.spark.peek()
         return None if runtime is None else runtime.latest
+
+    def live_slots(self) -> int:
+        """How many tasks can run at a time in the executors that there are; 0 without Spark."""
+        spark = self.current_spark()
+        if spark is None:
+            return 0
+        from streamsql.executor.spark.failures import JVM_FAILURES
+
+        with suppress(*JVM_FAILURES):
+            return live_slots(spark)
+        return 0
 
     @property
     def steps(self) -> tuple[StartupStep, ...]:
@@ -135,14 +147,22 @@ class Services:
         self.jars.get()
         self._open()
         report("starting Spark", None)
-        from streamsql.executor.spark.session import LONG_RUNNING, STATE_MEMORY, SparkRuntime
+        from streamsql.executor.spark.session import (
+            LONG_RUNNING,
+            SETTINGS,
+            STATE_MEMORY,
+            SparkRuntime,
+        )
 
         sizes = self._sizes
         self._runtime = SparkRuntime(
             self._data.root,
             master=master_of(self._config.master, sizes.task_slots),
             heap=f"{sizes.heap_mb}m",
-            settings={STATE_MEMORY: str(sizes.state_memory_mb)},
+            settings={
+                **checked_settings(self._config.spark, SETTINGS),
+                STATE_MEMORY: str(sizes.state_memory_mb),
+            },
             tuning=(*LONG_RUNNING, f"-Dstreamsql.store.memory.mb={sizes.store_memory_mb}"),
         )
         # As above: importing Spark takes a second.

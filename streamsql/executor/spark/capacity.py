@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from streamsql.properties import RECORDS_PER_BATCH, SHUFFLE_PARTITIONS, get_text
 from streamsql.sizes import Sizes
 
+MOST_RESERVED = 4
+"""Task slots, or a quarter of them, that are left to micro-batches."""
+
 
 class SlotBudget:
     """Counts the task slots that real-time queries hold.
@@ -19,17 +22,19 @@ class SlotBudget:
     shuffle for as long as it runs; micro-batches need slots left over to make progress.
     """
 
-    def __init__(self, slots: int, reserved: int = 4) -> None:
-        self._free = slots - reserved
+    def __init__(self, slots: Callable[[], int]) -> None:
+        """`slots` tells how many there are now: executors come and go."""
+        self._slots = slots
         self._held: dict[str, int] = {}
         self._needed: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def acquire(self, query_id: str, slots: int) -> bool:
         """Whether there is room; then the slots are held until `release`."""
+        there = self._there()
         with self._lock:
             self._needed[query_id] = slots
-            free = self._free - sum(n for q, n in self._held.items() if q != query_id)
+            free = there - sum(n for q, n in self._held.items() if q != query_id)
             if slots > free:
                 return False
             self._held[query_id] = slots
@@ -37,9 +42,10 @@ class SlotBudget:
 
     def has_room(self, query_id: str) -> bool:
         """Whether there is room for what a query has asked for before."""
+        there = self._there()
         with self._lock:
             wanted = self._needed.get(query_id)
-            return wanted is not None and wanted <= self._free - sum(self._held.values())
+            return wanted is not None and wanted <= there - sum(self._held.values())
 
     def release(self, query_id: str) -> None:
         """The query has ended: others may have its slots."""
@@ -61,19 +67,24 @@ class SlotBudget:
     @property
     def free(self) -> int:
         """How many slots of Spark's are nobody's now."""
+        there = self._there()
         with self._lock:
-            return self._free - sum(self._held.values())
+            return there - sum(self._held.values())
+
+    def _there(self) -> int:
+        slots = self._slots()
+        return slots - min(MOST_RESERVED, max(1, slots // 4))
 
 
 class Capacity:
     """One engine's; may be used from any thread."""
 
-    def __init__(self, sizes: Sizes, slots: Callable[[], int]) -> None:
-        """`slots` tells how many there are, and is asked when the first query wants some."""
+    def __init__(self, sizes: Sizes, slots: Callable[[], int], *, elsewhere: bool = False) -> None:
+        """`slots` tells how many there are now: `elsewhere`, one for each core of executors."""
         self._sizes = sizes
-        self._count = slots
-        self._lock = threading.Lock()
-        self._budget: SlotBudget | None = None
+        self._slots = slots
+        self._elsewhere = elsewhere
+        self._budget = SlotBudget(slots)
 
     def records_per_batch(self, properties: Mapping[str, str]) -> int:
         """How many records a query made under these properties reads at most in a batch."""
@@ -89,33 +100,30 @@ class Capacity:
         told = get_text(properties, SHUFFLE_PARTITIONS)
         if told is not None:
             return int(told)
+        # In real time all tasks of a query hold a slot each: a quarter leaves room for several.
+        cpus = self._slots() // 4 if self._elsewhere else None
         return self._sizes.shuffle_partitions(
-            lambda: max((partitions(topic) or 1 for topic in topics), default=1)
+            lambda: max((partitions(topic) or 1 for topic in topics), default=1), cpus
         )
 
     def take(self, query_id: str, slots: int) -> bool:
         """Whether there was room for that many; then the query holds them until `release`."""
-        with self._lock:
-            if self._budget is None:
-                self._budget = SlotBudget(self._count())
-            budget = self._budget
-        return budget.acquire(query_id, slots)
+        return self._budget.acquire(query_id, slots)
 
     def has_room(self, query_id: str) -> bool:
         """Whether there is room for what a query has asked for before."""
-        return self._budget is not None and self._budget.has_room(query_id)
+        return self._budget.has_room(query_id)
 
     def release(self, query_id: str) -> None:
         """The query has ended."""
-        if self._budget is not None:
-            self._budget.release(query_id)
+        self._budget.release(query_id)
 
     @property
     def holders(self) -> int:
         """How many queries hold slots."""
-        return self._budget.holders if self._budget else 0
+        return self._budget.holders
 
     @property
     def held(self) -> int:
         """How many slots queries hold."""
-        return self._budget.held if self._budget else 0
+        return self._budget.held

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
+from streamsql.errors import ConfigError, UnsupportedError
 from streamsql.jvm.ivy import pyspark_jars_dir
 from streamsql.sizes import TASK_SLOTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DEFAULT_MASTER = f"local[{TASK_SLOTS}]"
 
@@ -37,6 +42,50 @@ def is_local(master: str) -> bool:
 def is_this_machine(master: str) -> bool:
     """Whether no other machine takes part."""
     return is_local(master) or _SIMULATED.fullmatch(master) is not None
+
+
+_OWN = ("spark.master", "spark.jars", "spark.executor.extraJavaOptions")
+_REFUSED = {
+    "spark.dynamicAllocation.enabled": (
+        "a query in real time holds its task slots for as long as it runs, and ends with an "
+        "executor that goes",
+        "Say how many executors there are to be: spark.cores.max, spark.executor.instances.",
+    ),
+    "spark.speculation": (
+        "a task that runs twice at a time writes its rows twice",
+        "Leave it out: a lost executor's tasks are started again in any case.",
+    ),
+}
+_INSTEAD = {
+    "spark.master": "--master",
+    "spark.driver.memory": "--heap-mb",
+    "spark.sql.shuffle.partitions": "SET 'streamsql.shuffle.partitions'",
+}
+
+
+def checked_settings(given: Mapping[str, str], own: Container[str]) -> dict[str, str]:
+    """Settings of Spark's that a user gives, besides the engine's `own`. ConfigError for those, and
+    UnsupportedError for what queries in real time do not survive."""
+    for name, value in given.items():
+        if not name.startswith("spark."):
+            raise ConfigError(f"{name} is no setting of Spark's", hint="They begin with spark.")
+        if name in _REFUSED and value.strip().lower() == "true":
+            reason, hint = _REFUSED[name]
+            raise UnsupportedError(f"{name} cannot be switched on: {reason}", hint=hint)
+        if name in own or name in _OWN or name in _INSTEAD:
+            instead = _INSTEAD.get(name)
+            raise ConfigError(
+                f"{name} is the engine's own to set",
+                hint=f"Use {instead}." if instead else "Leave it out.",
+            )
+    return dict(given)
+
+
+def live_slots(spark: SparkSession) -> int:
+    """How many tasks can run at a time in the executors that there are now."""
+    context = cast(Any, spark.sparkContext)._jsc.sc()
+    profile = context.resourceProfileManager().defaultResourceProfile()
+    return int(context.maxNumConcurrentTasks(profile))
 
 
 def task_slots(master: str) -> int | None:

@@ -24,12 +24,17 @@ from streamsql.executor.spark.cluster import (
     DEFAULT_MASTER,
     cluster_environment,
     cluster_settings,
+    is_local,
+    live_slots,
 )
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
 from streamsql.jvm.jars import Progress
 from streamsql.jvm.java import Java
+from streamsql.waiting import await_condition
 
 DEFAULT_HEAP = "2g"
+EXECUTOR_SECONDS = 30.0
+"""How long a start waits for the first executor of a cluster."""
 STOP_SECONDS = 10.0
 """How long the JVM may take to end before it is killed."""
 
@@ -268,6 +273,9 @@ class SparkRuntime:
         _remember_classes(session)
         # Workers run the Python that runs us, not the one that PATH finds first.
         session.sparkContext.pythonExec = sys.executable
+        if not is_local(self._master):
+            # Else the first queries find no task slots. Who has none is told by each query.
+            await_condition(lambda: live_slots(session) > 0, EXECUTOR_SECONDS)
         return session
 
     def _all_settings(self, jars: Sequence[Path], scratch: Path) -> dict[str, str]:

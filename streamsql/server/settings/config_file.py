@@ -24,6 +24,7 @@ SERVER_NAMES = {
     "ksql.queries.file": "queries_file",
     "streamsql.data": "data",
     "streamsql.master": "master",
+    "streamsql.spark.config": "spark_config",
     "streamsql.checkpoints": "checkpoints",
     "streamsql.tls.cert": "tls_cert",
     "streamsql.tls.key": "tls_key",

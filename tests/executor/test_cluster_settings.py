@@ -1,0 +1,53 @@
+"""What a user may tell Spark, and what a cluster has room for."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamsql.errors import ConfigError, StreamSQLError, UnsupportedError
+from streamsql.executor.spark.capacity import SlotBudget
+from streamsql.executor.spark.cluster import checked_settings
+from streamsql.executor.spark.session import SETTINGS
+
+
+def test_settings_of_executors_are_taken() -> None:
+    given = {
+        "spark.executor.memory": "4g",
+        "spark.cores.max": "16",
+        "spark.dynamicAllocation.enabled": "false",
+    }
+    assert checked_settings(given, SETTINGS) == given
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error", "message"),
+    [
+        ("spark.dynamicAllocation.enabled", "true", UnsupportedError, "holds its task slots"),
+        ("spark.speculation", "TRUE", UnsupportedError, "writes its rows twice"),
+        ("spark.task.maxFailures", "4", ConfigError, "the engine's own to set"),
+        ("spark.jars", "mine.jar", ConfigError, "the engine's own to set"),
+        ("spark.driver.memory", "4g", ConfigError, "the engine's own to set"),
+        ("spark.master", "local", ConfigError, "the engine's own to set"),
+        ("executor.memory", "4g", ConfigError, "no setting of Spark's"),
+    ],
+)
+def test_settings_that_cannot_be(
+    name: str, value: str, error: type[StreamSQLError], message: str
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        checked_settings({name: value}, SETTINGS)
+    assert caught.value.hint
+
+
+def test_slots_are_those_of_the_executors_that_live() -> None:
+    slots = 8
+    budget = SlotBudget(lambda: slots)
+    assert budget.acquire("a", 4)
+    slots = 4
+    assert not budget.has_room("a") and not budget.acquire("b", 2)
+    budget.release("a")
+    assert budget.acquire("b", 2)
+    slots = 2
+    assert budget.free == -1
+    slots = 100
+    assert budget.free == 94, "four are left to micro-batches, or a quarter where there are few"
