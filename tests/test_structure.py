@@ -17,6 +17,7 @@ PACKAGE = ROOT / "streamsql"
 
 SLOW = {
     "confluent_kafka": "librdkafka; nothing that only reads SQL needs it",
+    "duckdb": "optional; only where PostgreSQL's catalog is asked",
     "fastavro": "only where a topic or a schema is Avro",
     "google": "Protobuf's descriptors; only where a topic or a schema is Protobuf",
     "granian": "the server's",

@@ -21,6 +21,12 @@ def _add_service(group: argparse._ArgumentGroup) -> None:
         help="where to take requests (default: 127.0.0.1:8088, this machine only)",
     )
     group.add_argument(
+        "--postgres",
+        metavar="HOST:PORT",
+        help="take clients of PostgreSQL too: psql, drivers, BI tools (default: none; PORT alone "
+        "is this machine only)",
+    )
+    group.add_argument(
         "--config",
         metavar="FILE",
         help="a .properties file: ksqlDB's names of settings; options go before it",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import kafka_of, spark_of
 from streamsql.cli.options.parser import assignments, properties_of
+from streamsql.cli.subcommands.postgres import listener, postgres_address, warn_if_open
 from streamsql.cli.subcommands.queries_file import QueriesFile
 from streamsql.errors import ConfigError, UnsupportedError
 from streamsql.server.settings.config import ServerConfig, listen_address
@@ -42,17 +43,24 @@ def command(args: argparse.Namespace) -> int:
     variables = {name.upper(): value for name, value in defined.items()}
     queries = QueriesFile(args.queries_file, variables) if args.queries_file else None
     engine = Engine(engine_config(args, file, config))
+    beside = listener(args.postgres, engine, config) if args.postgres else None
     configure_logging(args.log_format or "text", args.log_level or "info")
     if args.debug:
         _say(engine.sizes)
     _warn_if_open(config)
+    if args.postgres:
+        warn_if_open(args.postgres, config)
     engine.session.variables.update(variables)
     began = time.monotonic()
     engine.start()
     try:
         if queries is not None:
             queries.run(engine)
-        run(ServerState(engine, config), lambda url: _listening(engine, url, began))
+        run(
+            ServerState(engine, config),
+            lambda url: _listening(engine, url, began, args.postgres),
+            beside,
+        )
     finally:
         _close(engine, config.stop_seconds)
     return queries.exit_code if queries is not None else 0
@@ -181,9 +189,11 @@ def _warn_if_open(config: ServerConfig) -> None:
         _log.warning("no --tls-cert: passwords travel to %s in the clear", config.url)
 
 
-def _listening(engine: Engine, url: str, began: float) -> None:
+def _listening(engine: Engine, url: str, began: float, postgres: str | None) -> None:
     """Told at once, though the engine is only coming up: /info and /healthcheck answer."""
     _say(f"Listening at {url}, starting ...")
+    if postgres:
+        _say("Clients of PostgreSQL: psql -h {} -p {}".format(*postgres_address(postgres)))
 
     def report() -> None:
         try:

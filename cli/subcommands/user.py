@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from streamsql.errors import ConfigError
-from streamsql.server.security.users import add_user, read_accounts, remove_user, role_of
+from streamsql.users.accounts import add_user, read_accounts, remove_user, role_of
 
 
 def command(args: argparse.Namespace) -> int:

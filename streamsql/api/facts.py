@@ -39,6 +39,7 @@ class SourceFacts:
     """Names of the views that read it."""
     built_in: bool
     """Whether it is there from the start of any engine."""
+    comment: str | None = None
 
 
 @dataclass(frozen=True)

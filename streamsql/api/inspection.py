@@ -3,7 +3,7 @@ shell's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from streamsql.api.facts import (
     FunctionFacts,
@@ -16,6 +16,7 @@ from streamsql.api.facts import (
     TopicFacts,
     ViewFacts,
 )
+from streamsql.api.placeholders import columns_of, expected_types
 from streamsql.api.script import PreparedStatement
 from streamsql.catalog import Catalog, Source
 from streamsql.config import PROCESSING_LOG_TOPIC
@@ -31,6 +32,7 @@ from streamsql.planner.explain.plan import explain
 from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import plan
+from streamsql.results import Field
 from streamsql.runtime.state import EngineState
 from streamsql.schema import Kind, Schema
 from streamsql.session import Session
@@ -127,6 +129,16 @@ class Inspection:
         planned = plan(statement.node, catalog, session.properties, schemas=schemas)
         return _plan(planned.query) if isinstance(planned, QueryStatementPlan) else None
 
+    def columns(self, statement: PreparedStatement, session: Session) -> tuple[Field, ...] | None:
+        """The columns of the answer of a query that is not run; None for another statement."""
+        return columns_of(statement, self._state.catalog, session.properties)
+
+    def expected_types(
+        self, statement: PreparedStatement, marks: Collection[str], session: Session
+    ) -> dict[str, SQLType]:
+        """The types that fit where text literals of these contents stand: see placeholders.py."""
+        return expected_types(statement, marks, self._state.catalog, session.properties)
+
     def progress(self, query_id: str) -> list[Progress]:
         """How far a persistent query is in each partition that it reads."""
         try:
@@ -201,6 +213,7 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
         writers=tuple(catalog.writers(source.name)),
         viewers=tuple(catalog.viewers(source.name)),
         built_in=topic.name == PROCESSING_LOG_TOPIC,
+        comment=source.comment,
     )
 
 

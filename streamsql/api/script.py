@@ -49,6 +49,11 @@ class PreparedStatement:
         return isinstance(self.node, nodes.Print)
 
     @property
+    def row_count(self) -> int:
+        """Of INSERT .. VALUES: how many rows."""
+        return len(self.node.rows) if isinstance(self.node, nodes.InsertValues) else 0
+
+    @property
     def waits_for(self) -> frozenset[str]:
         """Names of the start-up's steps (`Engine.startup`) that it cannot do without."""
         if isinstance(self.node, _WITHOUT_KAFKA):

@@ -9,7 +9,7 @@ import logging
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from granian.constants import HTTPModes, SSLProtocols
 from granian.log import LogLevels
@@ -27,18 +27,34 @@ DRAIN_SECONDS = 2.0
 """How long answers under way are waited for."""
 
 
+class Beside(Protocol):
+    """Another port of the same server, on its event loop."""
+
+    async def start(self) -> None:
+        """Listen; ExternalError where the address cannot be had."""
+        ...
+
+    async def close(self) -> None:
+        """Take no more, and end what is under way."""
+        ...
+
+
 async def serve(
     state: ServerState,
     *,
     stop: asyncio.Event | None = None,
     on_listening: Callable[[str], None] | None = None,
+    beside: Beside | None = None,
 ) -> None:
-    """Serve until `stop` is set, or for ever; `on_listening` is told the URL.
+    """Serve until `stop` is set, or for ever; `on_listening` is told the URL. `beside` is served
+    as long as this is.
 
-    ExternalError where the address cannot be had.
+    ExternalError where an address cannot be had.
     """
     config = state.config
     _check_address(config)
+    if beside is not None:
+        await beside.start()
     server = _http_server(build_app(state), config)
     serving = asyncio.create_task(server.serve())
     stop = stop or asyncio.Event()
@@ -51,6 +67,8 @@ async def serve(
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:
         state.stopping = True
+        if beside is not None:
+            await beside.close()
         await _drained(state)
         stopped.cancel()
         server.stop()
@@ -85,7 +103,11 @@ async def _drained(state: ServerState) -> None:
     await asyncio.gather(*left, return_exceptions=True)
 
 
-def run(state: ServerState, on_listening: Callable[[str], None] | None = None) -> None:
+def run(
+    state: ServerState,
+    on_listening: Callable[[str], None] | None = None,
+    beside: Beside | None = None,
+) -> None:
     """Serve in the main thread until SIGTERM or SIGINT."""
 
     async def main() -> None:
@@ -93,7 +115,7 @@ def run(state: ServerState, on_listening: Callable[[str], None] | None = None) -
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        await serve(state, stop=stop, on_listening=on_listening)
+        await serve(state, stop=stop, on_listening=on_listening, beside=beside)
 
     asyncio.run(main())
 

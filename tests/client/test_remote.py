@@ -16,8 +16,8 @@ from streamsql.client.transport import Address
 from streamsql.errors import BindError, ConfigError, ExternalError, ParseError, UserError, render
 from streamsql.results import Message, Rows, RowStream
 from streamsql.roles import Role
-from streamsql.server.security.users import add_user
 from streamsql.server.settings.config import ServerConfig
+from streamsql.users.accounts import add_user
 
 
 @pytest.fixture(scope="module")

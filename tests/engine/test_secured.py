@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 from streamsql.roles import Role
 from streamsql.server.app import build_app
-from streamsql.server.security.users import add_user
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
+from streamsql.users.accounts import add_user
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -26,9 +26,9 @@ from streamsql.registry.embedded.server import HttpServer
 from streamsql.registry.embedded.store import Store
 from streamsql.roles import Role
 from streamsql.server.app import build_app, routes
-from streamsql.server.security.users import add_user
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
+from streamsql.users.accounts import add_user
 from streamsql.web.guard import HEADERS
 
 if TYPE_CHECKING:

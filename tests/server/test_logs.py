@@ -21,10 +21,10 @@ from streamsql.masking import mask
 from streamsql.roles import Role
 from streamsql.server.middleware.request_log import Paths, RequestLog
 from streamsql.server.middleware.stack import security
-from streamsql.server.security.users import add_user
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.telemetry.http_metrics import HttpMetrics
 from streamsql.server.telemetry.logs import announce, configure_logging
+from streamsql.users.accounts import add_user
 
 
 class Lines:

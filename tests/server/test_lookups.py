@@ -16,11 +16,11 @@ from streamsql.results import Answer, Row
 from streamsql.roles import Role
 from streamsql.schema import Column, Schema
 from streamsql.server.app import build_app
-from streamsql.server.security.users import add_user
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
 from streamsql.session import Session
 from streamsql.types import BIGINT, STRING
+from streamsql.users.accounts import add_user
 
 SQL = "SELECT id, n FROM t WHERE id = 'é';"
 JSON = "application/json"

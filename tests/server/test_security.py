@@ -22,10 +22,10 @@ from streamsql.errors import ConfigError
 from streamsql.roles import Role
 from streamsql.server.middleware.stack import security
 from streamsql.server.security.auth import Authentication
-from streamsql.server.security.limits import Rate
-from streamsql.server.security.users import Users, add_user, read_accounts, remove_user
 from streamsql.server.settings.config import ServerConfig
 from streamsql.session import Session
+from streamsql.users.accounts import Users, add_user, read_accounts, remove_user
+from streamsql.users.limits import Rate
 
 PASSWORDS = {"ann": "green tea", "bob": "pa:ss", "eve": "ünïcode"}
 ROLES = {"ann": Role.ADMIN, "bob": Role.READ_ONLY, "eve": Role.DEVELOPER}

@@ -18,9 +18,9 @@ from awaiting import await_until
 from streamsql.engine import Engine, EngineConfig
 from streamsql.roles import Role
 from streamsql.server.run import serve
-from streamsql.server.security.users import add_user
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
+from streamsql.users.accounts import add_user
 
 SECONDS = 30.0
 AUTH = ("ann", "secret")

@@ -7,8 +7,8 @@ from starlette.middleware.cors import CORSMiddleware
 
 from streamsql.server.security.auth import Authentication
 from streamsql.server.security.throttle import Throttle
-from streamsql.server.security.users import Users
 from streamsql.server.settings.config import ServerConfig
+from streamsql.users.accounts import Users
 
 _METHODS = ("GET", "POST", "OPTIONS")
 _HEADERS = ("Authorization", "Content-Type", "Accept", "X-Request-ID", "streamsql-token")

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from streamsql.roles import Role, acting_as
 from streamsql.server.http.errors import FORBIDDEN, TOO_MANY_REQUESTS, UNAUTHORIZED, Failure
-from streamsql.server.security.limits import Rate
-from streamsql.server.security.users import User, Users
 from streamsql.server.telemetry.logs import user_name
+from streamsql.users.accounts import User, Users
+from streamsql.users.limits import Rate
 
 _log = logging.getLogger("streamsql.access")
 USER = "streamsql.user"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from streamsql.server.security.auth import OPEN, USER, client_address, refuse, too_many
-from streamsql.server.security.limits import Rate
+from streamsql.users.limits import Rate
 
 BURST_SECONDS = 2.0
 """A client that was quiet may send the requests of so many seconds at once."""

@@ -1,8 +1,9 @@
-"""The users file: names, roles and hashed passwords, a line each: `name:role:hash`.
+"""The users file: names, roles and hashed passwords, a line each: `name:role:hash[:verifier]`.
 
 Passwords are hashed with Argon2id, so the file is of little use to who gets it, and a check takes
 some hundredths of a second: what was checked once is remembered, in memory and not as a password.
-The server follows changes of the file.
+The verifier is for SCRAM (scram.py); lines of before have none. The server follows changes of the
+file.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from streamsql.errors import ConfigError
 from streamsql.roles import Role
+from streamsql.users.scram import Verifier, nobody, read_verifier, verifier_of
 
 REMEMBERED = 1000
 """Logins that are remembered at most."""
@@ -46,6 +48,7 @@ class Account:
 
     user: User
     hash: str
+    verifier: Verifier | None = None
 
 
 class Users:
@@ -80,6 +83,18 @@ class Users:
                     self._remembered.pop(next(iter(self._remembered)))
                 self._remembered[self._digest(name, password)] = account.user
         return account.user
+
+    def verifier(self, name: str) -> Verifier | None:
+        """What SCRAM needs of a user, None for one whose line has nothing of it; of a name that
+        is not there one that no password fits."""
+        account = self.account(name)
+        return nobody(name, self._salt) if account is None else account.verifier
+
+    def account(self, name: str) -> Account | None:
+        """As the file has it now."""
+        self._follow()
+        with self._lock:
+            return self._accounts.get(name)
 
     def _digest(self, name: str, password: str) -> bytes:
         return hmac.digest(self._salt, f"{name}\0{password}".encode(), "sha256")
@@ -128,10 +143,11 @@ def read_accounts(path: Path) -> dict[str, Account]:
 
 
 def _account(line: str, where: str) -> Account:
-    name, role, hash = ([*line.split(":", 2), "", ""])[:3]
-    if not hash.startswith("$argon2"):
+    name, role, hash, verifier = ([*line.split(":", 3), "", "", ""])[:4]
+    found = read_verifier(verifier) if verifier else None
+    if not hash.startswith("$argon2") or (verifier and found is None):
         raise ConfigError(f"{where}: this is no user", hint="streamsql user add writes the file.")
-    return Account(User(name, role_of(role)), hash)
+    return Account(User(name, role_of(role)), hash, found)
 
 
 def role_of(text: str) -> Role:
@@ -154,7 +170,7 @@ def add_user(path: Path, name: str, role: Role, password: str) -> bool:
         raise ConfigError("a password cannot be empty")
     accounts = read_accounts(path) if path.exists() else {}
     replaced = name in accounts
-    accounts[name] = Account(User(name, role), _HASHER.hash(password))
+    accounts[name] = Account(User(name, role), _HASHER.hash(password), verifier_of(password))
     _write(path, accounts)
     return replaced
 
@@ -168,9 +184,14 @@ def remove_user(path: Path, name: str) -> None:
     _write(path, accounts)
 
 
+def _line(account: Account) -> str:
+    parts = [account.user.name, account.user.role.value, account.hash]
+    return ":".join(parts if account.verifier is None else [*parts, str(account.verifier)]) + "\n"
+
+
 def _write(path: Path, accounts: Mapping[str, Account]) -> None:
     """All or nothing; a server reads it meanwhile."""
-    lines = [f"{a.user.name}:{a.user.role.value}:{a.hash}\n" for a in accounts.values()]
+    lines = [_line(account) for account in accounts.values()]
     path.parent.mkdir(parents=True, exist_ok=True)
     number, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:

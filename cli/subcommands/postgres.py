@@ -1,0 +1,54 @@
+"""PostgreSQL's port of `streamsql server`: what --postgres makes."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from streamsql.errors import ConfigError
+from streamsql.server.settings.config import ServerConfig, listen_address
+from streamsql.users.accounts import Users
+
+if TYPE_CHECKING:
+    from streamsql.engine import Engine
+    from streamsql.postgres.listener import Listener
+
+_log = logging.getLogger("streamsql.server")
+
+
+def listener(address: str, engine: Engine, config: ServerConfig) -> Listener:
+    """The port, with the server's users, certificate and bounds; ConfigError for one that cannot
+    be."""
+    from streamsql.postgres.listener import Listener
+    from streamsql.postgres.relations.system import system
+    from streamsql.postgres.settings import PostgresConfig
+
+    host, port = postgres_address(address)
+    users = None if config.users_file is None else Users(config.users_file)
+    settings = PostgresConfig(
+        host=host,
+        port=port,
+        tls_cert=config.tls_cert,
+        tls_key=config.tls_key,
+        tls_client_ca=config.tls_client_ca,
+        max_message_bytes=config.max_request_bytes,
+        max_statement_bytes=config.max_statement_bytes,
+        max_push_queries=config.max_push_queries,
+    )
+    return Listener(engine, settings, system(engine), users)
+
+
+def warn_if_open(address: str, config: ServerConfig) -> None:
+    """To whoever gives statements, which can run code and delete data, to everybody."""
+    host, port = postgres_address(address)
+    if config.users_file is None and host not in ("127.0.0.1", "::1", "localhost"):
+        _log.warning("no --users-file: everybody who reaches %s:%s may do everything", host, port)
+
+
+def postgres_address(text: str) -> tuple[str, int]:
+    """Host and port of HOST:PORT; of a port alone this machine's."""
+    if text.strip().isdecimal():
+        text = f"127.0.0.1:{text.strip()}"
+    if "://" in text or ":" not in text:
+        raise ConfigError(f"{text} is not an address for --postgres", hint="Use HOST:PORT.")
+    return listen_address(text)

@@ -1,0 +1,296 @@
+"""One client's session: what is set, prepared and under way, and how each statement is run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from streamsql.engine import Engine, PreparedStatement, Script
+from streamsql.errors import StreamSQLError
+from streamsql.postgres.cursors import Cursors
+from streamsql.postgres.errors import (
+    CANCELLED,
+    FAILED_TRANSACTION,
+    PgError,
+    Placed,
+)
+from streamsql.postgres.forms import Column, Form, RowForm, columns_of
+from streamsql.postgres.gates import Gates
+from streamsql.postgres.prepared import Prepared, Preparer, system_samples
+from streamsql.postgres.results import LINE, Ready, Remark, Results, Working
+from streamsql.postgres.settings import PostgresConfig, Settings
+from streamsql.postgres.sql import commands
+from streamsql.postgres.sql.texts import Piece, Written
+from streamsql.postgres.values.types import TEXT
+from streamsql.results import Answer, Result
+from streamsql.roles import acting_as
+from streamsql.session import Session
+
+_SEEN = frozenset({"Show", "Describe", "DescribeAll", "DescribeFunction", "Explain"})
+"""Statements that only look: to know their columns they are run."""
+IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"
+
+
+@dataclass(frozen=True)
+class Asker:
+    """What of a session the system catalog tells. `trial`: only the columns are wanted, and the
+    values in the text are made up."""
+
+    user: str
+    settings: Settings
+    cursors: Sequence[str]
+    trial: bool = False
+
+
+class System(Protocol):
+    """What answers for pg_catalog and its like."""
+
+    def takes(self, text: str) -> bool:
+        """Whether a statement is to be answered here."""
+        ...
+
+    def answer(
+        self, text: str, asker: Asker
+    ) -> tuple[tuple[Column, ...], list[tuple[object, ...]]]:
+        """The columns and rows, as a session sees them; PgError where it cannot be answered.
+        Blocks."""
+        ...
+
+
+@dataclass
+class Client:
+    """What a connection knows and does, but for bytes. Used on the event loop."""
+
+    engine: Engine
+    config: PostgresConfig
+    gates: Gates
+    system: System
+    user: str
+    session: Session
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        self.status = IDLE
+        self.cursors = Cursors()
+        self.changed = False
+        """Whether the transaction has changed anything, which cannot be taken back."""
+        self.preparer = Preparer(self.engine, self.session, self.system.takes)
+
+    # -- preparing ---------------------------------------------------------------------------------
+
+    async def prepare(self, piece: Piece, types: tuple[int, ...] = ()) -> Prepared:
+        """A statement, its parameters typed."""
+        return await self.gates.short(lambda: self.preparer.prepare(piece, types))
+
+    async def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
+        """The columns that its rows will have; None where there are none."""
+        match prepared.command:
+            case commands.ShowSetting(name):
+                return (Column(name, TEXT),)
+            case commands.Fetch(name, move=False):
+                cursor = self.cursors.get(name)
+                await cursor.begin()
+                return cursor.columns
+            case None:
+                pass
+            case _:
+                return None
+        if prepared.empty:
+            return None
+        if prepared.system:
+            samples = system_samples(prepared.parameters)
+            return (await self._asked(prepared.template.filled(samples).text, trial=True))[0]
+        if prepared.looks or prepared.tag == "PRINT":
+            return await self._looked_at(prepared)
+        return await self.gates.short(lambda: self.preparer.columns(prepared))
+
+    async def _looked_at(self, prepared: Prepared) -> tuple[Column, ...] | None:
+        values = ("''",) * len(prepared.parameters)
+        written = prepared.template.filled(values)
+        script = await self.gates.short(lambda: self.preparer.parsed(written))
+        if script.statements[0].kind == "Print":
+            return columns_of([LINE])
+        if script.statements[0].kind not in _SEEN:
+            return None
+        results = self._working(prepared, script, written, RowForm())
+        try:
+            await results.begin()
+            return results.columns
+        finally:
+            results.close()
+
+    # -- running -----------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        """Statements within the block have as long as `statement_timeout` says."""
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                yield
+        except TimeoutError:
+            raise PgError(CANCELLED, "canceling statement due to statement timeout") from None
+
+    async def start(self, prepared: Prepared, values: tuple[str, ...], form: Form) -> Results:
+        """Begin to run a statement of the engine's, or of the system's: its columns are known when
+        this returns."""
+        if prepared.system:
+            columns, rows = await self._asked(prepared.template.filled(values).text)
+            return Ready("SELECT", columns, rows, form)
+        written = prepared.template.filled(values)
+        # Once its shape is known a lookup takes no thread, and waits for nobody.
+        coming = self._soon(written)
+        if coming is not None:
+            return self._answered(await self._placed(coming, written), form)
+        script = await self.gates.short(lambda: self.preparer.parsed(written))
+        (statement,) = script.statements
+        self._check_leads(script)
+        if statement.is_query and not statement.goes_on:
+            answer = await self._placed(self.gates.short(lambda: self._lookup(script)), written)
+            if answer is not None:
+                return self._answered(answer, form)
+        results = self._working(prepared, script, written, form)
+        release = _once(await self._admitted(statement))
+        _when_ended(results, release)
+        if not statement.goes_on:
+            results.park = release
+        try:
+            await results.begin()
+        except BaseException:
+            results.close()
+            raise
+        self.changed |= statement.logged or statement.kind == "InsertValues"
+        return results
+
+    def _soon(self, written: Written) -> Awaitable[Answer] | None:
+        try:
+            return self.engine.lookup_soon(written.text, self.session)
+        except StreamSQLError:
+            return None  # The usual way comes to the same, and says so.
+
+    def _lookup(self, script: Script) -> Answer | None:
+        return self.engine.lookup(script, self.session)
+
+    def _answered(self, answer: Answer, form: Form) -> Results:
+        rows = (row.values for row in answer.rows)
+        return Ready("SELECT", columns_of(answer.fields), rows, form)
+
+    def _working(self, prepared: Prepared, script: Script, written: Written, form: Form) -> Working:
+        def run() -> Iterator[Result]:
+            try:
+                with acting_as(self.session.role):
+                    yield from self.engine.execute(script, self.session)
+            except StreamSQLError as error:
+                raise Placed(error, written.origin) from None
+
+        tag = prepared.tag
+        if script.statements and script.statements[0].kind == "InsertValues":
+            tag = f"INSERT 0 {script.statements[0].row_count}"
+        return Working(tag, run, form, self.config.buffer_rows)
+
+    async def _placed(self, coming: Awaitable[Answer | None], written: Written) -> Answer:
+        try:
+            return await coming  # type: ignore[return-value]
+        except StreamSQLError as error:
+            raise Placed(error, written.origin) from None
+
+    async def _admitted(self, statement: PreparedStatement) -> Callable[[], None]:
+        if statement.goes_on:
+            self.gates.push()
+            return self.gates.pushed
+        await self.gates.scan()
+        return self.gates.scanned
+
+    def _check_leads(self, script: Script) -> None:
+        if not self.engine.leads and self.engine.needs_leader(script):
+            leader = self.engine.leader_url
+            raise PgError(
+                "25006",
+                "this server follows another one, which runs the statements that change things",
+                hint=f"The server that leads is {leader}." if leader else None,
+            )
+
+    async def _asked(
+        self, text: str, *, trial: bool = False
+    ) -> tuple[tuple[Column, ...], list[tuple[object, ...]]]:
+        asker = Asker(self.user, self.settings, self.cursors.names, trial)
+        return await self.gates.short(lambda: self.system.answer(text, asker))
+
+    # -- transactions ------------------------------------------------------------------------------
+
+    def check_may_run(self, prepared: Prepared) -> None:
+        """PgError within a transaction that has failed, but for what ends it."""
+        command = prepared.command
+        ends = isinstance(command, commands.Transaction) and command.action != "SAVEPOINT"
+        if self.status == FAILED and not ends and not prepared.empty:
+            raise PgError(
+                FAILED_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            )
+
+    def failed(self) -> None:
+        """A statement has failed."""
+        if self.status == IN_TRANSACTION:
+            self.status = FAILED
+
+    def transaction(self, action: str) -> tuple[str, list[Remark]]:
+        """Begin or end one; what is answered. Statements take effect at once: nothing is ever
+        taken back, and who asks for it is told."""
+        remarks = []
+        tag = action
+        if action == "BEGIN":
+            if self.status != IDLE:
+                remarks.append(Remark("there is already a transaction in progress", "WARNING"))
+            else:
+                self.status, self.changed = IN_TRANSACTION, False
+        elif action in ("SAVEPOINT", "RELEASE", "ROLLBACK TO"):
+            if self.status == IDLE:
+                raise PgError("25P01", f"{action} can only be used in transaction blocks")
+            self.status = IN_TRANSACTION
+            tag = "ROLLBACK" if action == "ROLLBACK TO" else action
+        else:
+            if self.status == IDLE:
+                remarks.append(Remark("there is no transaction in progress", "WARNING"))
+            if action == "COMMIT" and self.status == FAILED:
+                tag = "ROLLBACK"
+            self.cursors.end_transaction()
+            self.status = IDLE
+        if tag == "ROLLBACK" and self.changed:
+            text = "nothing is taken back: statements take effect when they are run"
+            remarks.append(Remark(text, "WARNING"))
+            self.changed = False
+        return tag, remarks
+
+    def close(self) -> None:
+        """The client has gone."""
+        self.cursors.close_all()
+
+
+def _once(release: Callable[[], None]) -> Callable[[], None]:
+    left = [release]
+
+    def call() -> None:
+        if left:
+            left.pop()()
+
+    return call
+
+
+def _when_ended(results: Working, release: Callable[[], None]) -> None:
+    """Give back what was taken once the thread is through, which may be after the client has lost
+    interest."""
+
+    async def wait() -> None:
+        try:
+            await results.ended.wait()
+        finally:
+            release()
+
+    task = asyncio.create_task(wait())
+    _WAITING.add(task)
+    task.add_done_callback(_WAITING.discard)
+
+
+_WAITING: set[asyncio.Task[None]] = set()

@@ -1,0 +1,48 @@
+"""The cursors of a session: results that are taken piece by piece, by name."""
+
+from __future__ import annotations
+
+from streamsql.postgres.errors import NO_SUCH_CURSOR, PgError
+from streamsql.postgres.results import Results
+
+
+class Cursors:
+    """By their names; DECLARE makes one, CLOSE or the end of its transaction ends it."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[Results, bool]] = {}
+
+    def add(self, name: str, results: Results, *, held: bool) -> None:
+        """A new one; `held`: it outlives the transaction."""
+        self._open[name] = (results, held)
+
+    def check_free(self, name: str) -> None:
+        """PgError where there is one of that name."""
+        if name in self._open:
+            raise PgError("42P03", f'cursor "{name}" already exists')
+
+    def get(self, name: str) -> Results:
+        """The cursor of that name; PgError where there is none."""
+        if name not in self._open:
+            raise PgError(NO_SUCH_CURSOR, f'cursor "{name}" does not exist')
+        return self._open[name][0]
+
+    @property
+    def names(self) -> list[str]:
+        """Of all that are open."""
+        return list(self._open)
+
+    def close(self, name: str) -> None:
+        """End one."""
+        self.get(name).close()
+        del self._open[name]
+
+    def end_transaction(self) -> None:
+        """End those that do not outlive it."""
+        for name in [name for name, (_, held) in self._open.items() if not held]:
+            self.close(name)
+
+    def close_all(self) -> None:
+        """End all."""
+        for name in list(self._open):
+            self.close(name)

@@ -1,0 +1,174 @@
+"""The columns of pg_catalog and information_schema, as PostgreSQL 15 has them.
+
+Each line is a relation with its columns; a letter behind the colon is their type: o oid, n text, s
+smallint, i integer, b bigint, f real, t boolean, v vector of smallints, O, N and S arrays of the
+same. What is in none of `contents` is truly empty: there are no triggers, rules or sequences here.
+"""
+
+from __future__ import annotations
+
+TYPES = {
+    "o": "UINTEGER",
+    "n": "VARCHAR",
+    "s": "SMALLINT",
+    "i": "INTEGER",
+    "b": "BIGINT",
+    "f": "FLOAT",
+    "t": "BOOLEAN",
+    "v": "SMALLINT[]",
+    "O": "UINTEGER[]",
+    "N": "VARCHAR[]",
+    "S": "SMALLINT[]",
+}
+
+_PG_CATALOG = """
+pg_am oid:o amname:n amhandler:n amtype:n
+pg_attrdef oid:o adrelid:o adnum:s adbin:n
+pg_attribute attrelid:o attname:n atttypid:o attstattarget:i attlen:s attnum:s attndims:i \
+ attcacheoff:i atttypmod:i attbyval:t attalign:n attstorage:n attcompression:n attnotnull:t \
+ atthasdef:t atthasmissing:t attidentity:n attgenerated:n attisdropped:t attislocal:t \
+ attinhcount:i attcollation:o attacl:N attoptions:N attfdwoptions:N attmissingval:n
+pg_auth_members roleid:o member:o grantor:o admin_option:t
+pg_authid oid:o rolname:n rolsuper:t rolinherit:t rolcreaterole:t rolcreatedb:t rolcanlogin:t \
+ rolreplication:t rolbypassrls:t rolconnlimit:i rolpassword:n rolvaliduntil:n
+pg_available_extensions name:n default_version:n installed_version:n comment:n
+pg_cast oid:o castsource:o casttarget:o castfunc:o castcontext:n castmethod:n
+pg_class oid:o relname:n relnamespace:o reltype:o reloftype:o relowner:o relam:o relfilenode:o \
+ reltablespace:o relpages:i reltuples:f relallvisible:i reltoastrelid:o relhasindex:t \
+ relisshared:t relpersistence:n relkind:n relnatts:s relchecks:s relhasrules:t relhastriggers:t \
+ relhassubclass:t relrowsecurity:t relforcerowsecurity:t relispopulated:t relreplident:n \
+ relispartition:t relrewrite:o relfrozenxid:b relminmxid:b relacl:N reloptions:N relpartbound:n
+pg_collation oid:o collname:n collnamespace:o collowner:o collprovider:n collisdeterministic:t \
+ collencoding:i collcollate:n collctype:n colliculocale:n collversion:n
+pg_constraint oid:o conname:n connamespace:o contype:n condeferrable:t condeferred:t \
+ convalidated:t conrelid:o contypid:o conindid:o conparentid:o confrelid:o confupdtype:n \
+ confdeltype:n confmatchtype:n conislocal:t coninhcount:i connoinherit:t conkey:S confkey:S \
+ conpfeqop:O conppeqop:O conffeqop:O conexclop:O conbin:n
+pg_cursors name:n statement:n is_holdable:t is_binary:t is_scrollable:t
+pg_database oid:o datname:n datdba:o encoding:i datlocprovider:n datistemplate:t datallowconn:t \
+ datconnlimit:i dattablespace:o datcollate:n datctype:n daticulocale:n datcollversion:n datacl:N
+pg_depend classid:o objid:o objsubid:i refclassid:o refobjid:o refobjsubid:i deptype:n
+pg_description objoid:o classoid:o objsubid:i description:n
+pg_enum oid:o enumtypid:o enumsortorder:f enumlabel:n
+pg_event_trigger oid:o evtname:n evtevent:n evtowner:o evtfoid:o evtenabled:n evttags:N
+pg_extension oid:o extname:n extowner:o extnamespace:o extrelocatable:t extversion:n
+pg_foreign_data_wrapper oid:o fdwname:n fdwowner:o fdwhandler:o fdwvalidator:o fdwoptions:N
+pg_foreign_server oid:o srvname:n srvowner:o srvfdw:o srvtype:n srvversion:n srvoptions:N
+pg_foreign_table ftrelid:o ftserver:o ftoptions:N
+pg_group groname:n grosysid:o grolist:O
+pg_index indexrelid:o indrelid:o indnatts:s indnkeyatts:s indisunique:t indnullsnotdistinct:t \
+ indisprimary:t indisexclusion:t indimmediate:t indisclustered:t indisvalid:t indcheckxmin:t \
+ indisready:t indislive:t indisreplident:t indkey:v indcollation:O indclass:O indoption:v \
+ indexprs:n indpred:n
+pg_indexes schemaname:n tablename:n indexname:n tablespace:n indexdef:n
+pg_inherits inhrelid:o inhparent:o inhseqno:i inhdetachpending:t
+pg_language oid:o lanname:n lanowner:o lanispl:t lanpltrusted:t
+pg_locks locktype:n database:o relation:o pid:i mode:n granted:t
+pg_matviews schemaname:n matviewname:n matviewowner:n tablespace:n hasindexes:t ispopulated:t \
+ definition:n
+pg_namespace oid:o nspname:n nspowner:o nspacl:N
+pg_opclass oid:o opcmethod:o opcname:n opcnamespace:o opcowner:o opcfamily:o opcintype:o \
+ opcdefault:t opckeytype:o
+pg_operator oid:o oprname:n oprnamespace:o oprkind:n oprleft:o oprright:o oprresult:o
+pg_partitioned_table partrelid:o partstrat:n partnatts:s partdefid:o partattrs:v partexprs:n
+pg_policies schemaname:n tablename:n policyname:n permissive:n roles:N cmd:n qual:n with_check:n
+pg_policy oid:o polname:n polrelid:o polcmd:n polpermissive:t polroles:O polqual:n polwithcheck:n
+pg_proc oid:o proname:n pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
+ prokind:n prosecdef:t proleakproof:t proisstrict:t proretset:t provolatile:n proparallel:n \
+ pronargs:s pronargdefaults:s prorettype:o proargtypes:O proallargtypes:O proargmodes:N \
+ proargnames:N proargdefaults:n prosrc:n probin:n proconfig:N proacl:N
+pg_publication oid:o pubname:n pubowner:o puballtables:t pubinsert:t pubupdate:t pubdelete:t \
+ pubtruncate:t pubviaroot:t
+pg_publication_namespace oid:o pnpubid:o pnnspid:o
+pg_publication_rel oid:o prpubid:o prrelid:o prqual:n prattrs:v
+pg_range rngtypid:o rngsubtype:o rngmultitypid:o rngcollation:o rngsubopc:o
+pg_rewrite oid:o rulename:n ev_class:o ev_type:n ev_enabled:n is_instead:t
+pg_roles rolname:n rolsuper:t rolinherit:t rolcreaterole:t rolcreatedb:t rolcanlogin:t \
+ rolreplication:t rolconnlimit:i rolpassword:n rolvaliduntil:n rolbypassrls:t rolconfig:N oid:o
+pg_rules schemaname:n tablename:n rulename:n definition:n
+pg_seclabel objoid:o classoid:o objsubid:i provider:n label:n
+pg_sequence seqrelid:o seqtypid:o seqstart:b seqincrement:b seqmax:b seqmin:b seqcache:b \
+ seqcycle:t
+pg_sequences schemaname:n sequencename:n sequenceowner:n start_value:b last_value:b
+pg_settings name:n setting:n unit:n category:n short_desc:n extra_desc:n context:n vartype:n \
+ source:n min_val:n max_val:n enumvals:N boot_val:n reset_val:n pending_restart:t
+pg_shdescription objoid:o classoid:o description:n
+pg_stat_activity datid:o datname:n pid:i usename:n application_name:n state:n query:n
+pg_stat_user_tables relid:o schemaname:n relname:n seq_scan:b n_live_tup:b n_dead_tup:b
+pg_statistic_ext oid:o stxrelid:o stxname:n stxnamespace:o stxowner:o stxstattarget:i stxkeys:v \
+ stxkind:N
+pg_subscription oid:o subdbid:o subname:n subowner:o subenabled:t
+pg_tables schemaname:n tablename:n tableowner:n tablespace:n hasindexes:t hasrules:t \
+ hastriggers:t rowsecurity:t
+pg_tablespace oid:o spcname:n spcowner:o spcacl:N spcoptions:N
+pg_timezone_names name:n abbrev:n utc_offset:n is_dst:t
+pg_trigger oid:o tgrelid:o tgparentid:o tgname:n tgfoid:o tgtype:s tgenabled:n tgisinternal:t \
+ tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:t tginitdeferred:t
+pg_type oid:o typname:n typnamespace:o typowner:o typlen:s typbyval:t typtype:n typcategory:n \
+ typispreferred:t typisdefined:t typdelim:n typrelid:o typsubscript:n typelem:o typarray:o \
+ typinput:n typoutput:n typreceive:n typsend:n typmodin:n typmodout:n typanalyze:n typalign:n \
+ typstorage:n typnotnull:t typbasetype:o typtypmod:i typndims:i typcollation:o typdefaultbin:n \
+ typdefault:n typacl:N
+pg_user usename:n usesysid:o usecreatedb:t usesuper:t userepl:t usebypassrls:t passwd:n \
+ valuntil:n useconfig:N
+pg_views schemaname:n viewname:n viewowner:n definition:n
+"""
+_INFORMATION_SCHEMA = """
+check_constraints constraint_catalog:n constraint_schema:n constraint_name:n check_clause:n
+columns table_catalog:n table_schema:n table_name:n column_name:n ordinal_position:i \
+ column_default:n is_nullable:n data_type:n character_maximum_length:i \
+ character_octet_length:i numeric_precision:i numeric_precision_radix:i numeric_scale:i \
+ datetime_precision:i interval_type:n interval_precision:i character_set_name:n \
+ collation_catalog:n collation_schema:n collation_name:n domain_catalog:n domain_schema:n \
+ domain_name:n udt_catalog:n udt_schema:n udt_name:n dtd_identifier:n is_self_referencing:n \
+ is_identity:n identity_generation:n identity_start:n identity_increment:n identity_maximum:n \
+ identity_minimum:n identity_cycle:n is_generated:n generation_expression:n is_updatable:n
+constraint_column_usage table_catalog:n table_schema:n table_name:n column_name:n \
+ constraint_catalog:n constraint_schema:n constraint_name:n
+key_column_usage constraint_catalog:n constraint_schema:n constraint_name:n table_catalog:n \
+ table_schema:n table_name:n column_name:n ordinal_position:i position_in_unique_constraint:i
+referential_constraints constraint_catalog:n constraint_schema:n constraint_name:n \
+ unique_constraint_catalog:n unique_constraint_schema:n unique_constraint_name:n match_option:n \
+ update_rule:n delete_rule:n
+routines specific_schema:n specific_name:n routine_schema:n routine_name:n routine_type:n \
+ data_type:n
+schemata catalog_name:n schema_name:n schema_owner:n default_character_set_catalog:n \
+ default_character_set_schema:n default_character_set_name:n sql_path:n
+sequences sequence_catalog:n sequence_schema:n sequence_name:n data_type:n
+table_constraints constraint_catalog:n constraint_schema:n constraint_name:n table_catalog:n \
+ table_schema:n table_name:n constraint_type:n is_deferrable:n initially_deferred:n enforced:n
+table_privileges grantor:n grantee:n table_catalog:n table_schema:n table_name:n \
+ privilege_type:n is_grantable:n with_hierarchy:n
+tables table_catalog:n table_schema:n table_name:n table_type:n self_referencing_column_name:n \
+ reference_generation:n user_defined_type_catalog:n user_defined_type_schema:n \
+ user_defined_type_name:n is_insertable_into:n is_typed:n commit_action:n
+triggers trigger_catalog:n trigger_schema:n trigger_name:n event_manipulation:n \
+ event_object_schema:n event_object_table:n
+views table_catalog:n table_schema:n table_name:n view_definition:n check_option:n \
+ is_updatable:n is_insertable_into:n
+"""
+
+
+def _relations(text: str, prefix: str = "") -> dict[str, tuple[tuple[str, str], ...]]:
+    found = {}
+    for line in text.replace(" \\\n", " ").strip().splitlines():
+        name, *columns = line.split()
+        pairs = (column.partition(":") for column in columns)
+        found[prefix + name] = tuple((column, TYPES[letter]) for column, _, letter in pairs)
+    return found
+
+
+INFORMATION = "information_schema_"
+"""Before the names of what stands in information_schema."""
+RELATIONS = _relations(_PG_CATALOG) | _relations(_INFORMATION_SCHEMA, INFORMATION)
+"""Columns with DuckDB's types, by the name of the table in DuckDB."""
+
+
+def definitions() -> list[str]:
+    """The statements that make the tables."""
+    return [
+        f'CREATE TABLE main."{name}" ('
+        + ", ".join(f'"{column}" {kind}' for column, kind in columns)
+        + ")"
+        for name, columns in RELATIONS.items()
+    ]

@@ -1,0 +1,259 @@
+"""Answers queries of pg_catalog and information_schema: a DuckDB in memory, filled from what the
+engine tells of itself, anew when that has changed.
+
+DuckDB is optional (`streamsql[postgres]`). Without it such queries are refused, not answered with
+nothing; `SELECT 1` and the few others that need no relation are the engine's then.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from importlib.util import find_spec
+from typing import Any
+
+from streamsql.api.language import lexemes
+from streamsql.engine import Engine
+from streamsql.postgres.client import Asker, System
+from streamsql.postgres.errors import NOT_SUPPORTED, PgError
+from streamsql.postgres.forms import Column
+from streamsql.postgres.relations import contents
+from streamsql.postgres.relations.macros import DERIVED, FUNCTIONS, derived, macros
+from streamsql.postgres.relations.rewriting import Context, refused, rewritten
+from streamsql.postgres.relations.schema import RELATIONS, definitions
+from streamsql.postgres.sql.texts import DATABASE
+from streamsql.postgres.values import scalars
+from streamsql.postgres.values.types import TEXT, PgType
+
+_log = logging.getLogger("streamsql.postgres")
+LONGEST_SECONDS = 5.0
+_CODECS = {
+    "BOOLEAN": scalars.BOOL,
+    "TINYINT": scalars.INT2,
+    "SMALLINT": scalars.INT2,
+    "INTEGER": scalars.INT4,
+    "BIGINT": scalars.INT8,
+    "UINTEGER": scalars.OID,
+    "HUGEINT": scalars.NUMERIC,
+    "FLOAT": scalars.FLOAT8,
+    "DOUBLE": scalars.FLOAT8,
+    "VARCHAR": scalars.TEXT,
+    "DATE": scalars.DATE,
+    "TIMESTAMP": scalars.TIMESTAMP,
+}
+_OWN_OIDS = {name: 12_000 + number for number, name in enumerate(RELATIONS)} | {
+    "pg_class": 1259,
+    "pg_namespace": 2615,
+    "pg_proc": 1255,
+    "pg_type": 1247,
+}
+"""Of the system's own relations."""
+_PLAIN = frozenset("( ) , . :: - +".split())
+_READS = ("SELECT", "WITH", "VALUES", "TABLE")
+_Answer = tuple[tuple[Column, ...], list[tuple[object, ...]]]
+
+
+def system(engine: Engine) -> System:
+    """What answers for an engine."""
+    return Catalog(engine) if find_spec("duckdb") else Missing(engine)
+
+
+class Missing:
+    """Without DuckDB."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def takes(self, text: str) -> bool:
+        """Whether a statement reads the system's relations."""
+        return asks_system(text, _own(self._engine), relations_only=True)
+
+    def answer(self, text: str, asker: Asker) -> _Answer:
+        """Refuses."""
+        raise PgError(
+            NOT_SUPPORTED,
+            "queries of the system catalog need DuckDB, which is not installed here",
+            hint="pip install 'streamsql[postgres]', where the server runs.",
+        )
+
+
+class Catalog:
+    """With DuckDB. May be used from several threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        self._seen: object = None
+        self._oids: dict[str, int] = {}
+        self._types: dict[str, int] = {}
+
+    def takes(self, text: str) -> bool:
+        """Whether a statement reads the system's relations, or needs none."""
+        return asks_system(text, _own(self._engine))
+
+    def answer(self, text: str, asker: Asker) -> _Answer:
+        """The columns and rows of a query; PgError where it cannot be answered."""
+
+        context = Context(asker.user, DATABASE, _setting_of(asker), self._oid)
+        with self._lock:
+            self._refresh()
+            sql = rewritten(text, context)
+            self._of_session(sql, asker)
+            found, rows = self._run(sql, text)
+            told = [(name, str(kind)) for name, kind, *_ in found]
+        columns = tuple(Column(name, type_of(kind)) for name, kind in told)
+        return columns, [_plain(row, columns) for row in rows]
+
+    def _of_session(self, sql: str, asker: Asker) -> None:
+        """Fill what each session sees otherwise."""
+        if "pg_cursors" in sql:
+            rows: contents.Rows = [(name, "", True, False, False) for name in asker.cursors]
+            self._fill({"pg_cursors": rows})
+        if "pg_settings" in sql:
+            self._fill({"pg_settings": contents.settings_rows(asker.settings)})
+
+    def _run(self, sql: str, text: str) -> tuple[Any, list[tuple[object, ...]]]:
+        """The description and rows; a query that takes long is ended, since others wait."""
+        import duckdb
+
+        connection = self._connection
+        timer = threading.Timer(LONGEST_SECONDS, connection.interrupt)
+        timer.start()
+        connection.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            found = connection.execute(sql)
+            return found.description, found.fetchall()
+        except duckdb.InterruptException:
+            raise refused(f"It took more than {LONGEST_SECONDS:.0f} seconds") from None
+        except duckdb.Error as error:
+            _log.info("a query of the system catalog failed: %s\n%s", error, text)
+            raise refused(str(error).splitlines()[0]) from None
+        finally:
+            timer.cancel()
+            connection.execute("ROLLBACK")
+
+    def _oid(self, kind: str, name: str) -> int | None:
+        if kind == "REGTYPE":
+            return self._types.get(name)
+        if kind == "REGNAMESPACE":
+            names = {"public": contents.PUBLIC, "pg_catalog": contents.PG_CATALOG}
+            return names.get(name)
+        return self._oids.get(name, _OWN_OIDS.get(name))
+
+    def _refresh(self) -> None:
+        catalog = self._engine.catalog()
+        if catalog is self._seen:
+            return
+        if self._connection is None:
+            self._connection = self._made()
+        relations = contents.relations_of(self._engine.inspection)
+        self._fill(contents.contents(relations))
+        self._oids = contents.oids_of(relations)
+        for name in DERIVED:
+            self._connection.execute(f'DELETE FROM main."{name}"')
+        for statement in derived(DATABASE):
+            self._connection.execute(statement)
+        self._seen = catalog
+
+    def _made(self) -> Any:
+        import duckdb
+
+        connection = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+        for statement in (*definitions(), *macros()):
+            connection.execute(statement)
+        # What clients send reaches no file and no network.
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        self._connection = connection
+        self._fill(contents.fixed())
+        rows = connection.execute("SELECT typname, oid FROM main.pg_type").fetchall()
+        shown = connection.execute(
+            "SELECT format_type(oid, NULL), oid FROM main.pg_type"
+        ).fetchall()
+        self._types = dict([*shown, *rows])
+        return connection
+
+    def _fill(self, tables: dict[str, contents.Rows]) -> None:
+        for name, rows in tables.items():
+            self._connection.execute(f'DELETE FROM main."{name}"')
+            if rows:
+                gaps = ", ".join("?" for _ in RELATIONS[name])
+                self._connection.executemany(f'INSERT INTO main."{name}" VALUES ({gaps})', rows)
+
+
+def _setting_of(asker: Asker) -> Callable[[str], str]:
+    return (lambda name: "") if asker.trial else asker.settings.get
+
+
+def _own(engine: Engine) -> Callable[[str], bool]:
+    """Whether a name is one of a stream, table or view, and of no relation of the system's."""
+    catalog = engine.catalog()
+
+    def is_own(name: str) -> bool:
+        known = any(
+            n in names for n in (name.upper(), name) for names in (catalog.sources, catalog.views)
+        )
+        return known and name.lower() not in RELATIONS
+
+    return is_own
+
+
+def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: bool = False) -> bool:
+    """Whether a statement reads relations of the system, or none at all and calls nothing but the
+    system's functions: what pools send to see whether anybody is there."""
+    tokens = [
+        (kind, piece)
+        for kind, piece, _ in lexemes(text)
+        if kind not in ("SPACE", "COMMENT", "TEXT_LITERAL")
+    ]
+    words = [piece.lower() for kind, piece in tokens if kind in ("WORD", "QUOTED")]
+    if not words or words[0].upper() not in _READS:
+        return False
+    bare = [word.strip('"') for word in words]
+    named = [w for w in bare if w.startswith("pg_") or w == "information_schema"]
+    if any(not is_own(word) for word in named):
+        return not relations_only or "from" in bare
+    if relations_only or "from" in words or words[0] in ("with", "table", "values"):
+        return False
+    return all(_is_plain(tokens, at) for at in range(1, len(tokens)))
+
+
+def _is_plain(tokens: Sequence[tuple[str, str]], at: int) -> bool:
+    """Whether a token may stand in a SELECT that needs nothing of the engine."""
+    kind, piece = tokens[at]
+    if kind == "SYMBOL":
+        return piece in _PLAIN
+    if kind != "WORD":
+        return kind in ("INTEGER_LITERAL", "DECIMAL_LITERAL", "QUOTED") or piece == "$"
+    called = at + 1 < len(tokens) and tokens[at + 1][1] == "("
+    if called:
+        return piece.lower() in FUNCTIONS or piece.lower() == "version"
+    return not re.fullmatch("(?i)emit|where|group|limit|order|union|case", piece)
+
+
+def type_of(kind: str) -> PgType:
+    """The type of a column of DuckDB's."""
+    array = kind.endswith("[]")
+    base = kind.removesuffix("[]")
+    if base.startswith("DECIMAL"):
+        return PgType(scalars.NUMERIC, array=array)
+    return PgType(_CODECS.get(base, scalars.TEXT), array=array)
+
+
+def _plain(row: Sequence[object], columns: Sequence[Column]) -> tuple[object, ...]:
+    """What a column of text holds is text; whole numbers of NUMERIC are Decimals."""
+    cells: list[object] = []
+    for value, column in zip(row, columns, strict=True):
+        if value is None or column.type.array:
+            cells.append(value)
+        elif column.type == TEXT:
+            cells.append(str(value))
+        elif column.type.codec is scalars.NUMERIC:
+            cells.append(Decimal(str(value)))
+        else:
+            cells.append(value)
+    return tuple(cells)

@@ -1,0 +1,265 @@
+"""What a statement answers, as it comes: the engine works in a thread, the client takes rows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamsql.client.handover import Handover
+from streamsql.errors import StreamSQLError
+from streamsql.postgres.errors import PgError, Placed
+from streamsql.postgres.forms import Column, Form, columns_of
+from streamsql.results import (
+    Answer,
+    Field,
+    LineStream,
+    Message,
+    Result,
+    Rows,
+    RowStream,
+    Text,
+    Warning,
+)
+
+_log = logging.getLogger("streamsql.postgres")
+EXPLAINED = Field("QUERY PLAN")
+LINE = Field("line")
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Told to the client beside the result."""
+
+    text: str
+    severity: str = "NOTICE"
+
+
+def _nothing() -> None:
+    pass
+
+
+class Results:
+    """The rows of one statement, written in a form. `columns` are known once `begin` has returned;
+    None where there are none."""
+
+    def __init__(self, tag: str) -> None:
+        self.columns: tuple[Column, ...] | None = None
+        self.remarks: deque[Remark] = deque()
+        self.goes_on = False
+        """Whether rows come for as long as one looks."""
+        self.done = False
+        self.sent = 0
+        self.park: Callable[[], None] = _nothing
+        """To be called where the client is slow, or takes a pause: others need not wait for it."""
+        self._tag = tag
+        self._rows: deque[Any] = deque()
+
+    @property
+    def tag(self) -> str:
+        """What CommandComplete says."""
+        return f"SELECT {self.sent}" if self._tag == "SELECT" else self._tag
+
+    async def begin(self) -> None:
+        """Wait until the columns are known; raises what is wrong with the statement."""
+
+    async def take(self, limit: int | None) -> list[Any]:
+        """Rows, at most so many, waited for while there is none; none at the end (`done`)."""
+        if not self._rows:
+            await self._more()
+        taken = [self._rows.popleft() for _ in range(min(len(self._rows), limit or 1 << 30))]
+        self.sent += len(taken)
+        return taken
+
+    async def gather(self, limit: int | None, seconds: float | None) -> list[Any]:
+        """Rows as FETCH wants them: of a result that goes on those that are there once there is
+        one, or all that come within some seconds; else as many as were asked for. Whoever is
+        interrupted has taken none."""
+        enough = limit if limit is not None else 1 << 30
+        deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
+        try:
+            async with asyncio.timeout_at(deadline):
+                while len(self._rows) < enough and not self.done:
+                    if self._rows and self.goes_on and seconds is None:
+                        break
+                    await self._more()
+        except TimeoutError:
+            pass
+        return await self.take(limit) if self._rows else []
+
+    async def _more(self) -> None:
+        """Append to the rows, or set `done`."""
+        self.done = True
+
+    def close(self) -> None:
+        """Nobody wants the rest."""
+        self.done = True
+
+
+class Ready(Results):
+    """Rows that are all there."""
+
+    def __init__(
+        self,
+        tag: str,
+        columns: Sequence[Column] | None,
+        rows: Iterable[Sequence[object]],
+        form: Form,
+    ) -> None:
+        super().__init__(tag)
+        self.columns = None if columns is None else tuple(columns)
+        if self.columns is not None:
+            self._rows.extend(map(form.writer(self.columns), rows))
+
+
+class Working(Results):
+    """The results of a statement that is run in a thread of its own. A full buffer holds the thread
+    back, and so the query."""
+
+    def __init__(
+        self, tag: str, run: Callable[[], Iterator[Result]], form: Form, buffer: int
+    ) -> None:
+        super().__init__(tag)
+        self._run = run
+        self._form = form
+        self._outbox: Handover[object] = Handover(buffer)
+        self._stream: RowStream | LineStream | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self._begun = False
+        self._told = False
+        """Whether the columns of a result were told."""
+        self.ended = asyncio.Event()
+        """Set once the thread is through."""
+        self._loop = asyncio.get_running_loop()
+
+    async def begin(self) -> None:
+        """Start the thread, and wait for what it says first."""
+        if not self._begun:
+            self._begun = True
+            run = contextvars.copy_context().run
+            threading.Thread(target=run, args=(self._work,), name="postgres", daemon=True).start()
+        while self.columns is None and not self.done:
+            await self._more()
+
+    async def _more(self) -> None:
+        items = await self._outbox.take()
+        for item in items or ():
+            match item:
+                case Remark():
+                    self.remarks.append(item)
+                case _Columns():
+                    self.columns, self.goes_on = item.columns, item.goes_on
+                case BaseException():
+                    self.done = True
+                    raise item
+                case _:
+                    self._rows.append(item)
+        if items is None:
+            self.done = True
+
+    def close(self) -> None:
+        """End the query under way; what it still gives is dropped."""
+        super().close()
+        self._outbox.abandon()
+        with self._lock:
+            self._closed = True
+            stream = self._stream
+        if stream is not None:
+            stream.cancel()
+
+    # -- in the thread -----------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        try:
+            for result in self._run():
+                if not self._send(result):
+                    break
+        except (StreamSQLError, Placed, PgError) as error:
+            self._outbox.put(error)
+        except Exception as error:
+            _log.error("a statement failed", exc_info=error)
+            self._outbox.put(error)
+        finally:
+            self._outbox.end()
+            try:
+                self._loop.call_soon_threadsafe(self.ended.set)
+            except RuntimeError:
+                pass  # The loop is closed.
+
+    def _send(self, result: Result) -> bool:
+        """Whether anybody wants more."""
+        match result:
+            case Message() | Warning():
+                severity = "WARNING" if isinstance(result, Warning) else "NOTICE"
+                return not result.text or self._outbox.put(Remark(result.text, severity))
+            case Text() | Rows() if self._told:
+                # A statement of PostgreSQL's has one result: what else is said is a remark.
+                return self._outbox.put(Remark(_as_text(result), "INFO"))
+            case Text():
+                lines = [(line,) for line in result.text.splitlines()]
+                return self._rows_of((EXPLAINED if self._tag == "EXPLAIN" else LINE,), lines)
+            case Rows():
+                return self._rows_of(result.fields, result.rows)
+            case Answer():
+                return self._rows_of(result.fields, (row.values for row in result.rows))
+            case RowStream():
+                return self._flow(result, result.fields, (row.values for row in result.rows))
+            case LineStream():
+                return self._flow(result, (LINE,), ((line,) for line in result.lines))
+
+    def _flow(
+        self,
+        stream: RowStream | LineStream,
+        fields: Sequence[Field],
+        rows: Iterator[Sequence[object]],
+    ) -> bool:
+        with self._lock:
+            self._stream = stream
+            ended = self._closed
+        try:
+            if ended:
+                return False
+            return self._rows_of(fields, rows, goes_on=True)
+        finally:
+            stream.cancel()
+            with self._lock:
+                self._stream = None
+
+    def _rows_of(
+        self,
+        fields: Sequence[Field],
+        rows: Iterable[Sequence[object]],
+        *,
+        goes_on: bool = False,
+    ) -> bool:
+        columns = columns_of(fields)
+        self._told = True
+        if not self._outbox.put(_Columns(columns, goes_on)):
+            return False
+        write = self._form.writer(columns)
+        try:
+            return all(self._outbox.put(write(row)) for row in rows)
+        finally:
+            close = getattr(rows, "close", None)
+            if close is not None:
+                close()
+
+
+def _as_text(result: Text | Rows) -> str:
+    if isinstance(result, Text):
+        return result.text
+    names = " | ".join(field.name for field in result.fields)
+    lines = [" | ".join("" if cell is None else str(cell) for cell in row) for row in result.rows]
+    return "\n".join([result.title or names, *([names] if result.title else []), *lines])
+
+
+@dataclass(frozen=True)
+class _Columns:
+    columns: tuple[Column, ...]
+    goes_on: bool

@@ -1,0 +1,192 @@
+"""What a listener is told when it is started, and the settings that each session has."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from streamsql.errors import ConfigError
+from streamsql.postgres.errors import NO_SUCH_SETTING, WRONG_SETTING, PgError
+from streamsql.postgres.sql.commands import seconds_of
+
+VERSION = "15.0"
+"""Of PostgreSQL, what clients go by when they look for what it can do."""
+DEFAULT_PORT = 5433
+
+
+@dataclass(frozen=True)
+class PostgresConfig:
+    """Address and bounds; sizes in bytes, times in seconds."""
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    max_connections: int = 1000
+    max_message_bytes: int = 10 * 1024 * 1024
+    max_statement_bytes: int = 1024 * 1024
+    max_push_queries: int = 100
+    """Push queries, cursors over them and COPYs of them, all clients together."""
+    max_scans: int = 4
+    """Statements at work at one time; lookups by key and push queries are none of them."""
+    buffer_rows: int = 1000
+    """Rows of one result that may wait for its client."""
+    login_seconds: float = 15.0
+
+    def tls(self) -> ssl.SSLContext | None:
+        """What TLS is spoken with; None without a certificate."""
+        if self.tls_cert is None or self.tls_key is None:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_cert_chain(self.tls_cert, self.tls_key)
+            if self.tls_client_ca is not None:
+                context.load_verify_locations(self.tls_client_ca)
+                context.verify_mode = ssl.CERT_REQUIRED
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"cannot use the certificate {self.tls_cert}: {error}") from None
+        return context
+
+
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value.lower().replace("-", "").replace("_", "") not in allowed:
+            raise ValueError(f"only {', '.join(allowed)}")
+        return value
+
+    return check
+
+
+def _encoding(value: str) -> str:
+    _one_of("utf8", "unicode", "sqlascii")(value.strip("'"))
+    return "UTF8"
+
+
+def _date_style(value: str) -> str:
+    if "iso" not in value.lower():
+        raise ValueError("dates are written as ISO 8601 has them")
+    return "ISO, MDY"
+
+
+def _zone(value: str) -> str:
+    try:
+        return value if ZoneInfo(value) else value
+    except (ValueError, OSError):
+        raise ValueError(f"there is no time zone {value}") from None
+
+
+def _timeout(value: str) -> str:
+    seconds = seconds_of(value)
+    return f"{seconds * 1000:.0f}ms" if seconds else "0"
+
+
+def _any(value: str) -> str:
+    return value
+
+
+_CHECKS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "application_name": ("", _any),
+    "bytea_output": ("hex", _one_of("hex")),
+    "client_encoding": ("UTF8", _encoding),
+    "client_min_messages": ("notice", _any),
+    "datestyle": ("ISO, MDY", _date_style),
+    "default_table_access_method": ("heap", _any),
+    "default_transaction_isolation": ("read committed", _any),
+    "default_transaction_read_only": ("off", _any),
+    "extra_float_digits": ("1", _any),
+    "geqo": ("on", _any),
+    "idle_in_transaction_session_timeout": ("0", _any),
+    "integer_datetimes": ("on", _one_of("on")),
+    "intervalstyle": ("postgres", _any),
+    "jit": ("off", _any),
+    "lock_timeout": ("0", _timeout),
+    "max_identifier_length": ("128", _one_of("128")),
+    "search_path": ("public", _any),
+    "server_encoding": ("UTF8", _one_of("utf8")),
+    "server_version": (VERSION, _one_of(VERSION)),
+    "server_version_num": ("150000", _one_of("150000")),
+    "standard_conforming_strings": ("on", _one_of("on")),
+    "statement_timeout": ("0", _timeout),
+    "row_security": ("on", _any),
+    "synchronous_commit": ("on", _any),
+    "timezone": ("UTC", _zone),
+    "transaction_isolation": ("read committed", _any),
+    "transaction_read_only": ("off", _any),
+}
+"""Default and check of each, by names in lower case. Many are taken and change nothing: what they
+are about is not here."""
+NAMES = frozenset(_CHECKS)
+_REPORTED = {
+    "application_name": "application_name",
+    "client_encoding": "client_encoding",
+    "datestyle": "DateStyle",
+    "integer_datetimes": "integer_datetimes",
+    "intervalstyle": "IntervalStyle",
+    "server_encoding": "server_encoding",
+    "server_version": "server_version",
+    "standard_conforming_strings": "standard_conforming_strings",
+    "timezone": "TimeZone",
+}
+"""Those whose values clients are told of, as the protocol spells them."""
+
+
+@dataclass
+class Settings:
+    """Of one session; `at_start` are those that the client gave when it came."""
+
+    at_start: dict[str, str] = field(default_factory=dict)
+    database: str = ""
+    """As the client calls it: there is one, whatever its name."""
+    _values: dict[str, str] = field(default_factory=dict)
+
+    def get(self, name: str) -> str:
+        """The value of a setting; PgError for one that is not there."""
+        if name not in _CHECKS and "." not in name:
+            raise PgError(NO_SUCH_SETTING, f'unrecognized configuration parameter "{name}"')
+        default = _CHECKS.get(name, ("", _any))[0]
+        return self._values.get(name, self.at_start.get(name, default))
+
+    def set(self, name: str, value: str | None) -> None:
+        """Give a setting a value, None its default; names with a dot are whoever's they are."""
+        self.get(name)
+        if value is None:
+            self._values.pop(name, None)
+            return
+        try:
+            self._values[name] = _CHECKS.get(name, ("", _any))[1](value)
+        except ValueError as error:
+            raise PgError(
+                WRONG_SETTING,
+                f'invalid value for parameter "{name}": "{value}"',
+                detail=f"{error}.",
+            ) from None
+
+    def begin(self, name: str, value: str) -> None:
+        """As the client has it when it comes."""
+        self.set(name, value)
+        self.at_start[name] = self._values.pop(name)
+
+    def reset(self) -> None:
+        """All as they were when the client came."""
+        self._values.clear()
+
+    def reported(self) -> dict[str, str]:
+        """What clients are told of, by the protocol's names."""
+        return {shown: self.get(name) for name, shown in _REPORTED.items()}
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that a statement may take; None: any number."""
+        return seconds_of(self.get("statement_timeout")) or None
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """Of the text of moments; None for UTC."""
+        name = self.get("timezone")
+        return None if name.upper() in ("UTC", "GMT", "ETC/UTC") else ZoneInfo(name)

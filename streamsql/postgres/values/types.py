@@ -1,0 +1,204 @@
+"""SQL types as PostgreSQL names them, and the codecs of their values: scalars, arrays, and JSON for
+what PostgreSQL has no type for."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from streamsql.postgres.values import scalars
+from streamsql.postgres.values.scalars import CODECS, Decode, Encode, ScalarCodec
+from streamsql.types import SQLType, element_type, is_array, is_decimal, precision_scale, to_sql
+from streamsql.values.nested import is_scalar, json_writer
+from streamsql.values.scalars import Scalar
+
+_BY_OID = {codec.oid: codec for codec in CODECS}
+_BY_ARRAY = {codec.array: codec for codec in reversed(CODECS)}
+_OF_TYPE = {
+    "BOOLEAN": scalars.BOOL,
+    "INTEGER": scalars.INT4,
+    "BIGINT": scalars.INT8,
+    "DOUBLE": scalars.FLOAT8,
+    "STRING": scalars.TEXT,
+    "NULL": scalars.TEXT,
+    "BYTES": scalars.BYTEA,
+    "DATE": scalars.DATE,
+    "TIME": scalars.TIME,
+    "TIMESTAMP": scalars.TIMESTAMPTZ,
+}
+_VARLENA = 4
+"""What PostgreSQL adds to precision and scale in a numeric's modifier."""
+_BLANKS = " \t\n\r\v\f"
+_ITEM = re.compile(
+    rf'[{_BLANKS}]*(?:"((?:[^"\\]|\\.)*)"|([^",{{}}\\]*))[{_BLANKS}]*(,|\}})', re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class PgType:
+    """What a column's type is to a client."""
+
+    codec: ScalarCodec
+    array: bool = False
+    modifier: int = -1
+
+    @property
+    def oid(self) -> int:
+        """PostgreSQL's number of the type."""
+        return self.codec.array if self.array else self.codec.oid
+
+    @property
+    def size(self) -> int:
+        """Bytes of a value, -1 where they differ."""
+        return -1 if self.array else self.codec.size
+
+
+TEXT = PgType(scalars.TEXT)
+
+
+def type_of(t: SQLType | None) -> PgType:
+    """The type of a result's column; what has no type of ours is text."""
+    if t is None:
+        return TEXT
+    if is_decimal(t):
+        precision, scale = precision_scale(t)
+        return PgType(scalars.NUMERIC, modifier=(precision << 16 | scale) + _VARLENA)
+    if is_array(t) and not is_array(element_type(t)):
+        inner = type_of(element_type(t))
+        return PgType(inner.codec, array=True, modifier=inner.modifier)
+    return PgType(_OF_TYPE[to_sql(t)] if is_scalar(t) else scalars.JSONB)
+
+
+def parameter_type(oid: int) -> PgType | None:
+    """The type of that number, as a client may name it for a parameter."""
+    if oid in _BY_OID:
+        return PgType(_BY_OID[oid])
+    return PgType(_BY_ARRAY[oid], array=True) if oid in _BY_ARRAY else None
+
+
+# -- out -------------------------------------------------------------------------------------------
+
+
+def encoder(t: SQLType | None, format: int, zone: tzinfo | None = None) -> Encode:
+    """From a value of a type that is not null to a cell; text of moments in a zone (None: UTC)."""
+    if t is None:
+        return scalars.TEXT.to_text
+    found = type_of(t)
+    cell = _to_cell(element_type(t) if found.array else t, found.codec, format, zone)
+    return _array(found.codec, format, cell) if found.array else cell
+
+
+def codec_encoder(found: PgType, format: int) -> Encode:
+    """From a value as the type's codec takes it to a cell."""
+    cell = found.codec.to_binary if format else found.codec.to_text
+    return _array(found.codec, format, cell) if found.array else cell
+
+
+def _array(codec: ScalarCodec, format: int, cell: Encode) -> Encode:
+    if format:
+        return lambda values: _array_binary(values, codec.oid, cell)
+    return lambda values: _array_text(values, cell)
+
+
+def _to_cell(t: SQLType, codec: ScalarCodec, format: int, zone: tzinfo | None) -> Encode:
+    if codec is scalars.JSONB:
+        write, form = json_writer(t, _leaf), codec.to_binary if format else codec.to_text
+        return lambda value: form(write(value))
+    if codec is scalars.TIMESTAMPTZ and not format and zone is not None:
+        return scalars.zoned(zone)
+    return codec.to_binary if format else codec.to_text
+
+
+def _leaf(entry: Scalar) -> Callable[[Any], str]:
+    return entry.json
+
+
+def _array_text(values: list[Any], to_cell: Encode) -> bytes:
+    return b"{" + b",".join(b"NULL" if v is None else _item(to_cell(v)) for v in values) + b"}"
+
+
+def _item(cell: bytes) -> bytes:
+    plain = cell and cell.upper() != b"NULL" and not re.search(rb'[\s{}",\\]', cell)
+    return cell if plain else b'"' + cell.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
+
+
+def _array_binary(values: list[Any], oid: int, to_cell: Encode) -> bytes:
+    nulls = any(value is None for value in values)
+    if not values:
+        return struct.pack("!iiI", 0, 0, oid)
+    parts = [struct.pack("!iiIii", 1, int(nulls), oid, len(values), 1)]
+    for value in values:
+        if value is None:
+            parts.append(b"\xff\xff\xff\xff")
+        else:
+            cell = to_cell(value)
+            parts += (struct.pack("!i", len(cell)), cell)
+    return b"".join(parts)
+
+
+# -- in --------------------------------------------------------------------------------------------
+
+
+def decoder(found: PgType, format: int) -> Decode:
+    """From a parameter's bytes to its value; ValueError (or what is one) where they are none."""
+    codec = found.codec
+    of_cell = codec.of_binary if format else codec.of_text
+    if not found.array:
+        return of_cell
+    if format:
+        return lambda data: list(_of_array_binary(data, of_cell))
+    return lambda data: list(_of_array_text(data.decode(), of_cell))
+
+
+def _of_array_text(text: str, of_cell: Decode) -> Iterator[Any]:
+    text = text.strip(_BLANKS)
+    if text == "{}":
+        return
+    if not text.startswith("{"):
+        raise ValueError("an array begins with {")
+    at, end = 1, ""
+    while end != "}":
+        item = _ITEM.match(text, at)
+        if item is None:
+            raise ValueError("malformed array, or one of more than one dimension")
+        quoted, plain, end = item.groups()
+        at = item.end()
+        if quoted is not None:
+            yield of_cell(re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL).encode())
+            continue
+        plain = plain.strip(_BLANKS)
+        if not plain:
+            raise ValueError("malformed array")
+        yield None if plain.upper() == "NULL" else of_cell(plain.encode())
+    if at != len(text):
+        raise ValueError("malformed array")
+
+
+def _of_array_binary(data: bytes, of_cell: Decode) -> Iterator[Any]:
+    if len(data) < 12:
+        raise ValueError("no array")
+    (dimensions,) = struct.unpack("!i", data[:4])
+    if dimensions == 0:
+        return
+    if dimensions != 1 or len(data) < 20:
+        raise ValueError("an array of more than one dimension")
+    (count,) = struct.unpack("!i", data[12:16])
+    at = 20
+    for _ in range(count):
+        if at + 4 > len(data):
+            raise ValueError("an array is shorter than it says")
+        (length,) = struct.unpack("!i", data[at : at + 4])
+        at += 4
+        if length == -1:
+            yield None
+            continue
+        if length < 0 or at + length > len(data):
+            raise ValueError("an array is shorter than it says")
+        yield of_cell(data[at : at + length])
+        at += length
+    if at != len(data):
+        raise ValueError("an array is longer than it says")
