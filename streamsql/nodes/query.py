@@ -143,6 +143,8 @@ class Within:
     before: Duration
     after: Duration
     grace: Duration | None = None
+    implied: bool = False
+    """Whether it is not written there, but follows from STATE_TTL."""
 
 
 @dataclass(frozen=True)

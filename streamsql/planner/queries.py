@@ -12,6 +12,7 @@ from streamsql.planner.ddl.replacement import check_query_upgrade
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.ddl.sinks import new_sink
 from streamsql.planner.ddl.sources import already_exists, check_source_name
+from streamsql.planner.joins.state_ttl import check_ttl_is_used, state_ttl
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import guarantee
 from streamsql.planner.plans.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
@@ -45,7 +46,8 @@ def plan_create_as(
     check_name_is_free(existing, statement, replacing)
     _check_persistent(statement.query, f"CREATE {statement.kind.value} AS SELECT")
     properties = read_properties(statement.properties, Place.CREATE_AS)
-    built = build_query(statement.query, catalog, statement.name)
+    built = build_query(statement.query, catalog, statement.name, ttl=state_ttl(properties))
+    check_ttl_is_used(built.root, properties)
     _check_kind(built, statement)
     _check_no_loop(built, statement)
     prefix = "CSAS" if statement.kind is Kind.STREAM else "CTAS"
@@ -81,7 +83,9 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
     """INSERT INTO .. SELECT."""
     target = _insert_target(statement, planning.catalog)
     _check_persistent(statement.query, "INSERT INTO")
-    built = build_query(statement.query, planning.catalog, target.name)
+    properties = read_properties(statement.properties, Place.INSERT)
+    built = build_query(statement.query, planning.catalog, target.name, ttl=state_ttl(properties))
+    check_ttl_is_used(built.root, properties)
     built = _fitted(built, target, statement)
     query_id = planning.query_id or insert_query_id(statement, planning.catalog)
     root = Sink(built.root, target, target.timestamp)

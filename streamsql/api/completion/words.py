@@ -22,6 +22,7 @@ WITH_PROPERTIES: dict[str, str] = {
     "WINDOW_TYPE": "the topic's keys are windowed",
     "WINDOW_SIZE": "the size of the keys' window",
     "TIMESTAMP_PRECISION": "of changes of a database: what numbers of TIMESTAMPs count",
+    "STATE_TTL": "how long joins of streams keep rows: '1 HOUR', FOREVER",
     "TIME_PRECISION": "of changes of a database: what numbers of TIMEs count",
     "DECIMAL_HANDLING_MODE": "of changes of a database: how DECIMALs are written",
     "VALUE_SCHEMA_ID": "the registered schema of the values",

@@ -8,9 +8,11 @@ from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass
 from streamsql.planner.changes.queries import compare_plans
+from streamsql.planner.joins.state_ttl import state_ttl
 from streamsql.planner.plans.logical import LogicalPlan, Sink
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query
+from streamsql.planner.with_clause.properties import Place, read_properties
 from streamsql.types import quote
 
 
@@ -45,7 +47,8 @@ def _old_plan(existing: Source, catalog: Catalog) -> LogicalPlan | None:
     if not isinstance(statement, CreateAsSelect):
         return None
     try:
-        built = build_query(statement.query, catalog, existing.name)
+        ttl = state_ttl(read_properties(statement.properties, Place.CREATE_AS))
+        built = build_query(statement.query, catalog, existing.name, ttl=ttl)
     except StreamSQLError:
         return None
     return optimize(Sink(built.root, existing, existing.timestamp)).root

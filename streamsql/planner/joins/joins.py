@@ -21,11 +21,11 @@ from streamsql.planner.joins.restrictions import (
 )
 from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.plans.combined import parts_of
+from streamsql.planner.plans.join_windows import JoinWindow
 from streamsql.planner.plans.logical import (
     Filter,
     Join,
     JoinKind,
-    JoinWindow,
     Leaf,
     LogicalPlan,
     Qualify,
@@ -171,7 +171,7 @@ def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key
         left.key if carried and left.key is not None else left_on,
         right_on,
         key_name,
-        _window(join.within),
+        _window(join.within) if kind is JoinKind.STREAM_STREAM else None,
         windowed=left.window is not None,
         condition=outer,
     )

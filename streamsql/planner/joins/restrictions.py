@@ -160,13 +160,14 @@ def _check_within(join: Join) -> None:
     if join.within is None:
         raise PlanError(
             "Stream-Stream joins must have a WITHIN clause specified. None was provided.",
-            hint="Say how far apart in time two records may be: JOIN .. WITHIN 1 HOUR ON ..",
+            hint="Say how far apart in time two records may be: JOIN .. WITHIN 1 HOUR ON .., or, "
+            "for all joins of a CREATE .. AS or INSERT, WITH (STATE_TTL='1 HOUR' | 'FOREVER').",
             span=join.span,
         )
 
 
 def _check_no_within(join: Join, pair: str) -> None:
-    if join.within is not None:
+    if join.within is not None and not join.within.implied:
         raise PlanError(
             f"A window definition was provided for a {pair} join. These joins are not windowed.",
             hint="Drop the WITHIN clause.",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.logical import Join, JoinWindow
+from streamsql.planner.plans.join_windows import JoinWindow
+from streamsql.planner.plans.logical import Join
 from streamsql.planner.plans.windows import duration, words
 from streamsql.planner.scopes.text import expression_text
 
@@ -21,6 +22,8 @@ def join_text(plan: Join) -> str:
 
 def within_text(window: JoinWindow) -> str:
     """WITHIN and GRACE PERIOD."""
+    if window.is_forever:
+        return "AT ANY TIME"
     before, after = (words(duration(ms)) for ms in (window.before_ms, window.after_ms))
     size = before if before == after else f"({before}, {after})"
     grace = "" if window.grace_ms is None else f" GRACE {words(duration(window.grace_ms))}"

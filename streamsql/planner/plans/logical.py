@@ -13,8 +13,9 @@ from enum import Enum
 from functools import cached_property
 
 from streamsql.catalog import Source
-from streamsql.nodes import Duration, Emit, Expression, JoinType, StartPosition, Window
+from streamsql.nodes import Emit, Expression, JoinType, StartPosition, Window
 from streamsql.planner.plans.guarantee import Guarantee
+from streamsql.planner.plans.join_windows import JoinWindow
 from streamsql.schema import (
     PSEUDO_COLUMNS,
     ROWTIME,
@@ -197,24 +198,6 @@ class JoinKind(Enum):
     STREAM_TABLE = "stream-table"
     TABLE_TABLE = "table-table"
     FOREIGN_KEY = "foreign-key"
-
-
-@dataclass(frozen=True)
-class JoinWindow:
-    """WITHIN: right rows from `before_ms` before to `after_ms` after the left row's time meet it.
-
-    Without `grace_ms` rows may be a day late, and one that has met none is emitted at once; else
-    such a row is held until its window has passed.
-    """
-
-    before_ms: int
-    after_ms: int
-    grace_ms: int | None = None
-
-    @property
-    def lateness_ms(self) -> int:
-        """How late a row may be."""
-        return Duration.UNITS_MS["DAY"] if self.grace_ms is None else self.grace_ms
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from streamsql.nodes import Expression, Window
 from streamsql.planner.plans.combined import parts_of
+from streamsql.planner.plans.join_windows import JoinWindow
 from streamsql.planner.plans.logical import (
     Aggregate,
     Derived,
@@ -14,7 +15,6 @@ from streamsql.planner.plans.logical import (
     Filter,
     Join,
     JoinKind,
-    JoinWindow,
     LogicalPlan,
     Scan,
     TopN,
@@ -97,9 +97,8 @@ def _stream_stream(plan: Join) -> Iterator[StateStore]:
     window = plan.window or JoinWindow(0, 0)
     for side, ms in ((plan.left, window.after_ms), (plan.right, window.before_ms)):
         kept = words(duration(ms + window.lateness_ms))
-        yield StateStore(
-            f"rows of {_sources(side)}", _equality(plan), f"a row goes {kept} after its time"
-        )
+        growth = "grows for ever" if window.is_forever else f"a row goes {kept} after its time"
+        yield StateStore(f"rows of {_sources(side)}", _equality(plan), growth)
 
 
 _JOINS: dict[JoinKind, Callable[[Join], Iterator[StateStore]]] = {

@@ -12,7 +12,8 @@ from functools import partial
 from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.formats import format_named
-from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery, Window
+from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery, Window, Within
+from streamsql.planner.joins.state_ttl import with_ttl
 from streamsql.planner.plans.logical import Derived, Distinct, Filter, LogicalPlan, Project
 from streamsql.planner.plans.windows import complete_window, key_window
 from streamsql.planner.scopes.scope import Scope
@@ -74,13 +75,19 @@ class _Place:
 
 
 def build_query(
-    query: Query, catalog: Catalog, sink: str | None, *, bounded: bool = False
+    query: Query,
+    catalog: Catalog,
+    sink: str | None,
+    *,
+    bounded: bool = False,
+    ttl: Within | None = None,
 ) -> Built:
     """The plan of a query whose result is stored in `sink`, or shown (None); `bounded`: of a pull
-    query, whose ORDER BY is its planner's."""
+    query, whose ORDER BY is its planner's; `ttl`: for joins of streams without a WITHIN."""
     if not bounded:
         _check_not_ordered(query)
-    return _build(expand(query, catalog.views), _Place(catalog, sink, bounded=bounded))
+    query = with_ttl(expand(query, catalog.views), ttl)
+    return _build(query, _Place(catalog, sink, bounded=bounded))
 
 
 def _check_not_ordered(query: Query) -> None:

@@ -43,8 +43,8 @@ _TAKEN = {
         "SOURCED_BY_CONNECTOR",
         "SOURCE_CONNECTOR",
     ),
-    Place.CREATE_AS: _COMMON,
-    Place.INSERT: ("QUERY_ID",),
+    Place.CREATE_AS: (*_COMMON, "STATE_TTL"),
+    Place.INSERT: ("QUERY_ID", "STATE_TTL"),
 }
 _LEGACY_NAME = "VALUE_AVRO_SCHEMA_FULL_NAME"
 
@@ -186,7 +186,7 @@ class WithProperties:
                 "For example: 'WINDOW_SIZE'='10 SECONDS'",
                 span=self.span("WINDOW_TYPE"),
             )
-        return KeyWindow(window, self._duration("WINDOW_SIZE", size).ms)
+        return KeyWindow(window, self.duration("WINDOW_SIZE", size).ms)
 
     def integer(self, name: str, *, minimum: int) -> int | None:
         """The property's value as a whole number, or None; ConfigError below the minimum, or for no
@@ -204,7 +204,8 @@ class WithProperties:
         shown = f"\nExample valid value: '{example}'" if example else ""
         return _refused(f"Configuration {name} is invalid: {why}{shown}", span=self.span(name))
 
-    def _duration(self, name: str, text: str) -> Duration:
+    def duration(self, name: str, text: str) -> Duration:
+        """The property's text as an amount and a unit; ConfigError where it is none."""
         parts = text.split()
         unit = parts[1].upper().removesuffix("S") if len(parts) == 2 else ""
         if len(parts) == 2 and parts[0].isdecimal() and unit in Duration.UNITS_MS:

@@ -1,0 +1,62 @@
+"""STATE_TTL: how far apart in time rows of two streams may meet where their join has no WITHIN."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamsql.errors import ConfigError
+from streamsql.nodes import Duration, Join, Query, Relation, Subquery, Within
+from streamsql.planner.plans.join_windows import FOREVER_MS
+from streamsql.planner.plans.logical import Join as JoinPlan
+from streamsql.planner.plans.logical import JoinKind, LogicalPlan
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.with_clause.properties import WithProperties
+
+_NAME = "STATE_TTL"
+_FOREVER = "FOREVER"
+
+
+def state_ttl(properties: WithProperties) -> Within | None:
+    """What the property stands for: rows are kept as long, and no longer; None: it is not given."""
+    given = properties.text(_NAME)
+    if given is None:
+        return None
+    if given.upper() == _FOREVER:
+        ever = Duration(FOREVER_MS, "MILLISECOND")
+        return Within(ever, ever, implied=True)
+    ttl = properties.duration(_NAME, given)
+    return Within(ttl, ttl, Duration(0, "MILLISECOND"), implied=True)
+
+
+def with_ttl(query: Query, ttl: Within | None) -> Query:
+    """The query with that in place of a WITHIN, wherever there is none in FROM."""
+    if ttl is None:
+        return query
+    union = tuple(with_ttl(select, ttl) for select in query.union)
+    return replace(query, relation=_relation(query.relation, ttl), union=union)
+
+
+def _relation(relation: Relation, ttl: Within) -> Relation:
+    match relation:
+        case Join():
+            right = _relation(relation.right, ttl)
+            assert not isinstance(right, Join)
+            left = _relation(relation.left, ttl)
+            return replace(relation, left=left, right=right, within=relation.within or ttl)
+        case Subquery():
+            return replace(relation, query=with_ttl(relation.query, ttl))
+    return relation
+
+
+def check_ttl_is_used(root: LogicalPlan, properties: WithProperties) -> None:
+    """ConfigError where STATE_TTL is given and joins no streams."""
+    if properties.text(_NAME) is None:
+        return
+    for node in operators(root):
+        if isinstance(node, JoinPlan) and node.join_kind is JoinKind.STREAM_STREAM:
+            return
+    raise ConfigError(
+        f"{_NAME} is for joins of two streams, of which the query has none.",
+        hint=f"Leave {_NAME} out.",
+        span=properties.span(_NAME),
+    )
