@@ -14,6 +14,7 @@ from streamsql.errors import ParseError, Span
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.parser.build.items import with_tokens
+from streamsql.parser.build.schemas import check_schema
 from streamsql.types import SQLType
 from streamsql.values.intervals import interval
 
@@ -266,6 +267,10 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     def qualified_column(self, span: Span, source: str, name: str) -> Expression:
         return at(exp.Column(this=identifier(name), table=identifier(source)), span)
+
+    def schema_column(self, span: Span, schema: str, source: str, name: str) -> Expression:
+        check_schema(schema, span, "A field of a STRUCT is taken with ->: column->field.")
+        return self.qualified_column(span, source, name)
 
     def typed_literal(self, span: Span, name: str, text: str) -> Expression:
         kind = types.PRIMITIVES.get(name)

@@ -31,6 +31,7 @@ from streamsql.nodes import (
     Within,
 )
 from streamsql.parser.build.items import with_tokens
+from streamsql.parser.build.schemas import check_schema
 from streamsql.schema import WindowType
 
 MAX_AMOUNT = 2**63 - 1
@@ -136,6 +137,17 @@ class QueryBuilder:
     def source_ref(
         self, span: Span, name: str, alias: str | None, start: StartPosition | None
     ) -> SourceRef:
+        return SourceRef(name, alias, span, start)
+
+    def schema_source_ref(
+        self,
+        span: Span,
+        schema: str,
+        name: str,
+        alias: str | None,
+        start: StartPosition | None,
+    ) -> SourceRef:
+        check_schema(schema, span)
         return SourceRef(name, alias, span, start)
 
     def subquery(self, span: Span, query: Query, alias: str | None) -> Subquery:

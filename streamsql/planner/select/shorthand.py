@@ -139,6 +139,8 @@ def grouped(query: Query, scope: Scope) -> Query:
         for item in query.items
         if isinstance(item, SelectExpression) and item.alias is not None
     }
+    # `AS "metric"` is what databases, whose names are in lower case, call `metric`.
+    aliases = {**{alias.upper(): named for alias, named in aliases.items()}, **aliases}
 
     def meant(value: Expression) -> Expression:
         if isinstance(value, exp.Literal) and not value.is_string and value.name.isdecimal():

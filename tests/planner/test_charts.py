@@ -1,0 +1,32 @@
+"""Queries as Metabase, Grafana and Superset write them: which of them `streamsql check` takes.
+
+They are written anew over the sources of sources.sql; `origin` is where such a query was seen.
+"""
+
+from __future__ import annotations
+
+import pytest
+from datadriven import CASES, Case, cases, check, read
+
+from streamsql.api.checking import NamedText
+from streamsql.api.checking import check as check_script
+
+TAKEN = "taken"
+_SOURCES = (CASES / "charts" / "sources.sql").read_text("utf-8")
+
+
+def _chart(case: Case) -> str:
+    """`taken`, or what is said of the query."""
+    found = check_script(NamedText("charts", _SOURCES + case.input), {}, {}, lambda path: path)
+    return "\n".join(error.message for error, _ in found.errors) or TAKEN
+
+
+@pytest.mark.parametrize("case", cases("charts"))
+def test_chart(case: Case, rewrite: bool) -> None:
+    check(case, {"chart": _chart}, rewrite)
+
+
+def test_four_of_five_are_taken() -> None:
+    known = [case for path in sorted((CASES / "charts").glob("*.txt")) for case in read(path)]
+    taken = sum(case.expected == TAKEN for case in known)
+    assert len(known) >= 100 and taken >= 0.8 * len(known), f"{taken} of {len(known)}"
