@@ -133,6 +133,20 @@ STRINGS = (
         example=("LCASE('ABC')", "'abc'"),
     ),
     scalar(
+        "LOWER",
+        "The text in lower case: LCASE by the name it has in databases.",
+        _CATEGORY,
+        overload("text STRING -> STRING", lambda F, s: F.lower(s)),
+        example=("LOWER('ABC')", "'abc'"),
+    ),
+    scalar(
+        "UPPER",
+        "The text in upper case: UCASE by the name it has in databases.",
+        _CATEGORY,
+        overload("text STRING -> STRING", lambda F, s: F.upper(s)),
+        example=("UPPER('abc')", "'ABC'"),
+    ),
+    scalar(
         "UCASE",
         "The text in upper case.",
         _CATEGORY,
