@@ -224,11 +224,21 @@ def _datagen(commands: Commands[argparse.ArgumentParser]) -> None:
         "Write made-up records into a topic.",
         "subcommands.data:datagen_command",
     )
-    parser.add_argument("--schema", required=True, choices=("users", "pageviews", "orders"))
-    parser.add_argument("--topic", help="default: the schema's name")
+    parser.add_argument(
+        "--schema", required=True, choices=("users", "pageviews", "orders", "nexmark")
+    )
+    parser.add_argument(
+        "--topic", help="default: the schema's name; of nexmark's three topics their names' begin"
+    )
     parser.add_argument("--rate", type=_positive, default=10, metavar="N", help="records a second")
     parser.add_argument("--count", type=_positive, metavar="N", help="default: until Ctrl-C")
     parser.add_argument("--seed", type=int, metavar="N", help="the same records every time")
+    parser.add_argument(
+        "--start",
+        type=_positive,
+        metavar="MS",
+        help="the first event's time; the others follow at the rate, however fast they are written",
+    )
     parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
     _common(parser)
 

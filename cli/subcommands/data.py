@@ -51,16 +51,16 @@ def load_command(args: argparse.Namespace) -> int:
 
 def datagen_command(args: argparse.Namespace) -> int:
     """Write made-up records until there are enough, or until Ctrl-C."""
-    from streamsql.api.loading import SCHEMAS, GenerateSpec, Progress, generate
+    from streamsql.api.loading import NEXMARK, GenerateSpec, Progress, generate, generate_nexmark
 
     topic = args.topic or args.schema
-    generator = SCHEMAS[args.schema]
     spec = GenerateSpec(
-        args.schema, topic, args.rate, args.count, args.seed, partitions=args.partitions
+        args.schema, topic, args.rate, args.count, args.seed, args.start, args.partitions
     )
+    run = generate_nexmark if args.schema == NEXMARK else generate
     written = 0
     with _client(args) as client:
-        _suggest(generator.columns, topic, "JSON", {generator.key: "STRING"}, "KAFKA")
+        _suggest_generated(args.schema, topic)
         with Bar(f"Writing {args.schema} to {topic}", "records") as bar:
 
             def show(progress: Progress) -> None:
@@ -69,7 +69,7 @@ def datagen_command(args: argparse.Namespace) -> int:
                 bar.update(progress.records, progress.fraction)
 
             try:
-                _report(generate(spec, client, show), topic)
+                _report(run(spec, client, show), topic)
             except KeyboardInterrupt:
                 print(f"{written:,} records written to {topic}", file=sys.stderr)
     return 0
@@ -81,6 +81,17 @@ def _client(args: argparse.Namespace) -> AbstractContextManager[KafkaClient]:
     from streamsql.data_folder import DataDir
 
     return cluster(*kafka_of(args), DataDir.at(args.data), _starting)
+
+
+def _suggest_generated(schema: str, topic: str) -> None:
+    from streamsql.api.loading import NEXMARK, NEXMARK_COLUMNS, SCHEMAS
+
+    if schema == NEXMARK:
+        for kind, columns in NEXMARK_COLUMNS.items():
+            _suggest(columns, f"{topic}-{kind}", "JSON", {}, None)
+        return
+    generator = SCHEMAS[schema]
+    _suggest(generator.columns, topic, "JSON", {generator.key: "STRING"}, "KAFKA")
 
 
 @contextmanager

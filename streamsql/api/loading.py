@@ -9,6 +9,8 @@ from streamsql.data_folder import DataDir
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
 from streamsql.load import (
+    NEXMARK,
+    NEXMARK_COLUMNS,
     SCHEMAS,
     GenerateSpec,
     KeyColumn,
@@ -16,10 +18,13 @@ from streamsql.load import (
     Progress,
     Summary,
     generate,
+    generate_nexmark,
     load,
 )
 
 __all__ = [
+    "NEXMARK",
+    "NEXMARK_COLUMNS",
     "SCHEMAS",
     "GenerateSpec",
     "KafkaClient",
@@ -28,6 +33,7 @@ __all__ = [
     "Progress",
     "Summary",
     "generate",
+    "generate_nexmark",
     "cluster",
     "load",
 ]

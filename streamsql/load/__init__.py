@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from streamsql.load.datagen import SCHEMAS, GenerateSpec, generate
 from streamsql.load.loader import load
+from streamsql.load.nexmark import COLUMNS as NEXMARK_COLUMNS
+from streamsql.load.nexmark import NEXMARK, generate_nexmark
 from streamsql.load.spec import KeyColumn, LoadSpec, Progress, Summary
 
 __all__ = [
+    "NEXMARK",
+    "NEXMARK_COLUMNS",
     "SCHEMAS",
     "GenerateSpec",
     "KeyColumn",
@@ -14,5 +18,6 @@ __all__ = [
     "Progress",
     "Summary",
     "generate",
+    "generate_nexmark",
     "load",
 ]

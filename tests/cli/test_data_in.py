@@ -9,6 +9,7 @@ import pytest
 
 from streamsql.cli.main import main
 from streamsql.kafka.client import KafkaClient
+from streamsql.load.nexmark import events
 
 pytestmark = pytest.mark.kafka
 
@@ -86,3 +87,16 @@ def test_datagen_is_the_same_for_the_same_seed(
     )
     assert len(first) == 50
     assert first == second
+
+
+def test_nexmark_has_a_topic_for_each_kind_of_event(kafka: KafkaClient, topic_name: str) -> None:
+    options = ["--topic", topic_name, "--count", "1000", "--seed", "1", "--rate", "1000"]
+    servers = ["--bootstrap-servers", kafka.bootstrap]
+    start = 1_700_000_000_000
+    assert main(["datagen", "--schema", "nexmark", "--start", str(start), *options, *servers]) == 0
+    made = list(events(1, 0, 1000, lambda number: start + number))
+    for kind, count in {"person": 20, "auction": 60, "bid": 920}.items():
+        found = [row for _, row, _ in records(kafka, f"{topic_name}-{kind}")]
+        wanted = [row for name, row in made if name == kind]
+        assert len(found) == count
+        assert sorted(map(repr, found)) == sorted(map(repr, wanted))

@@ -1,0 +1,1 @@
+"""Nexmark: queries over an auction house, each in a file of SQL."""

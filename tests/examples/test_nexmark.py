@@ -1,0 +1,114 @@
+"""Nexmark's queries on real Kafka and Spark, row by row against DuckDB over the same events."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from awaiting import await_until
+from nexmark_answers import ANSWERS, SIDE, answers
+
+from streamsql.engine import Engine
+from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
+from streamsql.load import GenerateSpec, generate_nexmark
+from streamsql.load.nexmark import events
+from streamsql.results import Answer
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+FOLDER = Path(__file__).parents[2] / "examples" / "nexmark"
+QUICK = ("q4", "q8")
+"""Of all others the slow tests see to it."""
+FEW, MANY = 3_000, int(os.environ.get("NEXMARK_EVENTS", "1000000"))
+START = 1_700_000_000_000
+RATE = 1_000
+SECONDS = 120.0
+
+Run = Callable[[str], None]
+_CREATED = re.compile(r"^CREATE (STREAM|TABLE) (\w+)", re.MULTILINE)
+
+
+class House:
+    """An auction house: its events in topics of its own, and in DuckDB."""
+
+    def __init__(self, engine: Engine, kafka: KafkaClient, run: Run, count: int, folder: Path):
+        self.engine, self._run = engine, run
+        self._prefix = f"nexmark{count}"
+        spec = GenerateSpec("nexmark", self._prefix, RATE, count, seed=1, start=START)
+        generate_nexmark(spec, kafka, lambda _: None)
+        side = [(str(n), f'{{"looked_up":"value {n}"}}') for n in range(SIDE)]
+        kafka.create_topic(f"{self._prefix}-side", 1)
+        kafka.produce(
+            f"{self._prefix}-side",
+            [NewRecord(int(k).to_bytes(8, "big"), v.encode(), START - 1) for k, v in side],
+        )
+        made = events(1, 0, count, lambda number: START + number * 1000 // RATE)
+        self.expected: duckdb.DuckDBPyConnection = answers(made, folder)
+        self.execute("sources")
+
+    def execute(self, name: str) -> str:
+        """Run a file; its text."""
+        text = (FOLDER / f"{name}.sql").read_text("utf-8")
+        self._run(text.replace("'nexmark-", f"'{self._prefix}-"))
+        return text
+
+    def rows(self, name: str, columns: str) -> Counter[tuple[Any, ...]]:
+        (answer,) = self.engine.execute(f"SELECT {columns} FROM {name};")
+        assert isinstance(answer, Answer)
+        return Counter(tuple(map(_plain, row.values)) for row in answer.rows)
+
+    def check(self, name: str) -> None:
+        columns, sql = ANSWERS[name]
+        wanted = Counter(tuple(map(_plain, row)) for row in self.expected.execute(sql).fetchall())
+        text = self.execute(name)
+        try:
+            await_until(lambda: self.rows(name, columns) == wanted, name, SECONDS, every=1)
+        finally:
+            for kind, made in reversed(_CREATED.findall(text)):
+                self._run(f"DROP {kind} {made} DELETE TOPIC;")
+
+    def close(self) -> None:
+        for name in ("person", "auction", "bid"):
+            self._run(f"DROP STREAM {name} CASCADE;")
+
+
+def _plain(value: Any) -> Any:
+    """Equal for what is equal in either engine."""
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1000)
+    if isinstance(value, float | Decimal):
+        return float(f"{value:.9g}")
+    return value
+
+
+@pytest.fixture(scope="module", params=[FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+def house(
+    engine: Engine,
+    kafka: KafkaClient,
+    run: Run,
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[House]:
+    house = House(engine, kafka, run, request.param, tmp_path_factory.mktemp("nexmark"))
+    yield house
+    house.close()
+
+
+@pytest.mark.parametrize(
+    "name", [q if q in QUICK else pytest.param(q, marks=pytest.mark.slow) for q in ANSWERS]
+)
+def test_the_answer_is_duckdbs(house: House, name: str) -> None:
+    house.check(name)
+
+
+def test_every_query_is_checked() -> None:
+    assert {path.stem for path in FOLDER.glob("q*.sql")} == set(ANSWERS)
