@@ -235,7 +235,9 @@ public final class KafkaSink extends PythonForeachWriter {
 
   private void failIfBroken() {
     if (failure != null) {
-      throw new IllegalStateException("a record could not be written to Kafka", failure);
+      // By its message alone Spark hands on what has ended a task in an executor.
+      throw new IllegalStateException(
+          "a record could not be written to Kafka: " + failure, failure);
     }
   }
 }
