@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from streamsql.api.script import PreparedStatement, Script, parse_script
+from streamsql.api.script import PreparedStatement, Script, parse_script, statements_of
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
 from streamsql.data_folder import Ownership
@@ -19,7 +19,6 @@ from streamsql.executor.services.background import Report, Service
 from streamsql.kafka.security import KNOWN as KAFKA_SETTINGS
 from streamsql.kafka.security import checked as checked_kafka_settings
 from streamsql.nodes import InsertValues, Statement
-from streamsql.parser import parse_each
 from streamsql.results import Answer, Message, Result, RowInserts
 from streamsql.run_script import NamedText, run_script
 from streamsql.runtime.catch_up import catch_up
@@ -222,7 +221,6 @@ class Engine:
         from streamsql.statements.inserting.rows import RowInserts as Inserts
 
         self._check_usable()
-        self._restored.get()
         session = session or self._state.session
         return Inserts(target, Context(self._state, session, lambda path: ()))
 
@@ -233,6 +231,7 @@ class Engine:
             raise ConfigError(
                 "interactive statements are off", hint="This server runs those of a file."
             )
+        self._restored.get()
 
     def run_files(
         self,
@@ -271,6 +270,20 @@ class Engine:
             if isinstance(line.statement, InsertValues):
                 note_row(line.statement, Context(state, state.session, lambda path: ()))
 
+    def apply_files(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+        session: Session | None = None,
+    ) -> list[Result]:
+        """Have what runs become what files say, all of it at once or nothing; what was done."""
+        from streamsql.api.applying import applied
+
+        self._check_usable()
+        return applied(self._state, texts, variables or {}, session, prune=prune)
+
     def _execute(
         self, sql: str | Script, session: Session, scripts: tuple[str, ...]
     ) -> Iterator[Result]:
@@ -282,9 +295,8 @@ class Engine:
     ) -> Iterator[tuple[Statement, Iterator[Result]]]:
         """`scripts` are those that are being run, the innermost last."""
         self._check_usable()
-        self._restored.get()
         text = sql.text if isinstance(sql, Script) else sql
-        for statement in _parsed(sql, session):
+        for statement in statements_of(sql, session):
             if isinstance(statement, ParseError):
                 raise statement.located(text)
             yield statement, self._run(statement, text, session, scripts)
@@ -384,13 +396,3 @@ class Engine:
             raise ExternalError("the engine is not running")
         self.wait_until_ready()
         catch_up(self._state, progress)
-
-
-def _parsed(sql: str | Script, session: Session) -> Iterator[Statement | ParseError]:
-    """A text's statements as the session's variables stand when each has its turn."""
-    if not isinstance(sql, Script):
-        yield from parse_each(sql, session.substituted)
-        return
-    yield from (each.node for each in sql.statements)
-    if sql.error is not None:
-        yield sql.error

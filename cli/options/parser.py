@@ -17,6 +17,7 @@ examples:
   streamsql run pipeline.sql                   run a file's queries until Ctrl-C
   streamsql check pipeline.sql                 find its errors, without running anything
   streamsql plan pipelines/                    what they would change of what runs
+  streamsql apply pipelines/                   have it so, with state kept
   streamsql test tests/                        run the tests of pipelines
   streamsql load trips.csv --topic trips       a file into a topic
   streamsql server                             a server, and
@@ -46,6 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     _run(commands)
     _check(commands)
     _plan(commands)
+    _apply(commands)
     _kafka(commands)
     _load(commands)
     _datagen(commands)
@@ -157,13 +159,30 @@ def _plan(commands: Commands[argparse.ArgumentParser]) -> None:
         "Say what files would change of what runs, and what it takes. Runs nothing.",
         "subcommands.plan:command",
     )
+    _files_of(parser)
+    parser.add_argument("--json", action="store_true", help="for programs: one JSON object")
+    _server_of(parser)
+    _common(parser)
+
+
+def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "apply",
+        "Have what runs become what files say, all of it at once, with state kept.",
+        "subcommands.apply:command",
+    )
+    _files_of(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    _common(parser)
+
+
+def _files_of(parser: argparse.ArgumentParser) -> None:
+    """Which files say what is to be."""
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", help="a .sql file or a folder of such; - is stdin"
     )
     parser.add_argument("--prune", action="store_true", help="drop what is not in the files")
-    parser.add_argument("--json", action="store_true", help="for programs: one JSON object")
-    _server_of(parser)
-    _common(parser)
 
 
 def _server_of(parser: argparse.ArgumentParser) -> None:

@@ -32,10 +32,15 @@ def command(args: argparse.Namespace) -> int:
         print(json.dumps({"changes": changes, "errors": errors, "exit_code": found.exit_code}))
         return found.exit_code
     style = Style.of(sys.stdout)
-    for error in found.errors:
-        print("\n".join(error_lines(error, error.sql, error.file, style)))
+    show_errors(found, style)
     print("\n".join(plan_lines(found, style)))
     return found.exit_code
+
+
+def show_errors(found: ChangePlan, style: Style) -> None:
+    """Those of statements that cannot be run as they are."""
+    for error in found.errors:
+        print("\n".join(error_lines(error, error.sql, error.file, style)))
 
 
 def planned(args: argparse.Namespace, texts: list[NamedText]) -> ChangePlan:
@@ -43,7 +48,7 @@ def planned(args: argparse.Namespace, texts: list[NamedText]) -> ChangePlan:
     from streamsql.api.changing import plan_of_log, plan_of_server
 
     variables = assignments(args.define, "--define")
-    if args.server is None:
+    if getattr(args, "server", None) is None:
         return plan_of_log(engine_config(args), texts, variables, args.prune)
     args.url = args.server
     with make_connection(args) as server:

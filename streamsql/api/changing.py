@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamsql.api.backup import entries_of_engine
 from streamsql.catalog import Catalog
@@ -14,6 +14,7 @@ from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
 from streamsql.statements.changes.difference import Action, Item, differences
 from streamsql.statements.changes.running import Running, running_of_log, running_of_server
+from streamsql.statements.changes.steps import check_steps
 from streamsql.statements.changes.wanted import read_wanted
 from streamsql.status import QueryInfo
 
@@ -61,6 +62,7 @@ class ChangePlan:
     items: tuple[PlannedChange, ...]
     errors: tuple[StreamSQLError, ...]
     """Of statements that cannot be run as they are."""
+    _items: tuple[Item, ...] = field(default=(), repr=False)
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:
@@ -74,6 +76,10 @@ class ChangePlan:
         if self.errors or any(item.change == REFUSED for item in self.items):
             return 1
         return 2 if self.changes else 0
+
+    def check_applicable(self) -> None:
+        """The UnsupportedError of the first change that is not carried out."""
+        check_steps(self._items)
 
 
 def plan_of_log(
@@ -106,12 +112,12 @@ def _plan(
     client = RegistryClient.of(properties)
     schemas = running.schemas if client is None else RegistrySchemas(lambda: client)
     wanted = read_wanted(texts, properties, variables, schemas, running)
-    items = differences(wanted, running, prune=prune)
+    items = tuple(differences(wanted, running, prune=prune))
     shown = (
         _shown(item, _readers(item.name, wanted.catalog if item.definitions else running.catalog))
         for item in items
     )
-    return ChangePlan(tuple(shown), tuple(wanted.errors))
+    return ChangePlan(tuple(shown), tuple(wanted.errors), items)
 
 
 def _readers(source: str, catalog: Catalog) -> list[str]:

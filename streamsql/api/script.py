@@ -5,11 +5,12 @@ To all but the engine they are opaque: what one is about can be asked, its synta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from streamsql import nodes
 from streamsql.errors import ParseError
-from streamsql.parser import parse_in_turn, split
+from streamsql.parser import parse_each, parse_in_turn, split
 from streamsql.schema import Kind
 from streamsql.session import Session
 
@@ -161,3 +162,13 @@ def parse_script(sql: str, session: Session) -> Script:
             return Script(sql, tuple(statements), found)
         statements.append(PreparedStatement(found))
     return Script(sql, tuple(statements))
+
+
+def statements_of(sql: str | Script, session: Session) -> Iterator[nodes.Statement | ParseError]:
+    """A text's statements as the session's variables stand when each has its turn."""
+    if not isinstance(sql, Script):
+        yield from parse_each(sql, session.substituted)
+        return
+    yield from (each.node for each in sql.statements)
+    if sql.error is not None:
+        yield sql.error

@@ -42,11 +42,19 @@ class Entry:
     deletes: Mapping[str, str] = field(default_factory=dict)
     """The topics that the statement deletes, by name: their ids in Kafka. One made again under the
     same name has another id."""
+    parts: tuple[Entry, ...] = ()
+    """Of a set of statements that take effect together: each of them, in their order."""
 
     @property
     def is_row(self) -> bool:
         """Whether it notes an INSERT .. VALUES whose row is in Kafka: nothing to replay."""
-        return self.query_id is None and self.sql.startswith("INSERT INTO ")
+        of_one = self.query_id is None and not self.parts
+        return of_one and self.sql.startswith("INSERT INTO ")
+
+    @property
+    def statements(self) -> tuple[Entry, ...]:
+        """An entry for each statement: itself, but for a set."""
+        return self.parts or (self,)
 
 
 class StatementLog(Protocol):
@@ -138,10 +146,16 @@ def encode(entry: Entry) -> bytes:
     What earlier versions do not know is written only where it says something: they then refuse the
     entries that they could not do justice to, and read all others.
     """
+    return json.dumps(_content(entry), ensure_ascii=False).encode()
+
+
+def _content(entry: Entry) -> dict[str, Any]:
     content = asdict(entry)
-    if not entry.deletes:
-        del content["deletes"]
-    return json.dumps(content, ensure_ascii=False).encode()
+    content["parts"] = [_content(part) for part in entry.parts]
+    for name in ("deletes", "parts"):
+        if not content[name]:
+            del content[name]
+    return content
 
 
 def decode(text: bytes, place: str) -> Entry:
@@ -153,8 +167,16 @@ def decode(text: bytes, place: str) -> Entry:
     content = json.loads(text)
     if not isinstance(content, dict) or not _understood(content):
         raise foreign(content, place)
-    topics = content.pop("topics", {})
-    return Entry(topics={n: (f[0], f[1]) if f else None for n, f in topics.items()}, **content)
+    return _entry(content)
+
+
+def _entry(content: dict[str, Any]) -> Entry:
+    topics, parts = content.pop("topics", {}), content.pop("parts", [])
+    return Entry(
+        topics={n: (f[0], f[1]) if f else None for n, f in topics.items()},
+        parts=tuple(map(_entry, parts)),
+        **content,
+    )
 
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -167,6 +189,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "version": (str,),
     "schemas": (dict,),
     "deletes": (dict,),
+    "parts": (list,),
 }
 """The fields of an entry, and what JSON they hold."""
 
@@ -176,6 +199,9 @@ def _understood(content: Mapping[str, object]) -> bool:
     if not {"sequence", "sql"} <= content.keys():
         return False
     if not all(isinstance(value, _KINDS.get(name, ())) for name, value in content.items()):
+        return False
+    parts = cast(list[object], content.get("parts", []))
+    if not all(isinstance(part, dict) and _understood(part) for part in parts):
         return False
     topics = cast(dict[str, object], content.get("topics", {})).values()
     return all(f is None or isinstance(f, list) and len(f) == 2 for f in topics)

@@ -35,7 +35,8 @@ def catalog_script(entries: Iterable[Entry]) -> str:
     """The script; InternalError for a log that cannot be replayed."""
     history = _History()
     for entry in entries:
-        history.add(entry)
+        for statement in entry.statements:
+            history.add(statement)
     script = _Script()
     for number in history.needed():
         script.add(history.steps[number])

@@ -76,12 +76,13 @@ class History:
     def add(self, entry: Entry, replay: Replay) -> None:
         """Have the next entry take effect in a replay of those before, and note what it did.
         InternalError for one that cannot be planned any more."""
-        done = replay.add(entry)
         self.length += 1
-        if done is None:
-            self._unread.append(entry)
-        else:
-            self._add(entry, *done, replay)
+        for statement in entry.statements:
+            done = replay.add(statement)
+            if done is None:
+                self._unread.append(statement)
+            else:
+                self._add(statement, *done, replay)
 
     @property
     def events(self) -> Mapping[Thing, Sequence[Event]]:

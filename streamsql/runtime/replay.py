@@ -49,8 +49,8 @@ class Replay:
     """By the names of the topics. Whether they are done is for Kafka to say."""
 
     def add(self, entry: Entry) -> tuple[Statement, Planned] | None:
-        """Have an entry take effect; what it did, None for a row. InternalError for one that cannot
-        be planned any more."""
+        """Have the entry of one statement take effect; what it did, None for a row. InternalError
+        for one that cannot be planned any more."""
         if entry.is_row:
             return None
         statement, planned = plan_again(entry, self.catalog)

@@ -61,7 +61,8 @@ def _restore_service(state: EngineState, service_id: str) -> StatementLog:
 def _followed(state: EngineState) -> Followed:
     def apply(entry: Entry) -> None:
         replay = replay_of(state)
-        replay.add(entry)
+        for statement in entry.statements:
+            replay.add(statement)
         become(state, replay)
 
     def lead(leads: bool) -> None:

@@ -17,7 +17,8 @@ from streamsql.runtime.state import Context
 from streamsql.runtime.topics import create_topic
 from streamsql.statements.dispatch import handle
 
-_OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
+OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
+"""Of a query whose changed plan waits for it to stop."""
 
 
 @handle.register
@@ -78,4 +79,4 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable
             state.queries.add(definition)
             is_replaced = True
     done = Message(f"Created query with ID {query_id}", query_id)
-    return [done] if is_replaced else [done, Warning(_OLD_RUNS.format(query_id))]
+    return [done] if is_replaced else [done, Warning(OLD_RUNS.format(query_id))]

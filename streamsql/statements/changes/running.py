@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
@@ -59,17 +59,22 @@ def running_of_log(entries: Iterable[Entry]) -> Running:
     declare(replay.catalog)
     told: dict[str, Mapping[str, object] | None] = {}
     done: dict[str, Done] = {}
-    for entry in entries:
-        effect = replay.add(entry)
-        told.update(entry.schemas)
+    for each in (statement for entry in entries for statement in entry.statements):
+        effect = replay.add(each)
+        told.update(each.schemas)
         if effect is not None:
-            done[canonical(effect[0])] = Done(effect[1], entry.properties)
+            done[canonical(effect[0])] = Done(effect[1], each.properties)
+    schemas = RememberedSchemas(told) if told else None
+    return replace(running_of_replay(replay), schemas=schemas, done=done)
+
+
+def running_of_replay(replay: Replay) -> Running:
+    """What a replay has come to."""
     queries = {
         query_id: RunningQuery(known.definition.sql, known.definition.plan)
         for query_id, known in replay.queries.items()
     }
-    schemas = RememberedSchemas(told) if told else None
-    return Running(replay.catalog, queries, replay.properties, schemas, done)
+    return Running(replay.catalog, queries, replay.properties)
 
 
 def running_of_server(catalog: Catalog, infos: Iterable[QueryInfo]) -> Running:

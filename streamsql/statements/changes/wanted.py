@@ -38,6 +38,8 @@ class Definition:
     line: Line
     properties: Mapping[str, str]
     planned: Planned
+    number: int
+    """Its place in the order in which all of them can be run."""
 
     @property
     def statement(self) -> Statement:
@@ -91,6 +93,7 @@ class _Planner:
         self._properties = properties
         self._schemas = schemas
         self._running = running
+        self._count = 0
         self._done: set[int] = set()
         self._broken: set[str] = set()
         self._defines: dict[str, int] = {}
@@ -127,7 +130,8 @@ class _Planner:
         if planned is None:
             planned = plan(line.statement, catalog, properties, schemas=self._schemas)
         apply(planned, catalog)
-        definition = Definition(line, properties, planned)
+        definition = Definition(line, properties, planned, self._count)
+        self._count += 1
         if isinstance(planned, QueryStatementPlan) and planned.query.query_id is not None:
             self.wanted.queries[planned.query.query_id] = definition
         for kind, name in planned.makes:

@@ -1,0 +1,49 @@
+"""`streamsql apply`: has what runs become what files say, all of it at once, after asking."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from streamsql.cli.execution.engine import make_engine
+from streamsql.cli.options.parser import assignments
+from streamsql.cli.subcommands.plan import planned, read_texts, show_errors
+from streamsql.cli.terminal.changes import plan_lines
+from streamsql.cli.terminal.render import Renderer
+from streamsql.cli.terminal.style import Style
+from streamsql.errors import ConfigError, StreamSQLError
+
+READY_SECONDS = 120.0
+
+
+def command(args: argparse.Namespace) -> int:
+    """The exit code: 0 done, or nothing to do; 1 for what cannot be done, or is not wanted."""
+    texts = read_texts(args.paths)
+    found = planned(args, texts)
+    style = Style.of(sys.stdout)
+    show_errors(found, style)
+    print("\n".join(plan_lines(found, style)))
+    if found.exit_code != 2:
+        return found.exit_code
+    found.check_applicable()
+    if not (args.yes or _wanted()):
+        print("Nothing has been changed.")
+        return 1
+    renderer = Renderer(args.output or "table")
+    with make_engine(args) as engine:
+        engine.wait_until_ready(READY_SECONDS)
+        try:
+            for result in engine.apply_files(
+                texts, assignments(args.define, "--define"), prune=args.prune
+            ):
+                renderer.show(result)
+        except StreamSQLError as error:
+            renderer.error(error)
+            return error.exit_code
+    return 0
+
+
+def _wanted() -> bool:
+    if not sys.stdin.isatty():
+        raise ConfigError("nobody can be asked whether to apply this", hint="Add --yes.")
+    return input("Apply this? [y/N] ").strip().lower() in ("y", "yes")

@@ -1,0 +1,229 @@
+"""Has what runs become what files say: one entry of the log for all of it.
+
+First all is planned, and folded as a replay would fold it; then topics are made, which harms nobody
+if nothing follows; then the entry is logged, and the engine becomes what the fold came to. Whatever
+is killed when, a start finds either nothing of it or all of it in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from streamsql.catalog import Source
+from streamsql.errors import InternalError, UnsupportedError
+from streamsql.log.entries import Entry, Offsets
+from streamsql.parser import to_sql
+from streamsql.planner.ddl.control import ControlPlan
+from streamsql.planner.ddl.drops import DropPlan
+from streamsql.planner.plans.logical import Scan
+from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
+from streamsql.planner.statements import apply, plan
+from streamsql.properties import without_owned_secrets
+from streamsql.registry.lookup import RegistrySchemas
+from streamsql.registry.serdes import register_declared, register_written
+from streamsql.results import Message, Result, Warning
+from streamsql.run_script import NamedText
+from streamsql.runtime import permissions
+from streamsql.runtime.replay import Replay
+from streamsql.runtime.restore import replay_of
+from streamsql.runtime.state import Context
+from streamsql.runtime.topics import KafkaTopics, create_topic
+from streamsql.statements.changes.difference import Action, Item, differences
+from streamsql.statements.changes.running import running_of_replay
+from streamsql.statements.changes.steps import Step, steps_of
+from streamsql.statements.changes.wanted import Wanted, read_wanted
+from streamsql.statements.control import still_running
+from streamsql.statements.persistent import OLD_RUNS
+from streamsql.version import VERSION
+
+_NOTHING = "Nothing to do: what is written is what runs."
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A step as it is planned, and what planning it was told."""
+
+    step: Step
+    planned: Planned
+    topics: KafkaTopics
+    schemas: RegistrySchemas
+
+    @property
+    def query_id(self) -> str | None:
+        """Of the query that it makes or replaces."""
+        found = self.planned
+        return found.query.query_id if isinstance(found, QueryStatementPlan) else None
+
+
+def apply_files(
+    texts: Sequence[NamedText], variables: Mapping[str, str], context: Context, *, prune: bool
+) -> list[Result]:
+    """What was done, a message each. The StreamSQLError of what cannot be done is raised before
+    anything is."""
+    state, session = context.state, context.session
+    with state.lock:
+        before = replay_of(state)
+        wanted = read_wanted(
+            texts,
+            session.properties,
+            {**session.variables, **variables},
+            state.schemas(),
+            running_of_replay(before),
+        )
+        if wanted.errors:
+            raise wanted.errors[0]
+        items = differences(wanted, running_of_replay(before), prune=prune)
+        steps = steps_of(items, before.catalog, session.properties)
+        if not steps:
+            return [Message(_NOTHING)]
+        for step in steps:
+            permissions.check(step.statement, session)
+        drafts = _planned(steps, context)
+        entry = _entry(drafts, context)
+        _check_outcome(wanted, _folded(entry, context), prune)
+        for draft in drafts:
+            _make(draft, context)
+        entry = _with_offsets(entry, drafts, before, context)
+        after = _folded(entry, context)
+        state.log.append(entry)
+        warnings = _become(drafts, before, after, context)
+    return [*map(_done, _each(items)), *warnings]
+
+
+def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
+    catalog, drafts = context.state.catalog.copy(), []
+    for step in steps:
+        topics, schemas = context.state.topics(), context.state.schemas()
+        planned = plan(step.statement, catalog, step.properties, topics, schemas=schemas)
+        apply(planned, catalog)
+        drafts.append(_Draft(step, planned, topics, schemas))
+    return drafts
+
+
+def _entry(drafts: Sequence[_Draft], context: Context) -> Entry:
+    """The entry for all of them, of which it is not known yet where new queries begin."""
+    sequence = context.state.log.next_sequence
+    parts = [
+        Entry(
+            sequence,
+            to_sql(draft.step.statement) + ";",
+            _logged(draft.step.properties, context),
+            draft.query_id,
+            dict(draft.topics.told),
+            None,
+            VERSION,
+            draft.schemas.to_json(),
+        )
+        for draft in drafts
+    ]
+    sql = "\n".join(part.sql for part in parts)
+    return Entry(sequence, sql, version=VERSION, parts=tuple(parts))
+
+
+def _folded(entry: Entry, context: Context) -> Replay:
+    """What a replay of the entry comes to."""
+    replay = replay_of(context.state)
+    for statement in entry.statements:
+        replay.add(statement)
+    return replay
+
+
+def _with_offsets(
+    entry: Entry, drafts: Sequence[_Draft], before: Replay, context: Context
+) -> Entry:
+    parts = (
+        replace(part, offsets=_offsets(draft, context, before))
+        for part, draft in zip(entry.parts, drafts, strict=True)
+    )
+    return replace(entry, parts=tuple(parts))
+
+
+def _make(draft: _Draft, context: Context) -> None:
+    """Its topic and its schemas. A set that is never logged leaves them behind, as a statement by
+    itself does."""
+    kafka = context.state.services.kafka
+    match draft.planned:
+        case SourcePlan(source=source, create_topic=create):
+            register_declared(draft.schemas.registry, source)
+        case QueryStatementPlan(sink=Source() as source, create_topic=create):
+            register_written(draft.schemas.registry, source)
+        case _:
+            return
+    if create:
+        create_topic(kafka.get(), source)
+
+
+def _offsets(draft: _Draft, context: Context, before: Replay) -> Offsets | None:
+    """Where a query begins: one that is replaced where it began."""
+    planned = draft.planned
+    if not isinstance(planned, QueryStatementPlan) or draft.query_id is None:
+        return None
+    known = before.queries.get(draft.query_id)
+    if planned.replaces and known is not None:
+        return known.definition.starting_offsets
+    plan = planned.query
+    names = dict.fromkeys(
+        scan.source.topic.name for scan in operators(plan.root) if isinstance(scan, Scan)
+    )
+    return context.state.launcher.starting_offsets(tuple(names), plan.starts, draft.step.properties)
+
+
+def _logged(properties: Mapping[str, str], context: Context) -> dict[str, str]:
+    config = context.state.config
+    owned = config.properties if config.service_id is not None else {}
+    return without_owned_secrets(properties, owned)
+
+
+def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:
+    """UnsupportedError where the statements would not give what is wanted."""
+    left = differences(wanted, running_of_replay(after), prune=prune)
+    for item in left:
+        if item.action in (Action.NONE, Action.KEEP):
+            continue
+        if item.action is Action.CHANGE:
+            first = item.change.differences[0]
+            raise UnsupportedError(
+                f"cannot apply the change of {item.kind} {item.name}: {first.clause}: {first.text}",
+                hint="Nothing has been changed. Write the definition in one CREATE statement.",
+            )
+        raise InternalError(f"{item.kind} {item.name} would still have to be {item.action.value}")
+
+
+def _become(
+    drafts: Sequence[_Draft], before: Replay, after: Replay, context: Context
+) -> list[Warning]:
+    """Have the engine be what the fold came to; what is said of queries that do not stop yet."""
+    state = context.state
+    state.deletions, state.catalog = after.deletions, after.catalog
+    ended = [query_id for draft in drafts for query_id in _ended(draft.planned)]
+    warnings = still_running(state.queries.terminate(*ended)) if ended else []
+    for query_id, now in after.queries.items():
+        was = before.queries.get(query_id)
+        if was is None:
+            state.queries.add(now.definition)
+        elif was.definition is not now.definition and not state.queries.replace(now.definition):
+            warnings.append(Warning(OLD_RUNS.format(query_id)))
+    return warnings
+
+
+def _ended(planned: Planned) -> Sequence[str]:
+    match planned:
+        case DropPlan(terminate=query_ids):
+            return query_ids
+        case ControlPlan(query_ids=query_ids):
+            return query_ids
+    return ()
+
+
+def _each(items: Sequence[Item]) -> list[Item]:
+    return [item for item in items if item.action not in (Action.NONE, Action.KEEP)]
+
+
+def _done(item: Item) -> Result:
+    how = ""
+    if item.action is Action.CHANGE:
+        how = f" (class {item.change.change.value}, {item.change.change.meaning})"
+    name = item.query_id if item.kind == "QUERY" and item.query_id else item.name
+    return Message(f"{item.kind.capitalize()} {name} {item.action.value}{how}", item.query_id)

@@ -1,0 +1,119 @@
+"""The statements that make what is there what is to be there, and what cannot be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streamsql import nodes
+from streamsql.catalog import Catalog
+from streamsql.errors import UnsupportedError
+from streamsql.nodes import QueryAction, Statement
+from streamsql.planner.changes.classes import ChangeClass
+from streamsql.schema import Kind
+from streamsql.statements.changes.difference import Action, Item
+from streamsql.statements.changes.wanted import Definition
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement, and the thing that it is for."""
+
+    item: Item
+    statement: Statement
+    properties: Mapping[str, str]
+
+
+def steps_of(items: Sequence[Item], there: Catalog, properties: Mapping[str, str]) -> list[Step]:
+    """In the order in which they can be run: what is made or changed, then what is dropped.
+    UnsupportedError for a change that cannot be carried out, before anything is."""
+    made = []
+    for item in items:
+        if item.action is Action.CREATE:
+            made += [(d.number, Step(item, d.statement, d.properties)) for d in item.definitions]
+        elif item.action is Action.CHANGE:
+            made += list(_changing(item, there))
+    made.sort(key=lambda numbered: numbered[0])
+    dropped = [Step(item, _drop(item), properties) for item in items if item.action is Action.DROP]
+    return [*(step for _, step in made), *dropped]
+
+
+def check_steps(items: Sequence[Item]) -> None:
+    """The UnsupportedError of the first change that nothing carries out yet."""
+    for item in items:
+        if item.action is Action.CHANGE:
+            _check(item)
+
+
+def _changing(item: Item, there: Catalog) -> Iterator[tuple[int, Step]]:
+    _check(item)
+    first, *rest = item.definitions
+    statements: list[tuple[Definition, Statement]] = []
+    if item.thing[0] == "type":
+        statements = [(first, nodes.DropType(name=item.name)), (first, first.statement)]
+    elif not _only_altered(item):
+        statements.append((first, _replacing(first.statement)))
+    for definition in rest:
+        if not _is_done(definition.statement, there):
+            statements.append((definition, definition.statement))
+    for definition, statement in statements:
+        yield definition.number, Step(item, statement, definition.properties)
+
+
+def _replacing(statement: Statement) -> Statement:
+    changes: dict[str, Any] = {"or_replace": True}
+    if hasattr(statement, "if_not_exists"):
+        changes["if_not_exists"] = False
+    return replace(statement, **changes)
+
+
+def _check(item: Item) -> None:
+    """UnsupportedError for what nothing carries out yet."""
+    change = item.change
+    if change.change > ChangeClass.IN_PLACE:
+        first = change.decisive[0]
+        raise UnsupportedError(
+            f"cannot apply the change of {item.kind} {item.name}, of class {change.change.value} "
+            f"({change.change.meaning}): {first.clause}: {first.text}",
+            detail="\n".join(f"{d.clause}: {d.text}; {d.effect}." for d in change.decisive),
+            hint="Nothing has been changed. What is of the classes 0 to 2 is applied without it; "
+            "this takes a DROP first: its query then begins anew.",
+        )
+    if item.kind == "QUERY":
+        raise UnsupportedError(
+            f"cannot apply the change of {item.name}: an INSERT INTO .. SELECT cannot be replaced",
+            hint=f"Nothing has been changed. TERMINATE {item.name}; first: the changed query then "
+            "begins anew.",
+        )
+
+
+def _only_altered(item: Item) -> bool:
+    """Whether a definition goes on after its CREATE, with what that one does not say."""
+    altered = any(isinstance(d.statement, nodes.AlterSource) for d in item.definitions)
+    comments = all(d.clause == "COMMENT" for d in item.change.differences)
+    return altered or (comments and item.thing[0] == "source")
+
+
+def _is_done(statement: Statement, there: Catalog) -> bool:
+    match statement:
+        case nodes.AlterSource():
+            known = there.get(statement.name).schema
+            return all(known.find(column.name) is not None for column in statement.columns)
+        case nodes.Comment():
+            return there.get(statement.name).comment == statement.comment
+    return False
+
+
+def _drop(item: Item) -> Statement:
+    kind, name = item.thing
+    match kind:
+        case "query":
+            return nodes.ControlQuery(action=QueryAction.TERMINATE, query_id=name)
+        case "view":
+            return nodes.DropView(name=name)
+        case "type":
+            return nodes.DropType(name=name)
+        case "function":
+            return nodes.DropFunction(name=name)
+    return nodes.DropSource(kind=Kind(item.kind), name=name)

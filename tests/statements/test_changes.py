@@ -1,0 +1,96 @@
+"""What `streamsql apply` runs for a set of files, and the entry that holds it: without Kafka."""
+
+from __future__ import annotations
+
+import pytest
+from statements.world import World
+
+from streamsql.errors import UnsupportedError
+from streamsql.log.entries import Entry, decode, encode
+from streamsql.parser import to_sql
+from streamsql.run_script import NamedText
+from streamsql.runtime.export import catalog_script
+from streamsql.runtime.history import History
+from streamsql.statements.changes.difference import Action, differences
+from streamsql.statements.changes.running import running_of_log
+from streamsql.statements.changes.steps import steps_of
+from streamsql.statements.changes.wanted import read_wanted
+
+STREAM = (
+    "CREATE STREAM S (K INTEGER KEY, V INTEGER)"
+    " WITH (KAFKA_TOPIC = 's', PARTITIONS = 1, VALUE_FORMAT = 'JSON');"
+)
+TABLE = "CREATE TABLE T AS SELECT K, COUNT(*) AS N FROM S GROUP BY K EMIT CHANGES;"
+
+
+def steps(runs: str, files: str, *, prune: bool = False) -> list[str]:
+    """The statements that make of what runs what the files say."""
+    world = World()
+    world.shell(runs)
+    running = running_of_log(world.entries)
+    wanted = read_wanted([NamedText("f.sql", files)], {}, {}, None, running)
+    assert not wanted.errors
+    items = differences(wanted, running, prune=prune)
+    return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
+
+
+def test_what_reads_comes_after_what_is_read() -> None:
+    assert steps("SHOW STREAMS;", TABLE + STREAM) == [STREAM, TABLE]
+
+
+def test_what_runs_is_replaced_and_what_is_not_wanted_goes_last() -> None:
+    changed = TABLE.replace("N FROM", "N, COUNT(*) * 2 AS M FROM")
+    view = "CREATE VIEW W AS SELECT K FROM S;"
+    insert = "CREATE STREAM L AS SELECT K, V FROM S; INSERT INTO L SELECT K, V + 1 AS V FROM S;"
+    assert steps(STREAM + TABLE + view + insert, STREAM + changed, prune=True) == [
+        changed.replace("CREATE", "CREATE OR REPLACE"),
+        "TERMINATE INSERTQUERY_2;",
+        "DROP VIEW W;",
+        "DROP STREAM L;",
+    ]
+
+
+def test_only_the_alter_that_is_new() -> None:
+    alter = "ALTER STREAM S ADD COLUMN {} INTEGER;"
+    runs = STREAM + alter.format("A")
+    assert steps(runs, runs + alter.format("B")) == [alter.format("B")]
+    comment = "COMMENT ON STREAM S IS 'all of them';"
+    assert steps(STREAM, STREAM + comment) == [comment]
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        (TABLE.replace("GROUP BY", "WHERE V > 1 GROUP BY"), "of class 4"),
+        (TABLE.replace("N FROM", "N, SUM(V) AS M FROM"), "of class 3"),
+        ("CREATE STREAM T AS SELECT K, V FROM S;", "of class 5"),
+    ],
+)
+def test_what_is_not_carried_out_says_its_class(files: str, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        steps(STREAM + TABLE, STREAM + files)
+
+
+def entry_of_a_set() -> Entry:
+    parts = (Entry(1, STREAM), Entry(1, TABLE, query_id="CTAS_T_0", topics={"T": (1, 1)}))
+    return Entry(1, f"{STREAM}\n{TABLE}", version="1", parts=parts)
+
+
+def test_an_entry_of_a_set_is_read_as_it_was_written() -> None:
+    entry = entry_of_a_set()
+    assert decode(encode(entry), "here") == entry
+    assert b"parts" not in encode(entry.parts[0])
+
+
+def test_a_set_is_known_to_all_who_read_the_log() -> None:
+    entries = [entry_of_a_set()]
+    assert list(running_of_log(entries).queries) == ["CTAS_T_0"]
+    assert set(History.of(entries).born) == {("source", "S"), ("source", "T")}
+    assert History.of(entries).length == 1
+    assert catalog_script(entries).endswith(f"{STREAM}\n{TABLE}")
+    world = World()
+    wanted = read_wanted(
+        [NamedText("f.sql", STREAM + TABLE)], {}, {}, None, running_of_log(world.entries)
+    )
+    items = differences(wanted, running_of_log(entries))
+    assert {item.action for item in items} == {Action.NONE}
