@@ -125,3 +125,18 @@ def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
     assert not folder.exists() and sink not in kafka.topics()
     await_until(lambda: not discarded(state.data.checkpoints), "nothing to be left", PATIENCE)
     assert tokens(kafka, checkpoint) == set()
+
+
+def test_the_end_of_a_transaction_is_no_lag(live: Live, kafka: KafkaClient) -> None:
+    """A query over what another has committed: behind its last record comes a marker."""
+    live.run(
+        f"{EXACTLY_ONCE} CREATE STREAM $s (k STRING KEY, n INT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "CREATE STREAM $o AS SELECT k, n FROM $s;"
+        "CREATE STREAM $p AS SELECT k, n FROM $o;"
+    )
+    last = live.name("P")
+    (query,) = (q.id for q in live.engine.queries() if q.sink == last)
+    produce(kafka, live.name("S"), 0, 20)
+    await_until(lambda: len(committed(kafka, last)) == 20, "all to be committed", PATIENCE)
+    await_until(lambda: live.query(query).lag == 0, "no lag", PATIENCE)
