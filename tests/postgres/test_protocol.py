@@ -211,9 +211,9 @@ def test_who_says_nothing_is_let_go(
 def test_who_comes_early_waits(stand_in: StandInListener, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = stand_in.engine
     monkeypatch.setattr(engine, "state", StepState.RUNNING)
+    monkeypatch.setattr("streamsql.postgres.connection.START_SECONDS", 0.0)
     with Raw(stand_in.port, start=False) as raw:
         raw.send(startup())
-        monkeypatch.setattr("streamsql.postgres.connection.START_SECONDS", 0.0)
         assert code_of(raw.next()[1]) == "57P03"
         with Raw(stand_in.port, start=False) as other:
             monkeypatch.setattr("streamsql.postgres.connection.START_SECONDS", 30.0)
