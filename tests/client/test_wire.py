@@ -60,7 +60,7 @@ PRIMITIVES: list[tuple[SQLType, st.SearchStrategy[Any]]] = [
 
 def of_decimal(precision: int, scale: int) -> tuple[SQLType, st.SearchStrategy[Any]]:
     limit = 10**precision - 1
-    values = st.integers(-limit, limit).map(lambda n: Decimal(n).scaleb(-scale))
+    values = st.integers(-limit, limit).map(lambda n: Decimal(f"{n}e-{scale}"))  # Never rounded.
     return types.decimal(precision, scale), values
 
 
