@@ -410,6 +410,7 @@ def test_on_standby_queries_are_known_but_not_run(
     await_state(manager, QueryState.RUNNING)
     manager.lead(False)
     await_until(lambda: not script.runs[0].running, "the run to be stopped")
+    assert not script.runs[0].finished, "the batch is the new leader's"
     assert info(manager).state is QueryState.STANDBY
     manager.remove_leftovers()
     assert not (tmp_path / "R").exists()

@@ -367,7 +367,8 @@ class QueryManager:
 
     def _stop(self, query: PersistentQuery) -> None:
         if query.run is not None:
-            if not query.removed and self._watch.outage is None:
+            # Who leads no more ends no batch either: another engine may be in it by now.
+            if not (query.removed or self._standby) and self._watch.outage is None:
                 query.run.finish()
             query.run.stop()
         self._launcher.stopped(query.id)
