@@ -71,6 +71,13 @@ class Change:
         highest = self.change
         return tuple(d for d in self.differences if d.change is highest)
 
+    @property
+    def may_mix(self) -> bool:
+        """Whether the state that is there can go on: what it holds was made by the old text, what
+        comes is made by the new one."""
+        further = (d for d in self.differences if d.change > ChangeClass.IN_PLACE)
+        return all(d.instead is not None for d in further)
+
     def and_also(self, more: Iterable[Difference]) -> Change:
         """With more parts that differ."""
         return Change((*self.differences, *more))

@@ -93,7 +93,7 @@ def _select(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differen
             text = _both(_listed(was.types), _listed(now.types))
             yield Difference(ChangeClass.IN_PLACE, _where(part), text, _LATER[kind])
     elif part.stage:
-        yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
+        yield _difference(was, now, ChangeClass.REBUILD, _ANEW, instead=_MIXED)
     else:
         yield _difference(was, now, ChangeClass.IN_PLACE, _LATER[kind])
 

@@ -6,7 +6,7 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
-from streamsql.planner.changes.classes import Change, ChangeClass
+from streamsql.planner.changes.classes import Change
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.joins.state_ttl import state_ttl
 from streamsql.planner.plans.logical import LogicalPlan, Sink
@@ -17,16 +17,20 @@ from streamsql.types import quote
 
 
 def check_query_upgrade(existing: Source, new: LogicalPlan, catalog: Catalog) -> None:
-    """UnsupportedError where more changed than what stands behind the last state; `new` is the plan
-    after the rules, with its Sink."""
+    """UnsupportedError where more changed than a checkpoint can go on from; `new` is the plan after
+    the rules, with its Sink."""
     old = _old_plan(existing, catalog)
     if old is not None:
         check_goes_on(existing, compare_plans(old, new))
 
 
 def check_goes_on(existing: Source, change: Change) -> None:
-    """UnsupportedError for a change that the query's checkpoint cannot go on from."""
-    if change.change <= ChangeClass.IN_PLACE:
+    """UnsupportedError for a change that the query's checkpoint cannot go on from.
+
+    A filter before the state is one that it can: as in ksqlDB, the statement asks for what comes
+    and not for what was.
+    """
+    if change.may_mix:
         return
     first, *others = change.decisive
     kind = f"class {change.change.value}, {change.change.meaning}"
