@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import random
 import socket
 import uuid
 from collections.abc import Sequence
@@ -99,11 +100,12 @@ def choose_ports(remembered: Ports | None) -> Ports:
     """The ports of last time where they are still free, else others."""
     if remembered and _is_free(remembered.client) and _is_free(remembered.controller):
         return remembered
-    # Both are held open together, so that they differ.
-    with socket.socket() as first, socket.socket() as second:
-        first.bind((HOST, 0))
-        second.bind((HOST, 0))
-        return Ports(first.getsockname()[1], second.getsockname()[1])
+    client, controller, *_ = (port for port in random.sample(_PORTS, 100) if _is_free(port))
+    return Ports(client, controller)
+
+
+_PORTS = range(20_000, 32_768)
+"""Below those that Linux gives to connections: one of them may be taken before Kafka has it."""
 
 
 def _is_free(port: int) -> bool:

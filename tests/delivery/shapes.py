@@ -63,7 +63,8 @@ def _once(found: Counter[Any], wanted: Counter[Any]) -> list[str]:
     lost, doubled = wanted - found, found - wanted
     problems = []
     if lost:
-        problems.append(f"{lost.total()} rows lost, as {sorted(lost)[:3]}")
+        last = max(lost)
+        problems.append(f"{lost.total()} rows lost, as {sorted(lost)[:3]}, the last one {last}")
     if doubled:
         problems.append(f"{doubled.total()} rows too many, as {sorted(doubled)[:3]}")
     return problems

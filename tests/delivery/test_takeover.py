@@ -75,7 +75,7 @@ def test_a_leader_that_wakes_up_writes_nothing(
                     let_pass(5.0)
                 let_pass(10.0)
         found = problems(broker.bootstrap, SHAPES)
-        assert not found, json.dumps(found, indent=1)
+        assert not found, json.dumps([found, [s.queries() for s in servers]], indent=1)
     finally:
         for server in servers:
             server.kill()
