@@ -55,7 +55,9 @@ def test_a_set_takes_effect_at_once(
     assert applied(live, after) == ["Nothing to do: what is written is what runs."]
     live.run("INSERT INTO $s VALUES (1, 6), (1, 7);")
     live.table("t", lambda rows: rows == {1: (4, 40)})
-    assert live.rows("SELECT * FROM $d EMIT CHANGES;", 2) == [(1, 18), (1, 14)]
+    # A restart may repeat what was written since the last commit: at least once is the default.
+    assert live.rows("SELECT * FROM $d WHERE d = 18 EMIT CHANGES;", 1) == [(1, 18)]
+    assert live.rows("SELECT * FROM $d WHERE d <> 18 EMIT CHANGES;", 1) == [(1, 14)]
 
 
 def test_what_cannot_be_done_changes_nothing(live: Live, log_length: int) -> None:
