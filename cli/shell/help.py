@@ -137,8 +137,8 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "DESCRIBE",
         "DESCRIBE name [EXTENDED];\nDESCRIBE STREAMS|TABLES [EXTENDED];\n"
-        "DESCRIBE FUNCTION name;\nDESCRIBE CONNECTOR name;",
-        "A source's columns; how a function is used.",
+        "DESCRIBE FUNCTION name;\nDESCRIBE CONNECTOR name;\nDESCRIBE ERRORS [OF query_id];",
+        "A source's columns; how a function is used; which records failed, and why.",
         "DESCRIBE FUNCTION LATEST_BY_OFFSET;",
     ),
     Topic(

@@ -122,6 +122,15 @@ class DescribeConnector(Statement):
 
 
 @dataclass(frozen=True)
+class DescribeErrors(Statement):
+    """DESCRIBE ERRORS [OF query]; `query_id` None means all that ever wrote into the log."""
+
+    effect = Effect.READS
+
+    query_id: str | None = None
+
+
+@dataclass(frozen=True)
 class Explain(Statement):
     """EXPLAIN [VERBOSE] statement | query id: one of the two is None."""
 

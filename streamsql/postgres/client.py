@@ -29,7 +29,9 @@ from streamsql.results import Answer, Result
 from streamsql.roles import acting_as
 from streamsql.session import Session
 
-_SEEN = frozenset({"Show", "Describe", "DescribeAll", "DescribeFunction", "Explain"})
+_SEEN = frozenset(
+    {"Show", "Describe", "DescribeAll", "DescribeFunction", "DescribeErrors", "Explain"}
+)
 """Statements that only look: to know their columns they are run."""
 IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"
 

@@ -221,7 +221,8 @@ def test_pause_and_resume(live: Live) -> None:
 
 
 def test_poison_records_go_to_the_processing_log(live: Live, kafka: KafkaClient) -> None:
-    live.run(STREAM + "CREATE STREAM $o AS SELECT id, v FROM $s;")
+    *_, created = live.texts(STREAM + "CREATE STREAM $o AS SELECT id, v FROM $s;")
+    query_id = created.removeprefix("Created query with ID ")
     topic = live.name("S")
     records = [b"{broken", b'{"V": "text"}', json.dumps({"v": 7}).encode()]
     kafka.produce(topic, [NewRecord(b"k", value, partition=0) for value in records])
@@ -234,6 +235,11 @@ def test_poison_records_go_to_the_processing_log(live: Live, kafka: KafkaClient)
     )
     assert [row[:4] for row in sorted(rows)] == [(topic, 0, 0, 0), (topic, 0, 1, 0)]
     assert all(row[4] for row in rows)
+    (errors,) = live.run(f"DESCRIBE ERRORS OF {query_id};")
+    assert isinstance(errors, Rows)
+    told = {(row[0], row[1], row[3], str(row[5])) for row in errors.rows}
+    wrong_type = f"{topic}, partition 0, offset 1: $.V: expected INT, found text 'text'"
+    assert (query_id, "Source", 1, wrong_type) in told and len(told) == 2
 
 
 def test_or_replace_of_a_running_query(live: Live) -> None:

@@ -232,6 +232,11 @@ def _describe_connector(node: n.DescribeConnector) -> str:
 
 
 @to_sql.register
+def _describe_errors(node: n.DescribeErrors) -> str:
+    return words("DESCRIBE ERRORS", node.query_id and f"OF {name(node.query_id)}")
+
+
+@to_sql.register
 def _explain(node: n.Explain) -> str:
     what = to_sql(node.statement) if node.statement is not None else name(node.query_id or "")
     return words("EXPLAIN", node.verbose and "VERBOSE", what)
