@@ -22,4 +22,7 @@ def test_what_an_error_means(case: dict[str, Any]) -> None:
         error = ExternalError(case["external"], detail=case.get("detail"))
     else:
         error = RuntimeError(case["error"])
+    if "cause" in case:
+        error._cause = RuntimeError()  # type: ignore[attr-defined]
+        error._cause._stackTrace = case["cause"]  # type: ignore[attr-defined]
     assert classify(error) == Failure(case["says"], case["waits"])

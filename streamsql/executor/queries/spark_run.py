@@ -166,9 +166,15 @@ def classify(error: BaseException) -> Failure:
         return _in_situation(f"{error.message}\n{error.detail}", error.message + detail, retryable)
     if isinstance(error, StreamSQLError):
         return Failure(f"{error.message}. {error.hint}" if error.hint else error.message, False)
-    trace = str(getattr(error, "_stackTrace", "") or "")
-    text = f"{error}\n{trace}"
-    return _in_situation(text, _root_message(text), bool(_RETRYABLE.search(text)))
+    text = f"{error}\n{_trace(error)}"
+    # What Spark has an error condition for, it throws with the cause beside it, not in its text.
+    whole = f"{text}\n{_trace(getattr(error, '_cause', None))}"
+    return _in_situation(whole, _root_message(text), bool(_RETRYABLE.search(whole)))
+
+
+def _trace(error: BaseException | None) -> str:
+    """The JVM's stack trace of an error of PySpark, causes included."""
+    return str(getattr(error, "_stackTrace", "") or "")
 
 
 def situation(text: str) -> str | None:
