@@ -48,6 +48,17 @@ ANSWERS: Mapping[str, tuple[str, str]] = {
         "SELECT category, AVG(final) FROM (SELECT a.id, category, MAX(price) AS final "
         f"FROM {_OPEN} GROUP BY a.id, category) GROUP BY category",
     ),
+    "q5": (
+        "UNIX_TIMESTAMP(window_start), auction, num",
+        "SELECT start, auction, num FROM (SELECT start, auction, COUNT(*) AS num FROM (SELECT "
+        "auction, UNNEST(range(date_time // 2000 * 2000 - 8000, date_time + 1, 2000)) AS start "
+        "FROM bid) GROUP BY 1, 2) QUALIFY RANK() OVER (PARTITION BY start ORDER BY num DESC) = 1",
+    ),
+    "q7": (
+        "UNIX_TIMESTAMP(window_start), auction, bidder, price, UNIX_TIMESTAMP(date_time), extra",
+        "SELECT date_time // 10000 * 10000 AS start, auction, bidder, price, date_time, extra "
+        "FROM bid QUALIFY RANK() OVER (PARTITION BY start ORDER BY price DESC) = 1",
+    ),
     "q8": (
         "id, name, starttime",
         "SELECT DISTINCT p.id, name, p.date_time // 10000 * 10000 FROM person p JOIN auction a "

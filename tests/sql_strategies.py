@@ -197,7 +197,24 @@ rows_of_values = st.integers(1, 2).flatmap(
         st.just(()) | st.lists(names, min_size=width, max_size=width).map(tuple),
     )
 )
-sides = sources | rows_of_values | st.deferred(lambda: subqueries)
+named_sources = st.builds(n.SourceRef, source_names)
+no_keys: st.SearchStrategy[tuple[n.Expression, ...]] = st.just(())
+window_functions = st.one_of(
+    st.builds(
+        n.WindowFunction,
+        named_sources,
+        st.builds(n.Window, st.just(kind), durations, advances),
+        names,
+        keys,
+        st.none() | names,
+    )
+    for kind, advances, keys in (
+        (WindowType.TUMBLING, st.none(), no_keys),
+        (WindowType.HOPPING, durations, no_keys),
+        (WindowType.SESSION, st.none(), st.lists(expressions, max_size=2).map(tuple)),
+    )
+)
+sides = sources | rows_of_values | window_functions | st.deferred(lambda: subqueries)
 joins = st.builds(
     n.Join,
     sides,

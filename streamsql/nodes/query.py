@@ -127,6 +127,21 @@ class ValueRows:
     span: Span | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class WindowFunction:
+    """`TUMBLE | HOP | SESSION (TABLE source, DESCRIPTOR(time), ..) [AS] alias` in FROM: a source's
+    rows in each of their windows, with the columns of WINDOW_COLUMNS."""
+
+    source: SourceRef | Subquery
+    window: Window
+    time: str
+    """The column that the windows go by."""
+    partition_by: tuple[Expression, ...] = ()
+    """Of a SESSION: whose rows make one."""
+    alias: str | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
 class JoinType(Enum):
     """Of which side rows without a partner are kept."""
 
@@ -152,7 +167,7 @@ class Join:
     """One join of FROM; `left` is what stands before it, so that n joins nest to the left."""
 
     left: Relation
-    right: SourceRef | Subquery | ValueRows
+    right: Side
     type: JoinType
     on: Expression | None
     """None where the sides share the columns of `using`."""
@@ -161,7 +176,14 @@ class Join:
     using: tuple[str, ...] = ()
 
 
-Relation = SourceRef | Subquery | ValueRows | Join
+Side = SourceRef | Subquery | ValueRows | WindowFunction
+"""One of the relations that FROM joins."""
+Relation = Side | Join
+
+
+WINDOW_COLUMNS = {"WINDOW_START": "WINDOWSTART", "WINDOW_END": "WINDOWEND"}
+"""What a window function adds to its rows, TIMESTAMPs, and what the same are, as BIGINT, where a
+query has a WINDOW clause."""
 
 
 @dataclass(frozen=True)

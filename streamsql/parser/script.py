@@ -21,6 +21,7 @@ from streamsql.parser.build.expressions import ExpressionBuilder
 from streamsql.parser.build.items import Builders
 from streamsql.parser.build.queries import QueryBuilder
 from streamsql.parser.build.statements import CommandBuilder, DefinitionBuilder
+from streamsql.parser.build.windows import WindowBuilder
 from streamsql.parser.loader import load
 from streamsql.parser.messages.syntax_errors import syntax_error
 from streamsql.parser.tokens.lexer import Lines, lex
@@ -28,7 +29,12 @@ from streamsql.parser.variables import substitute
 from streamsql.types import SQLType
 
 BUILDERS = Builders(
-    DefinitionBuilder(), ViewBuilder(), CommandBuilder(), QueryBuilder(), ExpressionBuilder()
+    DefinitionBuilder(),
+    ViewBuilder(),
+    CommandBuilder(),
+    QueryBuilder(),
+    WindowBuilder(),
+    ExpressionBuilder(),
 )
 
 

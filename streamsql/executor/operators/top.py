@@ -64,7 +64,7 @@ def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     _note_stores(node, group_type, row_type, scope)
     directions = "".join("d" if order.descending else "a" for order in node.order)
     retracts = node.input.kind is Kind.TABLE
-    arguments = (row_type.json(), directions, node.count, retracts)
+    arguments = (row_type.json(), directions, node.count, retracts, node.ranks.value)
     ranked = operate([members], "tables.TopN", *arguments, scope=scope)
     return _result(node, ranked, row_type, group_type, carried, scope)
 
@@ -85,7 +85,8 @@ def _first_store(node: TopN) -> tuple[str]:
 
 def _note_stores(node: TopN, group_type: StructType, row_type: StructType, scope: Scope) -> None:
     order = ", ".join(expression_text(order.expression) for order in node.order)
-    operator = f"TOP {node.count} BY {order}"
+    ranks = f" {node.ranks.value}" if node.rank else ""
+    operator = f"TOP {node.count} BY {order}{ranks}"
     row = columns_of_type(row_type)
     if node.input.kind is Kind.TABLE:
         scope.layouts.add("tables.TableChanges", operator, key_columns(node.input.schema.key), row)
@@ -136,7 +137,8 @@ def _result(
     rows = ranked.select(
         unpacked("key", group_type, scope).alias(_GROUP),
         unpacked("row", row_type, scope).alias(_ROW),
-        F.col("rank").alias(node.number),
+        F.col("number").alias(node.number),
+        *([F.col("rank").alias(node.rank)] if node.rank else []),
         F.col("time").alias(TIME_COLUMN),
         F.col("row").isNull().alias(NULL_COLUMN),
         F.col("partition").alias(PARTITION_COLUMN),
@@ -149,6 +151,7 @@ def _result(
             for number, key in enumerate(node.keys)
         ),
         quoted(node.number),
+        *([quoted(node.rank)] if node.rank else []),
         *(quoted(_ROW).getField(name).alias(name) for name in carried),
         TIME_COLUMN,
         NULL_COLUMN,

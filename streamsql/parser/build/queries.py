@@ -22,6 +22,7 @@ from streamsql.nodes import (
     SelectItem,
     SelectStruct,
     SetOperator,
+    Side,
     SourceRef,
     Start,
     StartPosition,
@@ -32,7 +33,6 @@ from streamsql.nodes import (
 )
 from streamsql.parser.build.items import with_tokens
 from streamsql.parser.build.schemas import check_schema
-from streamsql.schema import WindowType
 
 MAX_AMOUNT = 2**63 - 1
 
@@ -191,7 +191,7 @@ class QueryBuilder:
         span: Span,
         left: Relation,
         type: JoinType,
-        right: SourceRef | Subquery,
+        right: Side,
         within: Within | None,
         on: Expression,
     ) -> Join:
@@ -202,7 +202,7 @@ class QueryBuilder:
         span: Span,
         left: Relation,
         type: JoinType,
-        right: SourceRef | Subquery,
+        right: Side,
         within: Within | None,
         names: tuple[str, ...],
     ) -> Join:
@@ -227,36 +227,6 @@ class QueryBuilder:
 
     def within_same(self, span: Span, size: Duration, grace: Duration | None) -> Within:
         return Within(size, size, grace)
-
-    # -- WINDOW ----------------------------------------------------------------------------------
-
-    def window(self, span: Span, name: str | None, window: Window) -> Window:
-        return window
-
-    def tumbling(
-        self, span: Span, size: Duration, retention: Duration | None, grace: Duration | None
-    ) -> Window:
-        return Window(WindowType.TUMBLING, size, None, retention, grace, span)
-
-    def hopping(
-        self,
-        span: Span,
-        size: Duration,
-        advance: Duration,
-        retention: Duration | None,
-        grace: Duration | None,
-    ) -> Window:
-        return Window(WindowType.HOPPING, size, advance, retention, grace, span)
-
-    def session(
-        self, span: Span, gap: Duration, retention: Duration | None, grace: Duration | None
-    ) -> Window:
-        return Window(WindowType.SESSION, gap, None, retention, grace, span)
-
-    def retention(self, span: Span, duration: Duration) -> Duration:
-        return duration
-
-    grace = window_grace = retention
 
     def duration(self, span: Span, amount: str, unit: str) -> Duration:
         return Duration(integer(span, amount), unit)

@@ -92,6 +92,26 @@ def _value_rows(node: n.ValueRows) -> str:
     return words(listed(f"VALUES {rows}"), _alias(node.alias), columns)
 
 
+_FUNCTIONS = {
+    WindowType.TUMBLING: "TUMBLE",
+    WindowType.HOPPING: "HOP",
+    WindowType.SESSION: "SESSION",
+}
+
+
+@to_sql.register
+def _window_function(node: n.WindowFunction) -> str:
+    keys = ", ".join(expression_sql(key, VALUE) for key in node.partition_by)
+    keys = f"({keys})" if len(node.partition_by) > 1 else keys
+    sizes = [node.window.advance, node.window.size]
+    arguments = [
+        words("TABLE", to_sql(node.source), keys and f"PARTITION BY {keys}"),
+        f"DESCRIPTOR({name(node.time)})",
+        *(f"INTERVAL '{size.amount}' {size.unit}" for size in sizes if size is not None),
+    ]
+    return words(_FUNCTIONS[node.window.type] + listed(*arguments), _alias(node.alias))
+
+
 def _alias(alias: str | None) -> str:
     return "" if alias is None else f"AS {name(alias)}"
 

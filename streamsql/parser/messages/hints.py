@@ -125,8 +125,6 @@ def _misplaced(trouble: Trouble) -> str | None:
         return "Sources are joined by JOIN .. ON .."
     if trouble.found == "WITH" and trouble.tokens[0].type == "CREATE" and "EMIT" in keywords:
         return "The properties WITH (..) stand before AS."
-    if trouble.found == "LPAR" and trouble.type_at(-2) in ("FROM", "JOIN"):
-        return "FROM and JOIN take streams and tables; functions stand in SELECT."
     return None
 
 

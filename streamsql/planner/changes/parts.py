@@ -262,8 +262,9 @@ class _Reader:
         text = f"PARTITION BY {self._texts(node.keys, place)} ORDER BY {order}"
         types = (*_types(node.keys), *(type_of(o.expression) for o in node.order))
         kept = self._columns(list(node.input.schema), place)
-        yield Part(place, "ROW_NUMBER", "", text, types, stage, columns=kept)
-        yield Part(place, "ROW_NUMBER", "count", str(node.count), stage=stage)
+        function = node.ranks.value
+        yield Part(place, function, "", text, types, stage, columns=kept)
+        yield Part(place, function, "count", str(node.count), stage=stage)
         self._add(self._stand_for(node.keys, place), place)
 
     @_of.register

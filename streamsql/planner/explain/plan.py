@@ -189,7 +189,11 @@ def _top(plan: TopN) -> str:
         expression_text(o.expression) + (" DESC" if o.descending else "") for o in plan.order
     )
     keys = f" of each {_named_list(plan.keys)}" if plan.keys else ""
-    return f"TopN {plan.count}{keys} by {order}: rank {quote(plan.number)}"
+    if plan.rank:
+        counted = f"{plan.ranks.value} {quote(plan.rank)}, number {quote(plan.number)}"
+    else:
+        counted = f"rank {quote(plan.number)}"
+    return f"TopN {plan.count}{keys} by {order}: {counted}"
 
 
 @operator_line.register

@@ -53,7 +53,8 @@ def kept_parts(node: LogicalPlan, root: LogicalPlan) -> Iterator[str]:
                 yield f"in {w.type.value} windows of {[*sizes]}"
         case TopN():
             order = ", ".join(f"{expression_text(o.expression)} {o.descending}" for o in node.order)
-            yield f"the first {node.count} of {_texts(node.keys)} by {order}"
+            ranks = f" by {node.ranks.value}" if node.rank else ""
+            yield f"the first {node.count} of {_texts(node.keys)} by {order}{ranks}"
         case Distinct():
             window = f" in {node.window.size.ms}" if node.window else ""
             yield f"distinct {', '.join(c.name for c in node.schema)}{window}"

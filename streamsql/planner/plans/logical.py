@@ -293,23 +293,38 @@ class Ordering:
     descending: bool = False
 
 
+class Ranks(Enum):
+    """How the rows of a group are counted that are equal in their order."""
+
+    ROW_NUMBER = "ROW_NUMBER"
+    """Each by itself."""
+    RANK = "RANK"
+    """They are equal, and the next one is counted as if they were not."""
+    DENSE_RANK = "DENSE_RANK"
+    """They are equal, and the next one is counted as the next."""
+
+
 @dataclass(frozen=True)
 class TopN(LogicalPlan):
-    """The first `count` rows of each group, keyed by the group and their rank, `number`; rows of a
-    stream that are equal in the order rank as they came."""
+    """The rows of each group that rank up to `count`, keyed by the group and their row `number`;
+    rows of a stream that are equal in the order have numbers as they came. The column `rank` holds
+    what counts, unless that is the number."""
 
     input: LogicalPlan
     keys: tuple[Named, ...]
     order: tuple[Ordering, ...]
     count: int
     number: str
+    ranks: Ranks = Ranks.ROW_NUMBER
+    rank: str = ""
 
     @cached_property
     def schema(self) -> Schema:
-        """The key, then the input's columns as value columns."""
+        """The key, the rank, then the input's columns as value columns."""
         values = (Column(c.name, c.type, Namespace.VALUE) for c in self.input.schema)
         number = Column(self.number, BIGINT, Namespace.KEY)
-        return Schema((*_columns(self.keys, Namespace.KEY), number, *values))
+        rank = (Column(self.rank, BIGINT, Namespace.VALUE),) if self.rank else ()
+        return Schema((*_columns(self.keys, Namespace.KEY), number, *rank, *values))
 
     @property
     def kind(self) -> Kind:

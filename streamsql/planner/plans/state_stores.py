@@ -149,15 +149,16 @@ def _aggregate(plan: Aggregate) -> Iterator[StateStore]:
 
 def _windows(window: Window, keys: str, rows: str) -> StateStore:
     grace = window.grace.ms if window.grace else 0
+    by = f"{keys} and " if keys else ""
     if window.type is WindowType.SESSION:
         kept = words(duration(window.size.ms + grace))
         growth = f"a session goes {kept} after its end"
-        return StateStore("aggregates", f"{keys} and session", growth + rows)
+        return StateStore("aggregates", f"{by}session", growth + rows)
     overlap = ""
     if window.type is WindowType.HOPPING and window.advance is not None:
         overlap = f" ({-(-window.size.ms // window.advance.ms)} windows a row)"
     growth = f"a window goes {f'{words(duration(grace))} after' if grace else 'at'} its end"
-    return StateStore("aggregates", f"{keys} and window{overlap}", growth + rows)
+    return StateStore("aggregates", f"{by}window{overlap}", growth + rows)
 
 
 _OF_VALUES = ("_DISTINCT", "_EXACT", "_AGG")
@@ -180,7 +181,9 @@ def _top(plan: TopN) -> Iterator[StateStore]:
         yield StateStore(f"rows of {table} in their order", groups, growth)
         return
     growth = "grows with the number of distinct groups" if groups else "does not grow"
-    yield StateStore(f"the first {plan.count} rows", groups, growth)
+    ties = f", with those that are equal to the last of them by {plan.ranks.value}"
+    holds = f"the first {plan.count} rows{ties if plan.rank else ''}"
+    yield StateStore(holds, groups, growth)
 
 
 def _distinct(plan: Distinct) -> Iterator[StateStore]:

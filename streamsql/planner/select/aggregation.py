@@ -16,6 +16,7 @@ from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.select.window_functions import BOUND
 from streamsql.planner.select_list.items import Item, Stars, select_items
 from streamsql.planner.select_list.projection import Keys, Selected, check_stored, divide, project
 from streamsql.planner.types.binding import (
@@ -75,7 +76,8 @@ def build_aggregation(
     """The plan of a query with aggregates, and its columns in the order of the SELECT."""
     _check_clauses(query)
     select_scope = _with_window_bounds(scope) if query.window else scope
-    groups = _group_expressions(query, scope)
+    of_window = bool(query.group_by) and BOUND in query.group_by[0].meta
+    groups = _group_expressions(query, select_scope if of_window else scope)
     items = _normalised(
         select_items(query, select_scope, stars, persistent=sink is not None), scope
     )
@@ -90,7 +92,9 @@ def build_aggregation(
     selected = divide(items, keys)
     if sink is not None:
         check_stored(selected, keys, sink, query.span, inner=inner)
-    grouping = Grouping(_named_keys(groups, selected, scope), _named_aggregates(calls))
+    # All rows of a window are one group, whose key comes out of it.
+    named = () if of_window else _named_keys(groups, selected, scope)
+    grouping = Grouping(named, _named_aggregates(calls))
     emit = query.emit or Emit.CHANGES
     plan: LogicalPlan = Aggregate(source, grouping.keys, grouping.aggregates, query.window, emit)
     if having is not None:

@@ -25,9 +25,10 @@ from streamsql.planner.select.named_queries import expand
 from streamsql.planner.select.partitioning import build_partitioning
 from streamsql.planner.select.ranking import Ranking, build_ranking, find_ranking
 from streamsql.planner.select.semi_joins import of_values, semi_join, split
-from streamsql.planner.select.shorthand import grouped, written_out
+from streamsql.planner.select.shorthand import grouped, taking_back, written_out
 from streamsql.planner.select.subqueries import derived
 from streamsql.planner.select.unions import Branch, combine, over
+from streamsql.planner.select.window_functions import without_functions
 from streamsql.planner.select_list.items import select_items
 from streamsql.planner.select_list.projection import Selected, check_stored, divide, project
 from streamsql.planner.select_list.table_functions import check_table_functions, flat_map
@@ -159,6 +160,8 @@ def _build_select(query: Query, place: _Place) -> Built:
     scope = source.scope
     if _is_aggregation(query):
         query = grouped(query, scope)
+        if isinstance(source.root, Derived) and source.kind is Kind.TABLE and not place.bounded:
+            query = taking_back(query)
         _check_groupable(source, query)
         _check_keyed(query, place)
         asked = query.window.retention if query.window else None
@@ -191,7 +194,9 @@ def _build_select(query: Query, place: _Place) -> Built:
 
 
 def _source(query: Query, place: _Place) -> tuple[Query, From]:
-    """FROM, and the query without the condition that makes it a Top-N."""
+    """FROM, and the query without what FROM has taken up: the condition that makes it a Top-N, and
+    windows."""
+    query = without_functions(query, place.catalog)
     build: BuildSubquery = partial(_build_subquery, place)
     ranking = find_ranking(query)
     if ranking is not None:
@@ -207,7 +212,8 @@ def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery) -> Deriv
     """The subquery that a Top-N stands in."""
     name = subquery.alias or "SUBQUERY"
     inner, source = _source(subquery.query, replace(place, inner=name))
-    root = build_ranking(ranking, source, _where(inner, source, place), name)
+    rows = _where(inner, source, place)
+    root = build_ranking(ranking, source, rows, name, bounded=place.bounded)
     return derived(root, source, None, name, subquery.span)
 
 

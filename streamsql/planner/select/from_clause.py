@@ -7,8 +7,16 @@ from dataclasses import dataclass
 
 from streamsql import nodes
 from streamsql.catalog import Catalog
-from streamsql.errors import CatalogError, PlanError
-from streamsql.nodes import Query, Relation, SourceRef, Subquery, ValueRows
+from streamsql.errors import CatalogError, InternalError, PlanError
+from streamsql.nodes import (
+    Query,
+    Relation,
+    Side,
+    SourceRef,
+    Subquery,
+    ValueRows,
+    WindowFunction,
+)
 from streamsql.planner.joins.joins import (
     build_joins,
     join_scope,
@@ -67,9 +75,8 @@ class From:
         return self.origin.source.topic.window
 
 
-HIDDEN = frozenset({"$RANK"})
-"""Columns that QUALIFY adds, which are no part of `*`."""
-Side = SourceRef | Subquery | ValueRows
+HIDDEN = frozenset({"$RANK", "$NUMBER", "$WINDOW"})
+"""Columns that QUALIFY, RANK and HOP add, which are no part of `*`."""
 BuildSubquery = Callable[[Subquery], Derived]
 """Plans a query in FROM."""
 
@@ -91,7 +98,7 @@ def build_from(
         if isinstance(ref, Subquery)
         else values_source(ref, catalog, bounded=bounded)
         if isinstance(ref, ValueRows)
-        else _scan(ref, catalog)
+        else _scan(_plain(ref), catalog)
         for ref in refs
     )
     if persistent:
@@ -106,6 +113,7 @@ def build_from(
 def check_relation(relation: Relation, catalog: Catalog) -> None:
     """CatalogError where a source does not exist."""
     for ref in _flat(relation)[0]:
+        ref = ref.source if isinstance(ref, WindowFunction) else ref
         if isinstance(ref, Subquery):
             check_relation(ref.query.relation, catalog)
         elif isinstance(ref, SourceRef):
@@ -118,6 +126,12 @@ def _flat(relation: Relation) -> tuple[list[Side], list[nodes.Join]]:
         return [relation], []
     refs, joins = _flat(relation.left)
     return [*refs, relation.right], [*joins, relation]
+
+
+def _plain(ref: SourceRef | WindowFunction) -> SourceRef:
+    if isinstance(ref, WindowFunction):
+        raise InternalError("a window function in FROM is not written out")
+    return ref
 
 
 def _scan(ref: SourceRef, catalog: Catalog) -> Scan:

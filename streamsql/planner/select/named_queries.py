@@ -17,9 +17,11 @@ from streamsql.nodes import (
     Query,
     Relation,
     SelectExpression,
+    Side,
     SourceRef,
     Subquery,
     ValueRows,
+    WindowFunction,
 )
 from streamsql.planner.scopes.scope import folded
 from streamsql.types import quote
@@ -48,9 +50,14 @@ def _expand(
             return replace(node, left=relation(node.left), right=side(node.right))
         return side(node)
 
-    def side(node: SourceRef | Subquery | ValueRows) -> SourceRef | Subquery | ValueRows:
+    def side(node: Side) -> Side:
         if isinstance(node, ValueRows):
             return node
+        if isinstance(node, WindowFunction):
+            return replace(node, source=named(node.source))
+        return named(node)
+
+    def named(node: SourceRef | Subquery) -> SourceRef | Subquery:
         if isinstance(node, Subquery):
             return replace(node, query=_inner(node.query, views, known, within))
         names = (node.name, folded(node.name))
@@ -144,4 +151,6 @@ def _relation_names(relation: Relation) -> set[str]:
         return _relation_names(relation.left) | _relation_names(relation.right)
     if isinstance(relation, ValueRows):
         return set()
+    if isinstance(relation, WindowFunction):
+        return _relation_names(relation.source)
     return names_in(relation.query) if isinstance(relation, Subquery) else {relation.name}

@@ -1,4 +1,5 @@
-"""Top-N: ROW_NUMBER() OVER (..) in a subquery, and the condition on it around the subquery."""
+"""Top-N: ROW_NUMBER(), RANK() or DENSE_RANK() OVER (..) in a subquery, and the condition on it
+around the subquery."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery
-from streamsql.planner.plans.logical import LogicalPlan, Named, Ordering, Project, TopN
+from streamsql.planner.plans.logical import LogicalPlan, Named, Ordering, Project, Ranks, TopN
 from streamsql.planner.plans.rewriting import conjuncts
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of
@@ -24,12 +25,20 @@ MAX_COUNT = 10_000
 """Ranks of a group: each is looked through for every row."""
 
 
+NUMBER = "ROW_NUMBER"
+"""The column that tells rows of one rank apart where the subquery has no ROW_NUMBER()."""
+HIDDEN_NUMBER = "$NUMBER"
+"""The same in a pull query, whose rows need no key."""
+
+
 @dataclass(frozen=True)
 class Ranking:
-    """What a Top-N is made of: the subquery, its ranking item, and how many ranks are wanted."""
+    """What a Top-N is made of: the subquery, the item that counts and one that numbers the rows
+    besides, and how many ranks are wanted."""
 
     subquery: Subquery
     item: SelectExpression
+    number: SelectExpression | None
     count: int
     rest: Expression | None
     """The other conditions around the subquery."""
@@ -37,8 +46,12 @@ class Ranking:
     @property
     def window(self) -> exp.Window:
         """The node of `.. OVER (..)`."""
-        assert isinstance(self.item.expression, exp.Window)
-        return self.item.expression
+        return _window(self.item)
+
+    @property
+    def ranks(self) -> Ranks:
+        """How rows are counted."""
+        return _ranks(self.item) or Ranks.ROW_NUMBER
 
     @property
     def name(self) -> str:
@@ -57,17 +70,14 @@ def find_ranking(query: Query) -> Ranking | None:
     items = [i for i in inner.items if isinstance(i, SelectExpression) and _ranks(i)]
     if not items:
         return None
-    item = items[0]
-    if len(items) > 1:
-        raise UnsupportedError(
-            "only one ROW_NUMBER() in a subquery is supported", span=items[1].span
-        )
+    item, number = _counting(items)
     conditions = [] if query.where is None else conjuncts(query.where)
     counts = [_bound(c, _name(item), query.relation.alias) for c in conditions]
     wanted = [count for count in counts if count is not None]
+    function = f"{_window(item).this.name}()"
     if not wanted:
         raise PlanError(
-            f"ROW_NUMBER() needs a condition on {quote(_name(item))} around the subquery.",
+            f"{function} needs a condition on {quote(_name(item))} around the subquery.",
             detail="A stream has no last row, so that not all rows can be numbered.",
             hint=f"Say how many rows of each group are wanted: WHERE {_name(item)} <= 3.",
             span=item.span,
@@ -76,19 +86,48 @@ def find_ranking(query: Query) -> Ranking | None:
     count = min(wanted)
     if not 1 <= count <= MAX_COUNT:
         raise PlanError(
-            f"ROW_NUMBER() takes 1 to {MAX_COUNT} rows of each group, not {count}.",
+            f"{function} takes 1 to {MAX_COUNT} rows of each group, not {count}.",
             span=item.span,
         )
-    return Ranking(query.relation, item, count, _conjunction(rest))
+    return Ranking(query.relation, item, number, count, _conjunction(rest))
 
 
-def _ranks(item: SelectExpression) -> bool:
+def _counting(items: list[SelectExpression]) -> tuple[SelectExpression, SelectExpression | None]:
+    """The item by which rows are wanted, and a ROW_NUMBER() beside it."""
+    numbers = [item for item in items if _ranks(item) is Ranks.ROW_NUMBER]
+    ranks = [item for item in items if item not in numbers]
+    if len(numbers) > 1 or len(ranks) > 1:
+        raise UnsupportedError(
+            "only one ROW_NUMBER() in a subquery is supported, and one RANK() or DENSE_RANK()",
+            span=items[1].span,
+        )
+    if not ranks:
+        return numbers[0], None
+    over = [
+        (_window(item).args.get("partition_by"), _window(item).args.get("order")) for item in items
+    ]
+    if over[0] != over[-1]:
+        raise UnsupportedError(
+            "ROW_NUMBER() beside RANK() or DENSE_RANK() needs the same OVER",
+            span=items[1].span,
+        )
+    return ranks[0], numbers[0] if numbers else None
+
+
+def _window(item: SelectExpression) -> exp.Window:
+    assert isinstance(item.expression, exp.Window)
+    return item.expression
+
+
+def _ranks(item: SelectExpression) -> Ranks | None:
     window = item.expression
-    return isinstance(window, exp.Window) and window.this.name == "ROW_NUMBER"
+    if not isinstance(window, exp.Window) or window.this.name not in Ranks.__members__:
+        return None
+    return Ranks[window.this.name]
 
 
 def _name(item: SelectExpression) -> str:
-    return item.alias or "ROW_NUMBER"
+    return item.alias or _window(item).this.name
 
 
 def _bound(condition: Expression, name: str, alias: str | None) -> int | None:
@@ -121,7 +160,9 @@ def _conjunction(conditions: list[Expression]) -> Expression | None:
 # -- the subquery --------------------------------------------------------------------------------
 
 
-def build_ranking(ranking: Ranking, source: From, rows: LogicalPlan, named: str) -> Project:
+def build_ranking(
+    ranking: Ranking, source: From, rows: LogicalPlan, named: str, *, bounded: bool
+) -> Project:
     """The subquery's plan; `rows` are those of FROM that WHERE lets through."""
     inner, scope = ranking.subquery.query, source.scope
     _check_clauses(inner, ranking)
@@ -129,10 +170,15 @@ def build_ranking(ranking: Ranking, source: From, rows: LogicalPlan, named: str)
     order = _order(ranking, scope)
     names = [f"TOP_KEY_{number}" for number in range(len(groups))]
     taken = set(rows.schema.names)
-    number = _free(ranking.name, taken)
+    rank = _free(ranking.name, taken)
+    tied = ranking.ranks is not Ranks.ROW_NUMBER
+    number = _free(HIDDEN_NUMBER, taken) if tied else rank
     keys = tuple(Named(_free(n, taken), e) for n, e in zip(names, groups, strict=True))
-    top = TopN(rows, keys, order, ranking.count, number)
-    items = _items(ranking, source, number)
+    top = TopN(rows, keys, order, ranking.count, number, ranking.ranks, rank if tied else "")
+    items = _items(ranking, source, rank, number)
+    if tied and ranking.number is None:
+        name = HIDDEN_NUMBER if bounded else NUMBER
+        items = _distinct((*items, Item(name, _rank(number), ranking.item.span)))
     wanted = Keys((*groups, _rank(number)), "partitioning expression", scope.alias)
     selected = divide(items, wanted)
     check_stored(selected, wanted, named, inner.span)
@@ -146,16 +192,22 @@ def build_ranking(ranking: Ranking, source: From, rows: LogicalPlan, named: str)
     return project(top, result)
 
 
-def _items(ranking: Ranking, source: From, number: str) -> tuple[Item, ...]:
-    """The items of the SELECT, the ranking one in its place."""
+def _items(ranking: Ranking, source: From, rank: str, number: str) -> tuple[Item, ...]:
+    """The items of the SELECT, the ranking ones in their places."""
     inner = ranking.subquery.query
     items: list[Item] = []
     for item in inner.items:
         if item is ranking.item:
-            items.append(Item(ranking.name, _rank(number), item.span))
+            items.append(Item(ranking.name, _rank(rank), item.span))
+        elif item is ranking.number:
+            items.append(Item(_name(ranking.number), _rank(number), item.span))
         else:
             alone = replace(inner, items=(item,))
             items.extend(select_items(alone, source.scope, source.stars, persistent=True))
+    return _distinct(tuple(items))
+
+
+def _distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
     names = [made.name for made in items]
     for made in items:
         if names.count(made.name) > 1:
@@ -164,7 +216,7 @@ def _items(ranking: Ranking, source: From, number: str) -> tuple[Item, ...]:
                 hint="Give one of the columns an alias: expression AS name.",
                 span=made.span,
             )
-    return tuple(items)
+    return items
 
 
 def _rank(number: str) -> exp.Column:
@@ -191,7 +243,7 @@ def _order(ranking: Ranking, scope: Scope) -> tuple[Ordering, ...]:
     order = ranking.window.args.get("order")
     if order is None:
         raise PlanError(
-            "ROW_NUMBER() needs an ORDER BY in OVER.",
+            f"{ranking.window.this.name}() needs an ORDER BY in OVER.",
             hint="It says which rows are the first ones: OVER (PARTITION BY a ORDER BY b DESC).",
             span=span_of(ranking.window),
         )
@@ -210,7 +262,7 @@ def _order(ranking: Ranking, scope: Scope) -> tuple[Ordering, ...]:
 def _bind(expression: Expression, scope: Scope, clause: str) -> Expression:
     for call in (*aggregates_in(expression), *table_functions_in(expression)):
         raise PlanError(
-            f"{clause} of ROW_NUMBER() does not take {expression_text(call)}: it is an aggregate "
+            f"{clause} of OVER does not take {expression_text(call)}: it is an aggregate "
             "or table function.",
             hint="Rank the rows of a subquery that computes it.",
             span=span_of(call),
@@ -220,11 +272,12 @@ def _bind(expression: Expression, scope: Scope, clause: str) -> Expression:
 
 def _check_clauses(inner: Query, ranking: Ranking) -> None:
     if ranking.window.this.expressions:
-        raise PlanError("ROW_NUMBER() takes no arguments.", span=span_of(ranking.window))
+        name = ranking.window.this.name
+        raise PlanError(f"{name}() takes no arguments.", span=span_of(ranking.window))
     selected = [
         item.expression
         for item in inner.items
-        if isinstance(item, SelectExpression) and item is not ranking.item
+        if isinstance(item, SelectExpression) and item not in (ranking.item, ranking.number)
     ]
     grouped = inner.group_by or any(aggregates_in(e) or table_functions_in(e) for e in selected)
     if grouped or inner.partition_by or inner.having is not None or inner.distinct or inner.union:
@@ -235,8 +288,8 @@ def _check_clauses(inner: Query, ranking: Ranking) -> None:
 
 def _only_plain(span: Span | None) -> PlanError:
     return PlanError(
-        "ROW_NUMBER() ranks the rows of a plain SELECT: no GROUP BY, PARTITION BY, DISTINCT, UNION "
-        "ALL or WINDOW beside it.",
+        "ROW_NUMBER() and RANK() are for the rows of a plain SELECT: no GROUP BY, PARTITION BY, "
+        "DISTINCT, UNION ALL or WINDOW beside it.",
         hint="Put that into a subquery: SELECT *, ROW_NUMBER() OVER (..) AS n FROM (SELECT ..).",
         span=span,
     )

@@ -41,6 +41,8 @@ _OF_DISTINCT = {
 }
 
 
+_TAKING_BACK = {"MAX": "ARG_MAX", "MIN": "ARG_MIN"}
+"""What gives the same and can take a value back, which ksqlDB's own can not."""
 _OF_TWO = frozenset({"ARG_MAX", "ARG_MIN"})
 """Aggregates that leave a row out where their second argument is NULL."""
 
@@ -127,6 +129,28 @@ def _filtered(call: exp.Anonymous, node: exp.Filter) -> Expression:
 def _keeps_nulls(call: exp.Anonymous) -> bool:
     last = call.expressions[-1] if len(call.expressions) > 1 else None
     return isinstance(last, exp.Boolean) and call.name.endswith("_BY_OFFSET") and not last.this
+
+
+def taking_back(query: Query) -> Query:
+    """The SELECT with MIN and MAX as of rows that change: those of a query's table. (Of a table
+    that has a name they are an error, as in ksqlDB.)"""
+
+    def written(node: Expression) -> Expression:
+        name = _TAKING_BACK.get(node.name) if isinstance(node, exp.Anonymous) else None
+        if name is None or len(node.expressions) != 1:
+            return node
+        (value,) = node.expressions
+        call = exp.Anonymous(this=name, expressions=[value.copy(), value.copy()])
+        call.meta.update(node.meta)
+        return call
+
+    items = tuple(
+        replace(item, expression=item.expression.transform(written))
+        if isinstance(item, SelectExpression)
+        else item
+        for item in query.items
+    )
+    return replace(query, items=items, having=query.having and query.having.transform(written))
 
 
 # -- GROUP BY ------------------------------------------------------------------------------------

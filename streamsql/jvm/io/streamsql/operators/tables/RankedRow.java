@@ -2,10 +2,11 @@ package io.streamsql.operators.tables;
 
 import io.streamsql.operators.OrderedRow;
 
-/** The row that has a rank of its group from now on, packed; null where none has it any more. */
+/** The row that has a number of its group from now on, packed; null where none has it any more. */
 public final class RankedRow extends OrderedRow {
   private static final long serialVersionUID = 1L;
   private byte[] key;
+  private long number;
   private long rank;
   private byte[] row;
 
@@ -13,12 +14,14 @@ public final class RankedRow extends OrderedRow {
   public RankedRow() {}
 
   /**
-   * @param rank from 1
+   * @param number from 1
+   * @param rank from 1: what rows that are equal in their order share
    * @param time ms since the epoch
    */
-  RankedRow(byte[] key, long rank, long time, byte[] row) {
+  RankedRow(byte[] key, long number, long rank, long time, byte[] row) {
     super(key, time);
     this.key = key;
+    this.number = number;
     this.rank = rank;
     this.row = row;
   }
@@ -29,6 +32,14 @@ public final class RankedRow extends OrderedRow {
 
   public void setKey(byte[] key) {
     this.key = key;
+  }
+
+  public long getNumber() {
+    return number;
+  }
+
+  public void setNumber(long number) {
+    this.number = number;
   }
 
   public long getRank() {

@@ -37,16 +37,18 @@ final class RowRanking implements Comparator<byte[]>, Serializable {
 
   @Override
   public int compare(byte[] a, byte[] b) {
-    if (ordering == null) {
-      ordering = ordering();
-    }
     UnsafeRow left = row(a);
     UnsafeRow right = row(b);
-    int compared = ordering.compare(left, right);
+    int compared = ordering().compare(left, right);
     if (compared != 0 || left.isNullAt(0) || right.isNullAt(0)) {
       return compared;
     }
     return Arrays.compareUnsigned(left.getBinary(0), right.getBinary(0));
+  }
+
+  /** Whether the order has none of two rows before the other. */
+  boolean ties(byte[] a, byte[] b) {
+    return ordering().compare(row(a), row(b)) == 0;
   }
 
   /** What tells the row apart; null in a stream. */
@@ -62,6 +64,13 @@ final class RowRanking implements Comparator<byte[]>, Serializable {
   }
 
   private InterpretedOrdering ordering() {
+    if (ordering == null) {
+      ordering = new InterpretedOrdering(CollectionConverters.asScala(orders()).toSeq());
+    }
+    return ordering;
+  }
+
+  private List<SortOrder> orders() {
     List<SortOrder> orders = new ArrayList<>();
     for (int i = 0; i < directions.length(); i++) {
       Expression column = new BoundReference(i + 1, type.apply(i + 1).dataType(), true);
@@ -74,6 +83,6 @@ final class RowRanking implements Comparator<byte[]>, Serializable {
               NullsLast$.MODULE$,
               CollectionConverters.asScala(List.<Expression>of()).toSeq()));
     }
-    return new InterpretedOrdering(CollectionConverters.asScala(orders).toSeq());
+    return orders;
   }
 }

@@ -22,9 +22,9 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * The first rows of each group by an order, each under its rank from 1. Rows come as changes: pairs
- * of BINARY, the row that goes (null: none) and the one that comes. Results are the ranks that have
- * another row after a batch than before.
+ * The first rows of each group by an order, each under its number from 1. Rows come as changes:
+ * pairs of BINARY, the row that goes (null: none) and the one that comes. Results are the numbers
+ * that have another row, or another rank of it, after a batch than before.
  *
  * <p>State, of each group: the first rows in their order, and where rows can go the others, too, of
  * which the best come up when some of the first have gone. Every row among the others comes after
@@ -35,19 +35,30 @@ public final class TopN extends KeyedOperator<RankedRow> {
   private final RowRanking ranking;
   private final int count;
   private final boolean retracts;
+  private final Ranks ranks;
   private transient ValueState<byte[]> stored;
   private transient MapState<byte[], byte[]> others;
   private transient List<byte[]> first;
   private transient List<byte[]> before;
+  private transient long[] ranksBefore;
   private transient long waiting;
   private transient long time;
 
+  /** How rows are counted that are equal in the order. */
+  private enum Ranks {
+    ROW_NUMBER,
+    RANK,
+    DENSE_RANK
+  }
+
   /**
    * @param type of a row, as JSON; see {@link RowRanking}
-   * @param count how many ranks there are
+   * @param count up to which rank rows are wanted
    * @param retracts whether rows go
+   * @param ranks ROW_NUMBER, RANK or DENSE_RANK: what the rank of a row is
    */
-  public TopN(String type, String directions, int count, boolean retracts) {
+  public TopN(String type, String directions, int count, boolean retracts, String ranks) {
+    this.ranks = Ranks.valueOf(ranks);
     this.ranking = new RowRanking((StructType) DataType.fromJson(type), directions);
     this.count = count;
     this.retracts = retracts;
@@ -91,14 +102,51 @@ public final class TopN extends KeyedOperator<RankedRow> {
     while (place > 0 && ranking.compare(row, first.get(place - 1)) < 0) {
       place--;
     }
-    if (place == first.size() && (waiting > 0 || place == capacity())) {
+    if (place == first.size() && waiting > 0) {
       setAside(row);
       return;
     }
     first.add(place, row);
-    if (first.size() > capacity()) {
+    int kept = Math.max(capacity(), wanted());
+    while (first.size() > kept) {
       setAside(first.remove(first.size() - 1));
     }
+  }
+
+  /** How many of the first rows have a rank that is wanted. */
+  private int wanted() {
+    if (ranks == Ranks.DENSE_RANK) {
+      int others = 0;
+      for (int i = 0; i < first.size(); i++) {
+        if ((i == 0 || !tied(i)) && others++ == count) {
+          return i;
+        }
+      }
+      return first.size();
+    }
+    int number = Math.min(count, first.size());
+    while (ranks == Ranks.RANK && number > 0 && number < first.size() && tied(number)) {
+      number++;
+    }
+    return number;
+  }
+
+  /** Whether the row there is equal to the one before it. */
+  private boolean tied(int place) {
+    return ranking.ties(first.get(place - 1), first.get(place));
+  }
+
+  /** The ranks of the first rows. */
+  private long[] ranks(int number) {
+    long[] found = new long[number];
+    for (int i = 0; i < number; i++) {
+      if (ranks == Ranks.ROW_NUMBER || i == 0 || !tied(i)) {
+        found[i] = ranks == Ranks.DENSE_RANK && i > 0 ? found[i - 1] + 1 : i + 1;
+      } else {
+        found[i] = found[i - 1];
+      }
+    }
+    return found;
   }
 
   private void setAside(byte[] row) {
@@ -122,12 +170,17 @@ public final class TopN extends KeyedOperator<RankedRow> {
     }
   }
 
-  /** Takes the best of the others, where some of the first have gone. */
-  private void refill() {
-    if (waiting == 0 || first.size() >= count) {
-      return;
+  /** Whether none of the others has a rank that is wanted. */
+  private boolean complete() {
+    if (waiting == 0) {
+      return true;
     }
-    int room = capacity() - first.size();
+    return ranks == Ranks.ROW_NUMBER ? first.size() >= count : wanted() < first.size();
+  }
+
+  /** Takes the best of the others. */
+  private void refill() {
+    int room = Math.max(capacity() - first.size(), count);
     PriorityQueue<byte[]> best = new PriorityQueue<>(ranking.reversed());
     Iterator<Tuple2<byte[], byte[]>> all = others.iterator();
     while (all.hasNext()) {
@@ -162,17 +215,22 @@ public final class TopN extends KeyedOperator<RankedRow> {
         first.add(row);
       }
     }
-    before = List.copyOf(first.subList(0, Math.min(count, first.size())));
+    before = List.copyOf(first.subList(0, wanted()));
+    ranksBefore = ranks(before.size());
   }
 
   @Override
   protected void finish(byte[] key, TimerValues times, List<RankedRow> out) {
-    refill();
-    int now = Math.min(count, first.size());
-    for (int i = 0; i < Math.max(now, before.size()); i++) {
-      byte[] row = i < now ? first.get(i) : null;
-      if (i >= before.size() || !Arrays.equals(row, before.get(i))) {
-        out.add(new RankedRow(key, i + 1, time, row));
+    while (!complete()) {
+      refill();
+    }
+    long[] now = ranks(wanted());
+    for (int i = 0; i < Math.max(now.length, before.size()); i++) {
+      byte[] row = i < now.length ? first.get(i) : null;
+      long rank = i < now.length ? now[i] : 0;
+      boolean same = i < before.size() && Arrays.equals(row, before.get(i));
+      if (!same || (row != null && rank != ranksBefore[i])) {
+        out.add(new RankedRow(key, i + 1, rank, time, row));
       }
     }
     save();

@@ -141,14 +141,18 @@ class TablesTest {
         row.pointTo(result.getRow(), result.getRow().length);
         score = row.isNullAt(1) ? "null" : Integer.toString(row.getInt(1));
       }
-      text.append(result.getRank()).append('=').append(score).append(' ');
+      text.append(result.getNumber());
+      if (result.getRow() != null && result.getRank() != result.getNumber()) {
+        text.append('/').append(result.getRank());
+      }
+      text.append('=').append(score).append(' ');
     }
     return text.toString().trim();
   }
 
   @Test
   void ofAStreamTheBestRowsAreKeptNullsLastAndEarlierRowsFirst() {
-    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "d", 2, false));
+    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "d", 2, false, "ROW_NUMBER"));
     assertEquals("1=null", ranks(top.batch(change(1, null, scored(null, null)))));
     assertEquals(
         "1=7 2=5",
@@ -160,7 +164,7 @@ class TablesTest {
 
   @Test
   void ranksThatAreEmptyAgainAreDeleted() {
-    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "a", 2, true));
+    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "a", 2, true, "ROW_NUMBER"));
     byte[] a = scored("a", 1);
     byte[] b = scored("b", 2);
     assertEquals("1=1 2=2", ranks(top.batch(change(1, null, a), change(2, null, b))));
@@ -172,7 +176,7 @@ class TablesTest {
   @Test
   void otherRowsComeUpWhereTheFirstHaveGone() {
     int rows = 100;
-    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "a", 2, true));
+    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "a", 2, true, "ROW_NUMBER"));
     for (int i = rows; i > 0; i--) {
       top.batch(change(rows - i, null, scored("id" + i, i)));
     }
@@ -187,10 +191,53 @@ class TablesTest {
 
   @Test
   void aRowOfAnotherScoreIsTakenBackByItsId() {
-    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "d", 1, true));
+    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "d", 1, true, "ROW_NUMBER"));
     top.batch(change(1, null, scored("a", 5)), change(2, null, scored("b", 4)));
     assertEquals("1=4", ranks(top.batch(change(3, scored("a", 5), scored("a", 3)))));
     assertEquals(
         "", ranks(top.batch(change(4, scored("b", 4), scored("b", 4)))), "nothing has changed");
+  }
+
+  @Test
+  void rowsThatAreEqualShareARank() {
+    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "d", 2, false, "RANK"));
+    KeyedRow[] rows = {
+      change(1, null, scored(null, 5)),
+      change(2, null, scored(null, 7)),
+      change(3, null, scored(null, 5)),
+      change(4, null, scored(null, 4))
+    };
+    assertEquals("1=7 2=5 3/2=5", ranks(top.batch(rows)));
+    assertEquals(
+        "1=9 2=7 3=-", ranks(top.batch(change(5, null, scored(null, 9)))), "no room for ties");
+    OneKey<RankedRow> dense = new OneKey<>(new TopN(RANKED.json(), "d", 2, false, "DENSE_RANK"));
+    assertEquals(
+        "1=7 2/1=7 3/2=5",
+        ranks(
+            dense.batch(
+                change(1, null, scored(null, 7)),
+                change(2, null, scored(null, 5)),
+                change(3, null, scored(null, 4)),
+                change(4, null, scored(null, 7)))));
+  }
+
+  @Test
+  void aRankThatChangesIsAResultAndTiesComeUpFromTheOthers() {
+    OneKey<RankedRow> top = new OneKey<>(new TopN(RANKED.json(), "a", 1, true, "RANK"));
+    int rows = 60;
+    for (int i = 0; i < rows; i++) {
+      top.batch(change(i, null, scored("id" + i, i < rows / 2 ? 1 : 2)));
+    }
+    assertEquals(rows / 2, top.batch(change(rows, null, scored("x", 0))).size(), "one and no more");
+    List<RankedRow> back = top.batch(change(rows, scored("x", 0), null));
+    assertEquals(rows / 2, back.size());
+    assertTrue(back.stream().allMatch(row -> row.getRank() == 1));
+    for (int i = 0; i < rows / 2; i++) {
+      back = top.batch(change(rows, scored("id" + i, 1), null));
+    }
+    assertEquals(rows / 2, back.size(), "those of the next rank");
+    OneKey<RankedRow> two = new OneKey<>(new TopN(RANKED.json(), "a", 2, true, "RANK"));
+    two.batch(change(1, null, scored("a", 1)), change(2, null, scored("b", 2)));
+    assertEquals("2/1=2", ranks(two.batch(change(3, scored("a", 1), scored("a", 2)))).substring(4));
   }
 }

@@ -1,0 +1,144 @@
+"""Builds windows: the WINDOW clause, and the functions in FROM that mean the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from streamsql.errors import ParseError, Span, UnsupportedError
+from streamsql.nodes import Duration, Expression, SourceRef, Window, WindowFunction
+from streamsql.schema import WindowType
+from streamsql.values.intervals import interval
+
+Source = tuple[str, tuple[Expression, ...]]
+"""The name in TABLE name, and its PARTITION BY."""
+
+_USAGE = {
+    "TUMBLE": "TUMBLE(TABLE source, DESCRIPTOR(time), INTERVAL '10' MINUTE)",
+    "HOP": "HOP(TABLE source, DESCRIPTOR(time), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE)",
+    "SESSION": "SESSION(TABLE source PARTITION BY key, DESCRIPTOR(time), INTERVAL '10' MINUTE)",
+}
+"""How each is written: the time between the starts of windows comes before their size."""
+
+
+class WindowBuilder:
+    """Makes windows of the grammar's rules."""
+
+    def window(self, span: Span, name: str | None, window: Window) -> Window:
+        return window
+
+    def tumbling(
+        self, span: Span, size: Duration, retention: Duration | None, grace: Duration | None
+    ) -> Window:
+        return Window(WindowType.TUMBLING, size, None, retention, grace, span)
+
+    def hopping(
+        self,
+        span: Span,
+        size: Duration,
+        advance: Duration,
+        retention: Duration | None,
+        grace: Duration | None,
+    ) -> Window:
+        return Window(WindowType.HOPPING, size, advance, retention, grace, span)
+
+    def session(
+        self, span: Span, gap: Duration, retention: Duration | None, grace: Duration | None
+    ) -> Window:
+        return Window(WindowType.SESSION, gap, None, retention, grace, span)
+
+    def retention(self, span: Span, duration: Duration) -> Duration:
+        return duration
+
+    grace = window_grace = retention
+
+    # -- in FROM ---------------------------------------------------------------------------------
+
+    def window_function(
+        self, span: Span, function: WindowFunction, alias: str | None
+    ) -> WindowFunction:
+        return WindowFunction(
+            function.source, function.window, function.time, function.partition_by, alias, span
+        )
+
+    def windowed(self, span: Span, name: str, *arguments: Any) -> WindowFunction:
+        function = name.upper()
+        if function == "CUMULATE":
+            raise UnsupportedError(
+                "windows that grow, by CUMULATE",
+                hint="HOP has windows of one size that overlap.",
+                span=span,
+            )
+        if function not in _USAGE:
+            raise ParseError(
+                f"{name} is no table function of FROM: those are {', '.join(_USAGE)}.",
+                hint="EXPLODE and its like stand in the SELECT.",
+                span=span,
+            )
+        if len(arguments) != (4 if function == "HOP" else 3):
+            raise _misspelt(function, span)
+        source, time, *sizes = arguments
+        source_name, keys = _source(source, function, span)
+        if keys and function != "SESSION":
+            raise ParseError(f"{function} takes no PARTITION BY.", span=span)
+        durations = [_duration(size, function, span) for size in sizes]
+        types = {"TUMBLE": WindowType.TUMBLING, "HOP": WindowType.HOPPING}
+        window = Window(
+            types.get(function, WindowType.SESSION),
+            durations[-1],
+            durations[0] if function == "HOP" else None,
+            span=span,
+        )
+        return WindowFunction(
+            SourceRef(source_name, span=span), window, _time(time, function, span), keys
+        )
+
+    def window_source(
+        self, span: Span, name: str, keys: tuple[Expression, ...] | None = None
+    ) -> Source:
+        return name, keys or ()
+
+    def within_keys(self, span: Span, *keys: Expression) -> tuple[Expression, ...]:
+        return keys
+
+
+def _source(argument: Any, function: str, span: Span) -> Source:
+    """`TABLE name`, or the name alone."""
+    if isinstance(argument, tuple):
+        return argument
+    if isinstance(argument, exp.Column) and not argument.table:
+        return argument.name, ()
+    raise _misspelt(function, span)
+
+
+def _time(argument: Any, function: str, span: Span) -> str:
+    """`DESCRIPTOR(column)`, or the column alone."""
+    if isinstance(argument, exp.Anonymous) and argument.name == "DESCRIPTOR":
+        argument = argument.expressions[0] if len(argument.expressions) == 1 else None
+    if isinstance(argument, exp.Column) and not argument.table:
+        return argument.name
+    raise _misspelt(function, span)
+
+
+def _duration(argument: Any, function: str, span: Span) -> Duration:
+    if not isinstance(argument, exp.Interval):
+        raise _misspelt(function, span)
+    unit = argument.args.get("unit")
+    length = interval(argument.this.name, unit.name if unit else None)
+    if length is None or length.months or length.millis < 0:
+        raise ParseError(
+            "the size of a window must be a fixed time, of no months or years",
+            hint="Give weeks, days, hours, minutes, seconds or milliseconds.",
+            span=span,
+        )
+    for name, ms in reversed(Duration.UNITS_MS.items()):
+        if length.millis % ms == 0 and length.millis:
+            return Duration(length.millis // ms, name)
+    return Duration(0, "MILLISECOND")
+
+
+def _misspelt(function: str, span: Span) -> ParseError:
+    return ParseError(
+        f"{function} is not written like this.", hint=f"Write {_USAGE[function]}.", span=span
+    )

@@ -1,0 +1,291 @@
+"""TUMBLE, HOP and SESSION in FROM, written out: GROUP BY with the bounds of the window is a WINDOW
+clause; anything else sees the rows of a subquery, in each of their windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from streamsql.catalog import Catalog
+from streamsql.errors import PlanError, UnsupportedError
+from streamsql.nodes import (
+    WINDOW_COLUMNS,
+    Emit,
+    Expression,
+    Join,
+    Query,
+    Relation,
+    SelectAll,
+    SelectExpression,
+    SelectItem,
+    Side,
+    SourceRef,
+    Subquery,
+    ValueRows,
+    WindowFunction,
+)
+from streamsql.planner.plans.windows import complete_window
+from streamsql.planner.scopes.scope import folded
+from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.types.binding import aggregates_in
+from streamsql.schema import WindowType
+from streamsql.types import quote
+
+BOUND = "bound of a window"
+"""Key of the `meta` of an expression in GROUP BY that stands for the window by itself."""
+STARTS = "$WINDOW"
+"""The hidden column of a row's hopping windows."""
+
+
+def without_functions(query: Query, catalog: Catalog) -> Query:
+    """The SELECT without functions in FROM; those in its subqueries stay."""
+    relation = query.relation
+    if isinstance(relation, WindowFunction):
+        _check_time(relation, catalog)
+        if _groups_by_window(query, relation):
+            return _with_clause(query, relation)
+    return replace(query, relation=_relation(relation, catalog))
+
+
+def _relation(relation: Relation, catalog: Catalog) -> Relation:
+    if isinstance(relation, Join):
+        left = _relation(relation.left, catalog)
+        return replace(relation, left=left, right=_side(relation.right, catalog))
+    return _side(relation, catalog)
+
+
+def _side(side: Side, catalog: Catalog) -> Side:
+    if not isinstance(side, WindowFunction):
+        return side
+    _check_time(side, catalog)
+    return _rows(side)
+
+
+# -- GROUP BY with the window ---------------------------------------------------------------------
+
+
+def _groups_by_window(query: Query, function: WindowFunction) -> bool:
+    return any(_bound(_meant(e, query), function) for e in query.group_by)
+
+
+def _meant(expression: Expression, query: Query) -> Expression:
+    """What the number or the alias of a column of the SELECT stands for."""
+    if isinstance(expression, exp.Literal) and not expression.is_string:
+        place = int(expression.name) - 1 if expression.name.isdecimal() else -1
+        item = query.items[place] if 0 <= place < len(query.items) else None
+        return item.expression if isinstance(item, SelectExpression) else expression
+    if isinstance(expression, exp.Column) and not expression.table:
+        for item in query.items:
+            if isinstance(item, SelectExpression) and item.alias == expression.name:
+                return item.expression
+    return expression
+
+
+def _bound(expression: Expression, function: WindowFunction) -> str | None:
+    """The column of a windowed aggregation that holds the same."""
+    if not isinstance(expression, exp.Column):
+        return None
+    if expression.table not in ("", _name(function)):
+        return None
+    return WINDOW_COLUMNS.get(expression.name)
+
+
+def _name(function: WindowFunction) -> str:
+    source = function.source
+    own = source.name if isinstance(source, SourceRef) else source.alias
+    return function.alias or own or ""
+
+
+def _with_clause(query: Query, function: WindowFunction) -> Query:
+    """The same with WINDOW."""
+    if query.window is not None:
+        raise PlanError(
+            "There is a window in FROM and one in the WINDOW clause.",
+            hint="Leave the WINDOW clause out.",
+            span=query.window.span,
+        )
+    rest = tuple(e for e in query.group_by if not _bound(_meant(e, query), function))
+    _check_session(function, rest)
+    _check_where(query, function)
+
+    def written(node: Expression) -> Expression:
+        bound = _bound(node, function)
+        return _moment(_column(bound, node), node) if bound else node
+
+    items = tuple(_item(item, function, query) for item in query.items)
+    items = tuple(
+        replace(item, expression=item.expression.transform(written))
+        if isinstance(item, SelectExpression)
+        else item
+        for item in items
+    )
+    return replace(
+        query,
+        items=items,
+        relation=replace(function.source, alias=_name(function)),
+        window=function.window,
+        group_by=rest or (_window_alone(items),),
+        having=query.having and query.having.transform(written),
+    )
+
+
+def _item(item: SelectItem, function: WindowFunction, query: Query) -> SelectItem:
+    """Under the name that it had."""
+    if isinstance(item, SelectExpression) and item.alias is None:
+        if _bound(item.expression, function):
+            return replace(item, alias=item.expression.name)
+    return item
+
+
+def _window_alone(items: tuple[SelectItem, ...]) -> Expression:
+    """The bound that identifies a window: one that is selected."""
+    start = _moment(_column("WINDOWSTART"))
+    end = _moment(_column("WINDOWEND"))
+    selected = [item.expression for item in items if isinstance(item, SelectExpression)]
+    found = end if end in selected and start not in selected else start
+    found.meta[BOUND] = True
+    return found
+
+
+def _check_session(function: WindowFunction, keys: tuple[Expression, ...]) -> None:
+    """A session is one of rows that are grouped together."""
+    if function.window.type is not WindowType.SESSION:
+        return
+    wanted = {column.name for column in function.partition_by if isinstance(column, exp.Column)}
+    found = {key.name if isinstance(key, exp.Column) else "" for key in keys}
+    if wanted != found or len(function.partition_by) != len(keys):
+        raise UnsupportedError(
+            "the sessions of SESSION are those of groups: its PARTITION BY and GROUP BY have to "
+            "name the same columns",
+            hint="SESSION(TABLE source PARTITION BY key, ..) GROUP BY key, window_start, "
+            "window_end.",
+            span=function.span,
+        )
+
+
+def _check_where(query: Query, function: WindowFunction) -> None:
+    for node in query.where.find_all(exp.Column) if query.where is not None else ():
+        if _bound(node, function):
+            raise UnsupportedError(
+                f"WHERE cannot look at {node.name} beside a GROUP BY of the window",
+                hint="HAVING can.",
+                span=span_of(node),
+            )
+
+
+# -- the rows of windows --------------------------------------------------------------------------
+
+
+def _rows(function: WindowFunction) -> Subquery:
+    """A row in each of its windows; a tumbling one can be told from its time."""
+    window = complete_window(function.window, Emit.CHANGES)
+    if window.type is WindowType.SESSION:
+        raise UnsupportedError(
+            "rows in sessions can only be aggregated",
+            hint="GROUP BY window_start, window_end, and by what SESSION has in PARTITION BY.",
+            span=function.span,
+        )
+    size = window.size.ms
+    advance = window.advance.ms if window.advance else size
+    time = _column("ROWTIME")
+    latest = exp.Sub(this=time, expression=exp.Mod(this=time.copy(), expression=_number(advance)))
+    where: Expression | None = None
+    relation: SourceRef | Subquery = function.source
+    start: Expression = latest
+    if window.type is WindowType.HOPPING:
+        relation = _in_windows(function, latest, size, advance)
+        start = _column(STARTS)
+        where = exp.GTE(this=start.copy(), expression=_number(0))
+    end = exp.Add(this=start.copy(), expression=_number(size))
+    bounds = zip(WINDOW_COLUMNS, (start, end), strict=True)
+    items = tuple(SelectExpression(_moment(bound), name) for name, bound in bounds)
+    query = Query((SelectAll(), *items), relation, where=where, span=function.span)
+    return Subquery(query, _name(function), function.span)
+
+
+def _in_windows(function: WindowFunction, latest: Expression, size: int, advance: int) -> Subquery:
+    """A row for each of the windows that a row is in, with its start."""
+    # The windows that begin before the latest one and end behind the row.
+    time = _column("ROWTIME")
+    into = exp.Mod(this=time, expression=_number(advance))
+    behind = exp.Div(
+        this=exp.Sub(this=_number(size - 1), expression=into), expression=_number(advance)
+    )
+    first = exp.Sub(
+        this=latest.copy(), expression=exp.Mul(this=behind, expression=_number(advance))
+    )
+    series = exp.Anonymous(
+        this="GENERATE_SERIES", expressions=[first, latest.copy(), _number(advance)]
+    )
+    starts = SelectExpression(exp.Anonymous(this="EXPLODE", expressions=[series]), STARTS)
+    query = Query((SelectAll(), starts), function.source, span=function.span)
+    return Subquery(query, _name(function), function.span)
+
+
+# -- the time that windows go by ------------------------------------------------------------------
+
+
+def _check_time(function: WindowFunction, catalog: Catalog) -> None:
+    if _is_time(function.source, function.time, catalog):
+        return
+    raise UnsupportedError(
+        f"windows go by the time of records, and {function.time} of {quote(_name(function))} is "
+        "not known to be that",
+        hint="Write DESCRIPTOR(ROWTIME), or declare the stream "
+        f"WITH (TIMESTAMP='{function.time}').",
+        span=function.span,
+    )
+
+
+def _is_time(side: Relation, name: str, catalog: Catalog) -> bool:
+    """Whether the column of what stands in FROM is the time of its rows."""
+    if name == "ROWTIME":
+        return True
+    if isinstance(side, WindowFunction):
+        return _is_time(side.source, name, catalog)
+    if isinstance(side, SourceRef):
+        source = catalog.sources.get(side.name) or catalog.get(folded(side.name))
+        return source.timestamp is not None and source.timestamp.name == name
+    if isinstance(side, ValueRows | Join):
+        return False
+    query = side.query
+    if query.union or query.distinct or query.group_by or _aggregates(query):
+        return False
+    return any(_passes(item, name, query, catalog) for item in query.items)
+
+
+def _passes(item: SelectItem, name: str, query: Query, catalog: Catalog) -> bool:
+    if isinstance(item, SelectAll):
+        return _is_time(query.relation, name, catalog)
+    if not isinstance(item, SelectExpression) or not isinstance(item.expression, exp.Column):
+        return False
+    column = item.expression.name
+    return (item.alias or column) == name and _is_time(query.relation, column, catalog)
+
+
+def _aggregates(query: Query) -> bool:
+    items = (item.expression for item in query.items if isinstance(item, SelectExpression))
+    return any(aggregates_in(expression) for expression in items)
+
+
+# -- expressions ----------------------------------------------------------------------------------
+
+
+def _column(name: str, like: Expression | None = None) -> Expression:
+    column = exp.Column(this=exp.to_identifier(name, quoted=True))
+    if like is not None:
+        column.meta.update(like.meta)
+    return column
+
+
+def _moment(ms: Expression, like: Expression | None = None) -> Expression:
+    """A TIMESTAMP."""
+    moment = exp.Anonymous(this="FROM_UNIXTIME", expressions=[ms])
+    if like is not None:
+        moment.meta.update(like.meta)
+    return moment
+
+
+def _number(value: int) -> Expression:
+    return exp.Literal.number(value)
