@@ -1,5 +1,5 @@
 """What went wrong with single records: it is shown, and put right."""
 
-from streamsql.statements.repair import errors
+from streamsql.statements.repair import errors, replay
 
-__all__ = ["errors"]
+__all__ = ["errors", "replay"]
