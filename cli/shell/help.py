@@ -160,6 +160,12 @@ TOPICS: tuple[Topic, ...] = (
         "REPLAY ERRORS OF CSAS_HOME_1 DRY RUN;",
     ),
     Topic(
+        "VERIFY QUERY",
+        "VERIFY QUERY query_id;",
+        "Compares what a query has written with what a batch over its topics makes.",
+        "VERIFY QUERY CSAS_HOME_1;",
+    ),
+    Topic(
         "TERMINATE",
         "TERMINATE|PAUSE|RESUME query_id|ALL;",
         "Ends, stops or goes on with queries.",

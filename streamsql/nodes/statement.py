@@ -185,6 +185,15 @@ class ReplayErrors(Statement):
 
 
 @dataclass(frozen=True)
+class VerifyQuery(Statement):
+    """VERIFY QUERY id."""
+
+    effect = Effect.READS
+
+    query_id: str
+
+
+@dataclass(frozen=True)
 class SetProperty(Statement):
     """SET 'name' = 'value'."""
 

@@ -1,4 +1,4 @@
-"""Builds what is about records that failed."""
+"""Builds what is about records that failed, and results that may be wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streamsql.nodes import Expression
 
 
 class RepairBuilder:
-    """DESCRIBE ERRORS and REPLAY ERRORS."""
+    """DESCRIBE ERRORS, REPLAY ERRORS and VERIFY QUERY."""
 
     def describe_errors(self, span: Span, errors: None, query: str | None) -> n.DescribeErrors:
         return n.DescribeErrors(query, span=span)
@@ -22,6 +22,9 @@ class RepairBuilder:
         dry_run: bool | None,
     ) -> n.ReplayErrors:
         return n.ReplayErrors(query_id, where, bool(all), bool(dry_run), span=span)
+
+    def verify_query(self, span: Span, query_id: str) -> n.VerifyQuery:
+        return n.VerifyQuery(query_id.upper(), span=span)
 
     def errors(self, span: Span) -> None:
         return None

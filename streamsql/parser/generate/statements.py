@@ -266,6 +266,11 @@ def _replay_errors(node: n.ReplayErrors) -> str:
 
 
 @to_sql.register
+def _verify_query(node: n.VerifyQuery) -> str:
+    return f"VERIFY QUERY {name(node.query_id)}"
+
+
+@to_sql.register
 def _set_property(node: n.SetProperty) -> str:
     return f"SET {string(node.name)} = {string(node.value)}"
 
