@@ -51,7 +51,11 @@ def verify_query(statement: VerifyQuery, context: Context) -> Iterable[Result]:
     inputs = _begun(offset_ranges(definition.topics, {}, client), definition)
     found = _results(definition, context, reached, inputs, written)
     remarks = _remarks(definition, inputs, written, changed=len(takeovers(folder)) > 1)
-    results: list[Result] = [_rows(found, reached, sink)]
+    places = (
+        f"{t} {p}:{end}" for t, ps in sorted(reached.items()) for p, end in sorted(ps.items())
+    )
+    title = f"{definition.id}, committed up to {', '.join(places)}"
+    results: list[Result] = [_rows(found, sink, title)]
     results += [Text("\n".join(remarks))] if remarks else []
     wrong = _WRONG_ONCE if definition.plan.guarantee is Guarantee.EXACTLY_ONCE else _WRONG
     count = sum(each.count for each in found if each.finding.name in wrong)
@@ -131,20 +135,13 @@ def _remarks(
     return remarks
 
 
-def _rows(found: Iterable[Found], reached: Positions, sink: str) -> Rows:
+def _rows(found: Iterable[Found], sink: str, title: str) -> Rows:
     rows: list[tuple[Value, ...]] = []
     for each in found:
         examples = [_text(example, sink) for example in each.examples] or [""]
-        rows += [
-            (each.finding.value if i == 0 else "", each.count if i == 0 else None, text)
-            for i, text in enumerate(examples)
-        ]
-    places = (
-        f"{topic} {p}:{offset}"
-        for topic, ps in sorted(reached.items())
-        for p, offset in sorted(ps.items())
-    )
-    return Rows(tuple(map(Field, FIELDS)), rows, f"Up to {', '.join(places)}")
+        rows.append((each.finding.value, each.count, examples[0]))
+        rows += [("", None, text) for text in examples[1:]]
+    return Rows(tuple(map(Field, FIELDS)), rows, title)
 
 
 def _text(example: Example, sink: str) -> str:
