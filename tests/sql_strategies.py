@@ -204,7 +204,7 @@ window_functions = st.one_of(
         n.WindowFunction,
         named_sources,
         st.builds(n.Window, st.just(kind), durations, advances),
-        names,
+        st.none() | names,
         keys,
         st.none() | names,
     )

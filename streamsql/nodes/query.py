@@ -112,6 +112,8 @@ class Subquery:
     query: Query
     alias: str | None = None
     span: Span | None = field(default=None, compare=False)
+    by_clock: bool = False
+    """Whether the time of its rows is when they are processed, which PROCTIME() stands for."""
     view: str | None = field(default=None, compare=False)
     """The view that the query is the text of: its nodes then stand in another text."""
 
@@ -134,8 +136,8 @@ class WindowFunction:
 
     source: SourceRef | Subquery
     window: Window
-    time: str
-    """The column that the windows go by."""
+    time: str | None
+    """The column that the windows go by; None: the clock, PROCTIME()."""
     partition_by: tuple[Expression, ...] = ()
     """Of a SESSION: whose rows make one."""
     alias: str | None = None

@@ -14,9 +14,17 @@ from streamsql.planner.ddl.sinks import new_sink
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, state_ttl
 from streamsql.planner.plans.context import Planning
-from streamsql.planner.plans.guarantee import guarantee
-from streamsql.planner.plans.logical import Limit, LogicalPlan, Named, Project, QueryPlan, Sink
-from streamsql.planner.plans.modes import decide_mode, sources_read
+from streamsql.planner.plans.guarantee import Guarantee, guarantee
+from streamsql.planner.plans.logical import (
+    Derived,
+    Limit,
+    LogicalPlan,
+    Named,
+    Project,
+    QueryPlan,
+    Sink,
+)
+from streamsql.planner.plans.modes import decide_mode, operators, sources_read
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
 from streamsql.planner.pull.planning import plan_pull
@@ -28,7 +36,7 @@ from streamsql.planner.types.inference import coerce
 from streamsql.planner.with_clause.changes import check_writable
 from streamsql.planner.with_clause.properties import Place, read_properties
 from streamsql.planner.with_clause.query_ids import insert_query_id, numbered_id
-from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, get_bool
+from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, GUARANTEE, get_bool
 from streamsql.schema import Column, Kind, Schema
 from streamsql.types import quote, widens_to
 
@@ -122,6 +130,7 @@ def _query_plan(
         )
     for check in CHECKS:
         check(root)
+    _check_repeatable(root, planning, query)
     optimized = optimize(root).root
     note_limits(optimized, planning.session)
     mode = decide_mode(optimized, emit, planning.session)
@@ -138,6 +147,19 @@ def _query_plan(
         guarantee(planning.session),
         root,
     )
+
+
+def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> None:
+    """What goes by the clock gives another result when it is run again."""
+    if guarantee(planning.session) is not Guarantee.EXACTLY_ONCE or not isinstance(root, Sink):
+        return
+    if any(isinstance(node, Derived) and node.by_clock for node in operators(root)):
+        raise ConfigError(
+            "Windows by PROCTIME() cannot be delivered exactly once: a row that is processed again "
+            "is in another window.",
+            hint=f"SET '{GUARANTEE}'='at_least_once', or let the windows go by the rows' own time.",
+            span=query.span,
+        )
 
 
 # -- CREATE .. AS SELECT -------------------------------------------------------------------------

@@ -62,7 +62,8 @@ class House:
         return text
 
     def rows(self, name: str, columns: str) -> Counter[tuple[Any, ...]]:
-        (answer,) = self.engine.execute(f"SELECT {columns} FROM {name};")
+        groups = f" GROUP BY {columns.split(',')[0]}" if "SUM(" in columns else ""
+        (answer,) = self.engine.execute(f"SELECT {columns} FROM {name}{groups};")
         assert isinstance(answer, Answer)
         return Counter(tuple(map(_plain, row.values)) for row in answer.rows)
 

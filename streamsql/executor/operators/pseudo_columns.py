@@ -1,8 +1,10 @@
-"""Derived: a query's result has the pseudo columns that a source has."""
+"""Derived: a query's result has the pseudo columns that a source has, its time perhaps that of the
+clock."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import (
     END_COLUMN,
@@ -29,6 +31,11 @@ def lower(node: Derived, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFra
     """The rows with the pseudo columns that their records would have."""
     del scope
     (rows,) = inputs
+    if node.by_clock:
+        # Of each row: Spark's current_timestamp stands still for a whole batch. And read once for
+        # all that goes by it, since Spark repeats nothing that is not deterministic.
+        clock = F.reflect(F.lit("java.lang.System"), F.lit("currentTimeMillis"))
+        rows = rows.withColumn(TIME_COLUMN, clock.cast("bigint"))
     own = [quoted(column.name) for column in node.source.schema]
     pseudo = [
         quoted(column).alias(name)

@@ -112,10 +112,13 @@ def _source(argument: Any, function: str, span: Span) -> Source:
     raise _misspelt(function, span)
 
 
-def _time(argument: Any, function: str, span: Span) -> str:
-    """`DESCRIPTOR(column)`, or the column alone."""
+def _time(argument: Any, function: str, span: Span) -> str | None:
+    """`DESCRIPTOR(column)`, or the column alone; None of PROCTIME()."""
     if isinstance(argument, exp.Anonymous) and argument.name == "DESCRIPTOR":
         argument = argument.expressions[0] if len(argument.expressions) == 1 else None
+    if isinstance(argument, exp.Anonymous) and argument.name == "PROCTIME":
+        if not argument.expressions:
+            return None
     if isinstance(argument, exp.Column) and not argument.table:
         return argument.name
     raise _misspelt(function, span)

@@ -106,7 +106,7 @@ def _window_function(node: n.WindowFunction) -> str:
     sizes = [node.window.advance, node.window.size]
     arguments = [
         words("TABLE", to_sql(node.source), keys and f"PARTITION BY {keys}"),
-        f"DESCRIPTOR({name(node.time)})",
+        f"DESCRIPTOR({'PROCTIME()' if node.time is None else name(node.time)})",
         *(f"INTERVAL '{size.amount}' {size.unit}" for size in sizes if size is not None),
     ]
     return words(_FUNCTIONS[node.window.type] + listed(*arguments), _alias(node.alias))

@@ -138,6 +138,8 @@ class _Reader:
         inner = (*place, "the subquery") if state_stores(node.input, self._root) else place
         yield from self.parts(node.input, inner, stage)
         self._meant[place] = self._meant.get(inner, {})
+        if node.by_clock:
+            yield Part(place, "DESCRIPTOR", "", "PROCTIME()", stage=stage)
 
     @_of.register
     def _(self, node: Qualify, place: Place, stage: int) -> Iterator[Part]:

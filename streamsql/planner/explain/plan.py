@@ -120,7 +120,8 @@ def _scan(plan: Scan) -> str:
 
 @operator_line.register
 def _derived(plan: Derived) -> str:
-    return f"Derived {plan.kind.value} {quote(plan.alias)}"
+    clock = ", at the time of the clock" if plan.by_clock else ""
+    return f"Derived {plan.kind.value} {quote(plan.alias)}{clock}"
 
 
 @operator_line.register

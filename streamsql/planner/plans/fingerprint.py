@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from streamsql.planner.plans.combined import parts_of
 from streamsql.planner.plans.logical import (
     Aggregate,
+    Derived,
     Distinct,
     Filter,
     Join,
@@ -35,6 +36,8 @@ def kept_parts(node: LogicalPlan, root: LogicalPlan) -> Iterator[str]:
     match node:
         case Scan():
             yield f"reads {node.source.name} from {node.source.topic.name}"
+        case Derived(by_clock=True):
+            yield "by the clock"
         case Union():
             yield "union"
         case Join():

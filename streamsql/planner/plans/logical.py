@@ -88,6 +88,7 @@ class Derived(LogicalPlan):
     input: LogicalPlan
     source: Source
     alias: str
+    by_clock: bool = False  # whether the time of its rows is when they are processed
 
     @cached_property
     def schema(self) -> Schema:

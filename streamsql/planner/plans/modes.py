@@ -13,6 +13,7 @@ from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.logical import (
     Aggregate,
+    Derived,
     Join,
     JoinKind,
     LogicalPlan,
@@ -55,6 +56,11 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
     if emit is Emit.FINAL:
         yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
     for operator in operators(root):
+        if isinstance(operator, Derived) and operator.by_clock:
+            yield (
+                "rows that are processed again are in other windows of the clock, and a batch of "
+                "them lasts a minute in Real-Time Mode"
+            )
         if _merges_shuffled(operator, root):
             yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
         for name in python_functions(operator):

@@ -144,7 +144,8 @@ def _build_subquery(place: _Place, subquery: Subquery) -> Derived:
     alias = subquery.alias or "SUBQUERY"
     try:
         built = _build(subquery.query, replace(place, inner=alias))
-        return derived(built.root, built.source, built.window, alias, subquery.span)
+        made = derived(built.root, built.source, built.window, alias, subquery.span)
+        return replace(made, by_clock=subquery.by_clock)
     except StreamSQLError as error:
         if subquery.view is not None:
             # Its place is one in the text of the view.
@@ -196,7 +197,7 @@ def _build_select(query: Query, place: _Place) -> Built:
 def _source(query: Query, place: _Place) -> tuple[Query, From]:
     """FROM, and the query without what FROM has taken up: the condition that makes it a Top-N, and
     windows."""
-    query = without_functions(query, place.catalog)
+    query = without_functions(query, place.catalog, bounded=place.bounded)
     build: BuildSubquery = partial(_build_subquery, place)
     ranking = find_ranking(query)
     if ranking is not None:

@@ -11,6 +11,7 @@ from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.nodes import (
     WINDOW_COLUMNS,
+    Duration,
     Emit,
     Expression,
     Join,
@@ -23,6 +24,7 @@ from streamsql.nodes import (
     SourceRef,
     Subquery,
     ValueRows,
+    Window,
     WindowFunction,
 )
 from streamsql.planner.plans.windows import complete_window
@@ -38,28 +40,44 @@ STARTS = "$WINDOW"
 """The hidden column of a row's hopping windows."""
 
 
-def without_functions(query: Query, catalog: Catalog) -> Query:
-    """The SELECT without functions in FROM; those in its subqueries stay."""
-    relation = query.relation
-    if isinstance(relation, WindowFunction):
-        _check_time(relation, catalog)
-        if _groups_by_window(query, relation):
-            return _with_clause(query, relation)
-    return replace(query, relation=_relation(relation, catalog))
+def without_functions(query: Query, catalog: Catalog, *, bounded: bool) -> Query:
+    """The SELECT without functions in FROM; those in its subqueries stay. `bounded`: of a pull
+    query."""
+
+    def written(relation: Relation) -> Relation:
+        if isinstance(relation, Join):
+            return replace(relation, left=written(relation.left), right=side(relation.right))
+        return side(relation)
+
+    def side(side: Side) -> Side:
+        return _rows(timed(side)) if isinstance(side, WindowFunction) else side
+
+    def timed(function: WindowFunction) -> WindowFunction:
+        if function.time is None:
+            return _by_clock(function, bounded=bounded)
+        _check_time(function, function.time, catalog)
+        return function
+
+    if isinstance(query.relation, WindowFunction) and _groups_by_window(query, query.relation):
+        return _with_clause(query, timed(query.relation))
+    return replace(query, relation=written(query.relation))
 
 
-def _relation(relation: Relation, catalog: Catalog) -> Relation:
-    if isinstance(relation, Join):
-        left = _relation(relation.left, catalog)
-        return replace(relation, left=left, right=_side(relation.right, catalog))
-    return _side(relation, catalog)
+_CLOCK_GRACE = Duration(1, "MINUTE")
+"""How much clocks may differ: rows that are processed later are not late."""
 
 
-def _side(side: Side, catalog: Catalog) -> Side:
-    if not isinstance(side, WindowFunction):
-        return side
-    _check_time(side, catalog)
-    return _rows(side)
+def _by_clock(function: WindowFunction, *, bounded: bool) -> WindowFunction:
+    """Over rows whose time is when they are processed."""
+    if bounded:
+        raise UnsupportedError(
+            "a pull query processes all rows at one time, which makes no windows by PROCTIME()",
+            hint="Give the rows' own time: DESCRIPTOR(ROWTIME).",
+            span=function.span,
+        )
+    query = Query((SelectAll(),), function.source, span=function.span)
+    source = Subquery(query, _name(function), function.span, by_clock=True)
+    return replace(function, source=source)
 
 
 # -- GROUP BY with the window ---------------------------------------------------------------------
@@ -124,10 +142,16 @@ def _with_clause(query: Query, function: WindowFunction) -> Query:
         query,
         items=items,
         relation=replace(function.source, alias=_name(function)),
-        window=function.window,
+        window=_lasting(function, query),
         group_by=rest or (_window_alone(items),),
         having=query.having and query.having.transform(written),
     )
+
+
+def _lasting(function: WindowFunction, query: Query) -> Window:
+    if function.time is not None or query.emit is Emit.FINAL:
+        return function.window
+    return replace(function.window, grace=_CLOCK_GRACE)
 
 
 def _item(item: SelectItem, function: WindowFunction, query: Query) -> SelectItem:
@@ -226,14 +250,13 @@ def _in_windows(function: WindowFunction, latest: Expression, size: int, advance
 # -- the time that windows go by ------------------------------------------------------------------
 
 
-def _check_time(function: WindowFunction, catalog: Catalog) -> None:
-    if _is_time(function.source, function.time, catalog):
+def _check_time(function: WindowFunction, name: str, catalog: Catalog) -> None:
+    if _is_time(function.source, name, catalog):
         return
     raise UnsupportedError(
-        f"windows go by the time of records, and {function.time} of {quote(_name(function))} is "
+        f"windows go by the time of records, and {name} of {quote(_name(function))} is "
         "not known to be that",
-        hint="Write DESCRIPTOR(ROWTIME), or declare the stream "
-        f"WITH (TIMESTAMP='{function.time}').",
+        hint=f"Write DESCRIPTOR(ROWTIME), or declare the stream WITH (TIMESTAMP='{name}').",
         span=function.span,
     )
 
@@ -250,7 +273,7 @@ def _is_time(side: Relation, name: str, catalog: Catalog) -> bool:
     if isinstance(side, ValueRows | Join):
         return False
     query = side.query
-    if query.union or query.distinct or query.group_by or _aggregates(query):
+    if side.by_clock or query.union or query.distinct or query.group_by or _aggregates(query):
         return False
     return any(_passes(item, name, query, catalog) for item in query.items)
 

@@ -1,5 +1,5 @@
-"""What went wrong with single records, which are replayed, and with results, which are verified."""
+"""What went wrong with single records: it is shown, and put right."""
 
-from streamsql.statements.repair import errors, replay, verify
+from streamsql.statements.repair import errors
 
-__all__ = ["errors", "replay", "verify"]
+__all__ = ["errors"]

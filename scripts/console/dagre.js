@@ -1,1 +1,0 @@
-export { Graph, layout } from "@dagrejs/dagre";

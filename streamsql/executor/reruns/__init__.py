@@ -1,1 +1,0 @@
-"""Plans of persistent queries run as batches, beside the queries themselves."""
