@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from streamsql.cli.options.files import add_file_options
 from streamsql.cli.options.server import add_server_options
 from streamsql.cli.options.sizes import add_size_options, sizes_of
 from streamsql.cli.options.user import add_user_options
@@ -48,6 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     _check(commands)
     _plan(commands)
     _apply(commands)
+    _verify(commands)
     _kafka(commands)
     _load(commands)
     _datagen(commands)
@@ -159,7 +161,7 @@ def _plan(commands: Commands[argparse.ArgumentParser]) -> None:
         "Say what files would change of what runs, and what it takes. Runs nothing.",
         "subcommands.plan:command",
     )
-    _files_of(parser)
+    add_file_options(parser)
     parser.add_argument("--json", action="store_true", help="for programs: one JSON object")
     _server_of(parser)
     _common(parser)
@@ -172,17 +174,20 @@ def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
         "Have what runs become what files say, all of it at once, with state kept.",
         "subcommands.apply:command",
     )
-    _files_of(parser)
+    add_file_options(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
     _common(parser)
 
 
-def _files_of(parser: argparse.ArgumentParser) -> None:
-    """Which files say what is to be."""
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a .sql file or a folder of such; - is stdin"
+def _verify(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(
+        commands,
+        "verify",
+        "Compare what queries have written with a batch over the log; none of them runs meanwhile.",
+        "subcommands.verify:command",
     )
-    parser.add_argument("--prune", action="store_true", help="drop what is not in the files")
+    parser.add_argument("queries", metavar="QUERY", nargs="*", help="a query's id; none: of all")
+    _common(parser)
 
 
 def _server_of(parser: argparse.ArgumentParser) -> None:

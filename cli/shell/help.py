@@ -154,6 +154,18 @@ TOPICS: tuple[Topic, ...] = (
         "PRINT 'pageviews' FROM BEGINNING LIMIT 3;",
     ),
     Topic(
+        "REPLAY ERRORS",
+        "REPLAY [ALL] ERRORS OF query_id [WHERE condition] [DRY RUN];",
+        "Puts records that a query has failed on through its present statement, each once.",
+        "REPLAY ERRORS OF CSAS_HOME_1 DRY RUN;",
+    ),
+    Topic(
+        "VERIFY QUERY",
+        "VERIFY QUERY query_id;",
+        "Compares what a query has written with what a batch over its topics makes.",
+        "VERIFY QUERY CSAS_HOME_1;",
+    ),
+    Topic(
         "TERMINATE",
         "TERMINATE|PAUSE|RESUME query_id|ALL;",
         "Ends, stops or goes on with queries.",

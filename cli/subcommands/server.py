@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig
     from streamsql.server.settings.config import ServerConfig
     from streamsql.server.settings.config_file import ConfigFile
+    from streamsql.server.state.server_state import ServerState
 
 _log = logging.getLogger("streamsql.server")
 LONE_SERVICE = "default_"
@@ -56,9 +57,10 @@ def command(args: argparse.Namespace) -> int:
     try:
         if queries is not None:
             queries.run(engine)
+        state = ServerState(engine, config)
         run(
-            ServerState(engine, config),
-            lambda url: _listening(engine, url, began, args.postgres),
+            state,
+            lambda url: _listening(state, url, began, args.postgres),
             beside,
         )
     finally:
@@ -189,15 +191,18 @@ def _warn_if_open(config: ServerConfig) -> None:
         _log.warning("no --tls-cert: passwords travel to %s in the clear", config.url)
 
 
-def _listening(engine: Engine, url: str, began: float, postgres: str | None) -> None:
+def _listening(state: ServerState, url: str, began: float, postgres: str | None) -> None:
     """Told at once, though the engine is only coming up: /info and /healthcheck answer."""
     _say(f"Listening at {url}, starting ...")
+    # What follows the # is not sent to any server, nor kept in the browser's history.
+    token = "" if state.config.users_file else f"#token={state.sessions.token}"
+    _say(f"Console: {url}/{token}")
     if postgres:
         _say("Clients of PostgreSQL: psql -h {} -p {}".format(*postgres_address(postgres)))
 
     def report() -> None:
         try:
-            engine.wait_until_ready()
+            state.engine.wait_until_ready()
         except Exception:
             return  # The server ends with the same error.
         _say(f"Ready after {time.monotonic() - began:.1f} seconds")

@@ -30,7 +30,7 @@ from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
 from streamsql.session import Session
 
-__all__ = ["Checked", "NamedText", "check", "check_fits", "check_queries_file"]
+__all__ = ["Checked", "NamedText", "check", "check_against", "check_fits", "check_queries_file"]
 
 ReadFile = Callable[[str], str]
 """The text of a file; raises ExternalError where it cannot be read."""
@@ -54,6 +54,21 @@ def check(
     checker = _Checker(variables, properties, read)
     checker.text(text)
     return checker.found
+
+
+def check_against(
+    sql: str, session: Session, catalog: Catalog, schemas: SchemaLookup
+) -> list[StreamSQLError]:
+    """As `check`, where the statements are to be run in a session after all that there is; no
+    registry is asked but by `schemas`, whatever the text says, and no file is read."""
+    checker = _Checker(session.variables, session.properties, _no_file)
+    checker.catalog, checker.schemas = catalog.copy(), schemas
+    checker.text(NamedText("", sql))
+    return [error for error, _ in checker.found.errors]
+
+
+def _no_file(path: str) -> str:
+    raise ConfigError(f"cannot read the script {path}: it would be a file of the server")
 
 
 def check_fits(sql: str, catalog: Catalog, properties: Mapping[str, str]) -> None:
@@ -81,7 +96,9 @@ class _Checker:
         self, variables: Mapping[str, str], properties: Mapping[str, str], read: ReadFile
     ) -> None:
         self.found = Checked()
-        self._catalog = Catalog()
+        self.catalog = Catalog()
+        self.schemas: SchemaLookup | None = None
+        """The registry that is asked, if not the one that caller or text name."""
         self._variables = dict(variables)
         self._properties = dict(properties)
         self._read = read
@@ -122,12 +139,14 @@ class _Checker:
                 self._run(statement)
             case _:
                 schemas = self._schemas()
-                planned = plan(statement, self._catalog, self._properties, schemas=schemas)
-                apply(planned, self._catalog)
+                planned = plan(statement, self.catalog, self._properties, schemas=schemas)
+                apply(planned, self.catalog)
                 _set(planned, self._properties)
 
     def _schemas(self) -> SchemaLookup | None:
         """The registry that the caller or the text names; without one none is asked."""
+        if self.schemas is not None:
+            return self.schemas
         client = RegistryClient.of(self._properties)
         return None if client is None else RegistrySchemas(lambda: client)
 

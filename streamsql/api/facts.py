@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsql.schema import Kind, Schema
-from streamsql.status import QueryInfo
+from streamsql.status import QueryInfo, QueryMetrics
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,38 @@ class Progress:
     start: int | None
     end: int | None
     offset: int | None
+
+
+@dataclass(frozen=True)
+class Read:
+    """How far a query is in a source, over all partitions of its topic: `offset` grows by one with
+    each record that it reads; None for what is not known."""
+
+    source: str
+    offset: int | None
+    lag: int | None
+
+
+@dataclass(frozen=True)
+class QueryFlow:
+    """A persistent query, what it reads, and what it has done; `metrics` None: it has not begun."""
+
+    info: QueryInfo
+    reads: tuple[Read, ...]
+    metrics: QueryMetrics | None
+
+
+@dataclass(frozen=True)
+class Topology:
+    """All that there is and how records flow through it."""
+
+    sources: tuple[SourceFacts, ...]
+    views: tuple[ViewFacts, ...]
+    queries: tuple[QueryFlow, ...]
+    ends: Mapping[str, int]
+    """By topic the records that were ever written to it; without those that are not known."""
+    outage: str | None
+    """What is wrong with Kafka just now, if something is."""
 
 
 @dataclass(frozen=True)

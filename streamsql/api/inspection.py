@@ -3,17 +3,21 @@ shell's."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
+from streamsql.api.checking import check_against
 from streamsql.api.facts import (
     FunctionFacts,
     ParameterFacts,
     PlanFacts,
     Progress,
     QueryFacts,
+    QueryFlow,
+    Read,
     SignatureFacts,
     SourceFacts,
     TopicFacts,
+    Topology,
     ViewFacts,
 )
 from streamsql.api.placeholders import columns_of, expected_types
@@ -161,6 +165,45 @@ class Inspection:
                 )
         return found
 
+    def topology(self) -> Topology:
+        """All sources and persistent queries with what they read; asks Kafka for all topics' ends,
+        unless it does not answer just now."""
+        sources = self.sources()
+        outage = self._state.watch.outage
+        ends = {} if outage else self._all_ends({source.topic for source in sources})
+        metrics = self._state.query_metrics()
+        topics = {source.name: source.topic for source in sources}
+        flows = []
+        for info in self._state.queries.infos():
+            reads = tuple(self._reads(info.id, topics, ends))
+            flows.append(QueryFlow(info, reads, metrics.get(info.id)))
+        totals = {topic: sum(partitions.values()) for topic, partitions in ends.items()}
+        return Topology(tuple(sources), tuple(self.views()), tuple(flows), totals, outage)
+
+    def _reads(
+        self, query_id: str, topics: Mapping[str, str], ends: Mapping[str, Mapping[int, int]]
+    ) -> Iterator[Read]:
+        try:
+            definition = self._state.queries.definition(query_id)
+            positions = self._state.queries.position(query_id) or {}
+        except StreamSQLError:
+            return  # It has been terminated meanwhile.
+        for name in definition.plan.reads:
+            topic = topics.get(name, "")
+            known, last = positions.get(topic), ends.get(topic)
+            lag = None
+            if known is not None and last is not None:
+                lag = sum(max(0, end - known.get(p, 0)) for p, end in last.items())
+            yield Read(name, None if known is None else sum(known.values()), lag)
+
+    # -- text that is being written ----------------------------------------------------------------
+
+    def check(self, sql: str, session: Session) -> list[StreamSQLError]:
+        """What is wrong with statements that are not run, where they are to be run after all that
+        there is."""
+        state = self._state
+        return check_against(sql, session, state.catalog, state.schemas())
+
     # -- Kafka -------------------------------------------------------------------------------------
 
     def topic(self, name: str) -> TopicFacts | None:
@@ -178,6 +221,13 @@ class Inspection:
             return (client.begin_offsets(topic), client.end_offsets(topic)) if client else ({}, {})
         except StreamSQLError:
             return {}, {}
+
+    def _all_ends(self, topics: Collection[str]) -> dict[str, dict[int, int]]:
+        client = self._client()
+        try:
+            return client.all_end_offsets(topics) if client else {}
+        except StreamSQLError:
+            return {}
 
     def cluster_id(self) -> str | None:
         """Of the Kafka cluster."""

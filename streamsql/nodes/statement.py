@@ -173,6 +173,27 @@ class ControlQuery(Statement):
 
 
 @dataclass(frozen=True)
+class ReplayErrors(Statement):
+    """REPLAY [ALL] ERRORS OF query [WHERE ..] [DRY RUN]; the condition is on the processing log."""
+
+    effect = Effect.WRITES
+
+    query_id: str
+    where: Expression | None = None
+    all: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class VerifyQuery(Statement):
+    """VERIFY QUERY id."""
+
+    effect = Effect.READS
+
+    query_id: str
+
+
+@dataclass(frozen=True)
 class SetProperty(Statement):
     """SET 'name' = 'value'."""
 

@@ -20,6 +20,7 @@ from streamsql.parser.build.definitions import ViewBuilder
 from streamsql.parser.build.expressions import ExpressionBuilder
 from streamsql.parser.build.items import Builders
 from streamsql.parser.build.queries import QueryBuilder
+from streamsql.parser.build.repair import RepairBuilder
 from streamsql.parser.build.statements import CommandBuilder, DefinitionBuilder
 from streamsql.parser.build.windows import WindowBuilder
 from streamsql.parser.loader import load
@@ -32,6 +33,7 @@ BUILDERS = Builders(
     DefinitionBuilder(),
     ViewBuilder(),
     CommandBuilder(),
+    RepairBuilder(),
     QueryBuilder(),
     WindowBuilder(),
     ExpressionBuilder(),

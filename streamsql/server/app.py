@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from streamsql.errors import StreamSQLError
+from streamsql.server.console import assistance, files, login, topology
 from streamsql.server.endpoints import (
     cluster,
     health,
@@ -37,6 +38,7 @@ from streamsql.server.middleware.guard import Guard
 from streamsql.server.middleware.request_log import Paths, RequestLog
 from streamsql.server.middleware.stack import security
 from streamsql.server.security.browsers import browsers
+from streamsql.server.security.sessions import browser_sessions
 from streamsql.server.state.server_state import ServerState
 
 _log = logging.getLogger("streamsql.server")
@@ -55,6 +57,10 @@ def routes() -> list[BaseRoute]:
         *native.ROUTES,
         *prometheus.ROUTES,
         *openapi.ROUTES,
+        *files.ROUTES,
+        *login.ROUTES,
+        *assistance.ROUTES,
+        *topology.ROUTES,
     ]
 
 
@@ -70,6 +76,7 @@ def middleware(state: ServerState) -> list[Middleware]:
         ),
         browsers(config),
         Middleware(Guard, state=state),
+        browser_sessions(config, state.sessions),
         *security(config),
         Middleware(Forward, state=state),
         Middleware(Lookups, state=state),

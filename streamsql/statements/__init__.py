@@ -60,6 +60,8 @@ def needs_leader(statement: nodes.Statement, state: EngineState) -> bool:
     if isinstance(statement, nodes.ControlQuery) and statement.query_id is not None:
         pushed = {info.id.upper() for info in state.pushes.infos()}
         return statement.query_id.upper() not in pushed
+    if isinstance(statement, (nodes.ReplayErrors, nodes.VerifyQuery)):
+        return True  # only it knows how far the query has come
     return statement.effect.logged
 
 

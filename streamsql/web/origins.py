@@ -98,7 +98,8 @@ class Policy:
         is_socket = scope["type"] == "websocket"
         if not of_browser or (not is_socket and scope["method"] in SAFE):
             return None
-        if not (_is_own(headers, host) or self._trusts(origin, is_socket)):
+        own = is_own(headers.get(b"sec-fetch-site", ""), origin, host)
+        if not (own or self._trusts(origin, is_socket)):
             return Refusal(
                 FORBIDDEN,
                 f"a page of another origin ({_quoted(origin)}) may not use this server",
@@ -110,14 +111,14 @@ class Policy:
         return origin in self.origins or (ANY in self.origins and not is_socket)
 
 
-def _is_own(headers: Mapping[bytes, str], host: str) -> bool:
-    """Whether the page is this server's own, or nobody's: an address that somebody typed."""
-    site = headers.get(b"sec-fetch-site", "")
+def is_own(site: str, origin: str, host: str) -> bool:
+    """Whether the page that asks is this server's own, or nobody's (an address that somebody
+    typed), by the headers Sec-Fetch-Site, Origin and Host; empty for one that is not there."""
     if site:
         return site in ("same-origin", "none")
     # An older browser, or one that asks without TLS for what is not on its machine. The scheme may
     # be another one behind a proxy, so only what follows counts.
-    return headers.get(b"origin", "").partition("://")[2].lower() == host.lower()
+    return origin.partition("://")[2].lower() == host.lower()
 
 
 def _form(method: str, headers: Mapping[bytes, str]) -> Refusal | None:

@@ -20,6 +20,7 @@ from streamsql.api.script import PreparedStatement, Script, parse_script
 from streamsql.catalog import Catalog
 from streamsql.results import Field, Result, Row, RowStream
 from streamsql.server.run import serve
+from streamsql.server.security.sessions import Sessions
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
 from streamsql.session import Session
@@ -31,17 +32,22 @@ SECONDS = 60.0
 
 @contextmanager
 def running(
-    engine: Any, config: ServerConfig | None = None, port: int | None = None
+    engine: Any,
+    config: ServerConfig | None = None,
+    port: int | None = None,
+    sessions: Sessions | None = None,
 ) -> Iterator[str]:
     """The URL of a server over the engine, which is not closed with it; at a free port if none
-    is given."""
+    is given. `sessions`: those of its console, whose token a test is to know."""
     config = replace(config or ServerConfig(), port=port or _free_port())
     loops: list[asyncio.AbstractEventLoop] = []
     stop = asyncio.Event()
 
     async def main() -> None:
         loops.append(asyncio.get_running_loop())
-        await serve(ServerState(engine, config), stop=stop)
+        state = ServerState(engine, config)
+        state.sessions = sessions or state.sessions
+        await serve(state, stop=stop)
 
     # Not by a loop of our own: `run` also ends the tasks that are left.
     thread = threading.Thread(target=lambda: asyncio.run(main()))

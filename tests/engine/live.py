@@ -11,6 +11,7 @@ from awaiting import await_until
 from engine.offline import texts
 
 from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState, Session
+from streamsql.executor.queries.checkpoint import committed
 from streamsql.results import LineStream, Result, Row, RowStream
 
 PATIENCE = 120.0
@@ -133,6 +134,13 @@ class Live:
 
     def await_lag(self, query_id: str, lag: int) -> None:
         await_until(lambda: self.query(query_id).lag == lag, f"{query_id}'s lag {lag}", PATIENCE)
+
+    def committed(self, query_id: str, source: str) -> dict[int, int]:
+        """By partition, the offset up to which a query has committed of a topic of this test."""
+        folder = self._restartable.config.data_dir
+        assert folder is not None
+        found = committed(folder / "checkpoints" / query_id) or {}
+        return found.get(self.name(source), {})
 
     def drop_all(self) -> None:
         """Drop what the test has made, readers before what they read."""

@@ -82,15 +82,15 @@ class Browser:
 
     def __init__(self, port: int) -> None:
         """`port` is that of its DevTools."""
-        self._tools = f"http://127.0.0.1:{port}/json"
+        self.tools = f"http://127.0.0.1:{port}/json"
 
     @contextmanager
     def showing(self, url: str) -> Iterator[None]:
-        tab = httpx.put(f"{self._tools}/new?{url}", timeout=SECONDS).raise_for_status().json()
+        tab = httpx.put(f"{self.tools}/new?{url}", timeout=SECONDS).raise_for_status().json()
         try:
             yield
         finally:
-            httpx.get(f"{self._tools}/close/{tab['id']}", timeout=SECONDS)
+            httpx.get(f"{self.tools}/close/{tab['id']}", timeout=SECONDS)
 
 
 @contextmanager

@@ -24,14 +24,16 @@ def server(
     from server.live import MAX_PUSH_QUERIES, LiveServer
 
     from streamsql.engine import Engine, EngineConfig
+    from streamsql.server.security.sessions import Sessions
     from streamsql.server.settings.config import ServerConfig
 
     data = tmp_path_factory.mktemp("server")
     with Engine(EngineConfig(data_dir=data, bootstrap_servers=broker.bootstrap)) as engine:
         engine.wait_until_ready(READY_SECONDS)
         config = ServerConfig(max_push_queries=MAX_PUSH_QUERIES)
-        with running(engine, config) as url:
-            server = LiveServer(engine, url)
+        sessions = Sessions()
+        with running(engine, config, sessions=sessions) as url:
+            server = LiveServer(engine, url, sessions.token)
             try:
                 server.prepare()
                 yield server

@@ -30,9 +30,11 @@ ROWS = [
 class LiveServer:
     """`url` and the engine behind it; the client speaks HTTP/1.1."""
 
-    def __init__(self, engine: Engine, url: str) -> None:
+    def __init__(self, engine: Engine, url: str, token: str) -> None:
+        """`token`: that of its console."""
         self.engine = engine
         self.url = url
+        self.token = token
         self.client = httpx.Client(base_url=url, timeout=SECONDS)
 
     def prepare(self) -> None:

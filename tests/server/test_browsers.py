@@ -26,6 +26,7 @@ from streamsql.registry.embedded.server import HttpServer
 from streamsql.registry.embedded.store import Store
 from streamsql.roles import Role
 from streamsql.server.app import build_app, routes
+from streamsql.server.security.sessions import Sessions
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
 from streamsql.users.accounts import add_user
@@ -120,15 +121,24 @@ def test_a_password_that_the_browser_knows_is_of_no_use(engine: WatchedEngine, u
         {"Content-Type": "application/x-www-form-urlencoded", "User-Agent": "curl/8.4"},
         {"Content-Type": JSON},
         {"Host": "localhost:8088"},
-        {"Content-Type": JSON, "Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"},
     ],
 )
-def test_programs_and_own_pages_are_answered(
-    engine: WatchedEngine, headers: dict[str, str]
-) -> None:
+def test_programs_are_answered(engine: WatchedEngine, headers: dict[str, str]) -> None:
     with client(engine) as server:
         body = b'{"ksql": "LIST VARIABLES;"}'
         assert server.post("/ksql", content=body, headers=headers).status_code == 200
+    assert engine.ran == ["LIST VARIABLES;"]
+
+
+def test_own_pages_are_answered_once_they_have_a_session(engine: WatchedEngine) -> None:
+    own = {"Content-Type": JSON, "Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
+    state = ServerState(engine, ServerConfig())
+    body = {"ksql": "LIST VARIABLES;"}
+    with TestClient(build_app(state), f"http://{HOST}") as server:
+        assert server.post("/ksql", json=body, headers=own).json()["error_code"] == 40101
+        token = {"token": state.sessions.token}
+        assert server.post("/streamsql/login", json=token, headers=own).status_code == 200
+        assert server.post("/ksql", json=body, headers=own).status_code == 200
     assert engine.ran == ["LIST VARIABLES;"]
 
 
@@ -205,7 +215,8 @@ def test_over_the_network(engine: WatchedEngine) -> None:
     from client.servers import running
 
     sql = "SELECT * FROM numbers EMIT CHANGES;"
-    with running(engine) as url:
+    sessions = Sessions()
+    with running(engine, sessions=sessions) as url:
         body = {"ksql": CODE}
         for http2 in (False, True):
             with httpx.Client(base_url=url, http1=not http2, http2=http2) as server:
@@ -219,8 +230,13 @@ def test_over_the_network(engine: WatchedEngine) -> None:
             with pytest.raises(InvalidStatus, match="403"), connect(socket, origin=origin):
                 pass
         assert engine.ran == []
-        for own in (None, url):
-            with connect(socket, origin=own) as taken:
+        with pytest.raises(InvalidStatus, match="403"), connect(socket, origin=url):
+            pass  # A page of its own, without a session.
+        body = {"token": sessions.token}
+        answer = httpx.post(f"{url}/streamsql/login", json=body, headers={"Origin": url})
+        cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+        for own, headers in ((None, {}), (url, cookie)):
+            with connect(socket, origin=own, additional_headers=headers) as taken:
                 assert '"N"' in taken.recv()
         assert engine.ran == [sql, sql]
         with RemoteEngine(Address.of(url.replace("127.0.0.1", "localhost"))) as remote:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from streamsql.statements.repair import errors
-from streamsql.statements.repair.entries import Failure, Place, failure_of
+from streamsql.statements.repair.entries import Failure, Place, entry_of
 
 
 def entry(text: str, offset: int | None = 7, query_id: str = "CSAS_O_1", time: int = 0) -> Failure:
@@ -21,8 +21,8 @@ def entry(text: str, offset: int | None = 7, query_id: str = "CSAS_O_1", time: i
         "partition": None if offset is None else 0,
         "offset": offset,
     }
-    found = failure_of(json.dumps(value).encode())
-    assert found is not None
+    found = entry_of(json.dumps(value).encode())
+    assert isinstance(found, Failure)
     return found
 
 
@@ -36,7 +36,7 @@ def test_an_entry() -> None:
 
 @pytest.mark.parametrize("value", [None, b"", b"{", b"[]", b"1", b'{"message": {}}'])
 def test_what_is_no_entry_is_passed_over(value: bytes | None) -> None:
-    assert failure_of(value) is None
+    assert entry_of(value) is None
 
 
 @pytest.mark.parametrize(

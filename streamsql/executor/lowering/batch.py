@@ -31,6 +31,7 @@ from streamsql.executor.operators import filter, sink
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.plans.bounded import SetOperation
+from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.logical import (
     Aggregate,
     Distinct,
@@ -38,6 +39,7 @@ from streamsql.planner.plans.logical import (
     Join,
     JoinKind,
     LogicalPlan,
+    QueryPlan,
     Scan,
     TopN,
     Union,
@@ -85,6 +87,29 @@ def answer_frame(plan: PullPlan, context: LoweringContext, query_id: str) -> Dat
         raise rejected(error) from error
 
 
+@dataclass(frozen=True)
+class SinkRecords:
+    """What a persistent query would write of what is read, as a batch."""
+
+    frame: DataFrame
+    """The columns of sink.py, with the partition and the offset of the record that caused each;
+    of the second input partitions are counted from INPUT_PARTITIONS."""
+    inputs: tuple[str, ...]
+    """The topics of the inputs, in that order."""
+
+
+def sink_records(plan: QueryPlan, context: LoweringContext, query_id: str) -> SinkRecords:
+    """The records of a plan that keeps nothing between records but the table of a join; failures
+    are logged under `query_id`. InternalError where Spark does not accept the plan."""
+    root, replay = plan.root, replay_of(plan.root)
+    scope = Scope(context, query_id, plan.emit, root, needed_columns(root), replay=replay)
+    try:
+        frame = _lower(root, scope, history=False)
+    except SPARK_FAILURES as error:
+        raise rejected(error) from error
+    return SinkRecords(frame, tuple(scan.source.topic.name for scan in scope.scans))
+
+
 def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
     """The rows as Spark makes them, which ends when nobody reads on."""
     context = values.sparkSession.sparkContext
@@ -126,10 +151,11 @@ def _order(order: ResultOrder) -> Any:
 
 
 def _reader(batch: Batch) -> Callable[[str], DataFrame]:
-    return lambda topic: _records(topic, batch)
+    return lambda topic: kafka_records(topic, batch)
 
 
-def _records(topic: str, batch: Batch) -> DataFrame:
+def kafka_records(topic: str, batch: Batch) -> DataFrame:
+    """The topic's records between the batch's offsets."""
     partitions = batch.offsets[topic]
     return (
         batch.context.spark.read.format("kafka")

@@ -1,17 +1,21 @@
 """A query's checkpoint: how far the query has come, and whose it is; without Spark.
 
 Spark writes a file per batch into `offsets` before and into `commits` after it has run. A file of
-our own says which generation of a query it belongs to, as ids may be used again.
+our own says which generation of a query it belongs to, as ids may be used again; another one which
+statements the query has had: what had been read beyond the last commit was read again by the next.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Container, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from streamsql.errors import ExternalError
@@ -21,6 +25,9 @@ Positions = dict[str, dict[int, int]]
 
 _OWNER = "streamsql.json"
 _GONE = ".gone-"
+_STATEMENTS = "statements.json"
+_MOST_STATEMENTS = 100
+"""That are remembered, which is for longer than the processing log remembers failures."""
 
 
 def committed(checkpoint: Path) -> Positions | None:
@@ -195,3 +202,47 @@ def _entries(folder: Path) -> list[Path]:
         return list(folder.iterdir())
     except OSError:
         return []
+
+
+# -- statements ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Takeover:
+    """When a statement became the query's, in ms, and what had been committed then."""
+
+    statement: str
+    """Its hash."""
+    time: int
+    positions: Positions
+
+    def reads_again(self, topic: str, partition: int, offset: int, time: int) -> bool:
+        """Whether a record that was read before, at that time, was read again."""
+        return time < self.time and offset >= self.positions.get(topic, {}).get(partition, 0)
+
+
+def take_over(checkpoint: Path, generation: int, sql: str) -> None:
+    """Have a checkpoint be that of a generation of its query, which is about to run by a statement.
+    ExternalError where a file cannot be written or deleted."""
+    claim(checkpoint, generation)
+    statement = hashlib.sha256(sql.encode()).hexdigest()
+    known = takeovers(checkpoint)
+    if known and known[-1].statement == statement:
+        return
+    now = time.time_ns() // 1_000_000
+    known = [*known, Takeover(statement, now, committed(checkpoint) or {})][-_MOST_STATEMENTS:]
+    found = [{"statement": t.statement, "time": t.time, "positions": t.positions} for t in known]
+    write_file(checkpoint, _STATEMENTS, {"statements": found})
+
+
+def takeovers(checkpoint: Path) -> list[Takeover]:
+    """Those that are known, in their order; none of a checkpoint that says nothing."""
+    try:
+        found = json.loads((checkpoint / _STATEMENTS).read_bytes())["statements"]
+        return [Takeover(t["statement"], t["time"], _positions(t["positions"])) for t in found]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def _positions(found: dict[str, dict[str, int]]) -> Positions:
+    return {t: {int(p): offset for p, offset in ps.items()} for t, ps in found.items()}

@@ -21,11 +21,11 @@ from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.queries import checkpoint_metadata
 from streamsql.executor.queries.checkpoint import (
     Positions,
-    claim,
     committed,
     has_commits,
     id_of,
     remove_uncommitted_state,
+    take_over,
 )
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
@@ -96,7 +96,7 @@ class SparkLauncher:
     def prepare(self, query: Definition) -> Positions:
         """Where a query goes on: at its checkpoint, else where it is to begin."""
         folder = self._data.checkpoints / query.id
-        claim(folder, query.generation)
+        take_over(folder, query.generation, query.sql)
         relocate(folder)
         found = committed(folder)
         if found:
@@ -253,7 +253,7 @@ class SparkLauncher:
         from streamsql.executor.queries.start import Trigger, start
 
         context = replace(
-            self._context(properties, offsets, mode),
+            self.context(properties, offsets, mode),
             shuffle_partitions=self._shuffle_partitions(plan, properties),
         )
         spec = lower_push(plan, context, topic)
@@ -269,7 +269,7 @@ class SparkLauncher:
         found = (o for o in operators(plan.query.root) if isinstance(o, Scan))
         topics = dict.fromkeys(scan.source.topic.name for scan in found)
         offsets = offset_ranges(topics, plan.query.starts, self._services.kafka.get())
-        context = self._context(properties, None, Mode.MICRO_BATCH)
+        context = self.context(properties, None, Mode.MICRO_BATCH)
         return guarded(batch_rows(plan, Batch(context, offsets, query_id)))
 
     def warm_up(self, plan: QueryPlan, key: str, value: str, wanted: Callable[[], bool]) -> None:
@@ -278,7 +278,7 @@ class SparkLauncher:
 
         if plan.query_id is None:
             raise InternalError("the query that warms the JVM up needs an id")
-        context = self._context({}, None, Mode.REAL_TIME)
+        context = self.context({}, None, Mode.REAL_TIME)
         try:
             warm_up(Sample(plan, key, value), context, wanted)
         finally:
@@ -336,7 +336,7 @@ class SparkLauncher:
         from streamsql.executor.lowering.streaming import lower
         from streamsql.executor.queries.start import MANY
 
-        context = self._context(query.properties, query.starting_offsets, mode)
+        context = self.context(query.properties, query.starting_offsets, mode)
         # Else its first batch begins at once, so that what the first record needs is there.
         sleeps_at_once = query.only_reacts and self.capacity.holders >= MANY
         folder = self._data.checkpoints / query.id
@@ -354,9 +354,10 @@ class SparkLauncher:
         checkpoint_metadata.settle(folder, now, was)
         return spec
 
-    def _context(
+    def context(
         self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode
     ) -> LoweringContext:
+        """Where a query is lowered that was made under these properties."""
         from streamsql.executor.frames.context import LoweringContext
 
         client = self._services.kafka.get()

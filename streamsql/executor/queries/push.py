@@ -61,6 +61,11 @@ class PushQueries:
         self._closing = threading.Event()
         self._tidied = threading.Event()
 
+    def topic_for(self, purpose: str) -> str:
+        """A new name for a topic of this engine's: if a crash leaves it, the next start deletes
+        it."""
+        return f"{self._prefix}{purpose}_{next(self._numbers)}"
+
     def start(
         self,
         plan: QueryPlan,

@@ -11,7 +11,7 @@ from streamsql.errors import ExternalError
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.kafka.records import NewRecord
 
-_BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
+BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
 
 
 def write_records(
@@ -21,11 +21,11 @@ def write_records(
     the last. `connection` is as Java's client has it. ExternalError where Kafka fails.
     """
     clients = cast(Any, spark)._jvm.org.apache.kafka.clients.producer
-    settings = {**connection, "key.serializer": _BYTES, "value.serializer": _BYTES}
+    settings = {**connection, "key.serializer": BYTES, "value.serializer": BYTES}
     try:
-        producer = clients.KafkaProducer(_java_map(spark, settings))
+        producer = clients.KafkaProducer(java_map(spark, settings))
         try:
-            sent = [producer.send(_java_record(spark, topic, record)) for record in records]
+            sent = [producer.send(java_record(spark, topic, record)) for record in records]
             written = [future.get() for future in sent]
         finally:
             producer.close()
@@ -34,14 +34,16 @@ def write_records(
     return {place.partition(): place.offset() + 1 for place in written}
 
 
-def _java_map(spark: SparkSession, settings: Mapping[str, str]) -> Any:
+def java_map(spark: SparkSession, settings: Mapping[str, str]) -> Any:
+    """A java.util.Map."""
     found = cast(Any, spark)._jvm.java.util.HashMap()
     for name, value in settings.items():
         found.put(name, value)
     return found
 
 
-def _java_record(spark: SparkSession, topic: str, record: NewRecord) -> Any:
+def java_record(spark: SparkSession, topic: str, record: NewRecord) -> Any:
+    """A ProducerRecord."""
     jvm = cast(Any, spark)._jvm
     clients = jvm.org.apache.kafka.clients.producer
     headers = jvm.java.util.ArrayList()

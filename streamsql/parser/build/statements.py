@@ -243,15 +243,6 @@ class CommandBuilder:
     def describe_connector(self, span: Span, name: str) -> n.DescribeConnector:
         return n.DescribeConnector(name, span=span)
 
-    def describe_errors(self, span: Span, errors: None, query: str | None) -> n.DescribeErrors:
-        return n.DescribeErrors(query, span=span)
-
-    def errors(self, span: Span) -> None:
-        return None
-
-    def of_query(self, span: Span, query_id: str) -> str:
-        return query_id.upper()
-
     def explain(self, span: Span, verbose: bool | None, statement: n.Statement) -> n.Explain:
         return n.Explain(statement, None, bool(verbose), span=span)
 

@@ -259,6 +259,18 @@ def _control_query(node: n.ControlQuery) -> str:
 
 
 @to_sql.register
+def _replay_errors(node: n.ReplayErrors) -> str:
+    errors = words("REPLAY", node.all and "ALL", "ERRORS OF", name(node.query_id))
+    where = node.where is not None and f"WHERE {to_sql(node.where)}"
+    return words(errors, where, node.dry_run and "DRY RUN")
+
+
+@to_sql.register
+def _verify_query(node: n.VerifyQuery) -> str:
+    return f"VERIFY QUERY {name(node.query_id)}"
+
+
+@to_sql.register
 def _set_property(node: n.SetProperty) -> str:
     return f"SET {string(node.name)} = {string(node.value)}"
 

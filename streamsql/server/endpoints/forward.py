@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamsql.server.http.errors import NOT_READY, Failure, RequestError
 from streamsql.server.http.replay import Replayed
 from streamsql.server.http.requests import StatementRequest, parse_json
+from streamsql.server.security import sessions
 from streamsql.server.state.server_state import (
     TOKEN_HEADER,
     TOKEN_PROPERTY,
@@ -47,8 +48,8 @@ _FAILED = (
 )
 _OWN_HEADERS = {"connection", "content-length", "date", "host", "server", "transfer-encoding"}
 """What belongs to one connection, and not to a request or an answer."""
-_BROWSERS_HEADERS = {"origin", "sec-fetch-site"}
-"""What a browser says of its page is about this server, and has been judged here."""
+_BROWSERS_HEADERS = {"origin", "sec-fetch-site", "cookie", sessions.HEADER}
+"""What a browser says of its page and session is about this server, and has been judged here."""
 
 
 class Forward:

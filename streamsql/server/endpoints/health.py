@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from streamsql.errors import ConfigError
@@ -22,11 +22,6 @@ from streamsql.server.http.requests import is_ignored
 from streamsql.server.state.server_state import ServerState, state_of
 
 VERSION = version("streamsql")
-
-
-async def root(request: Request) -> Response:
-    """GET /: sends on to /info."""
-    return RedirectResponse("/info", 307)
 
 
 async def info(request: Request) -> Response:
@@ -126,7 +121,6 @@ async def _metadata_id(request: Request) -> dict[str, Any]:
 
 
 ROUTES = [
-    Route("/", root),
     Route("/info", info),
     Route("/healthcheck", healthcheck),
     Route("/chc/live", live),

@@ -117,7 +117,24 @@ _ENTITIES: Json = {
 _STATEMENTS: Json = {media: {"schema": _ref("Statements")} for media in (JSON, KSQL_JSON)}
 
 PATHS: Json = {
-    "/": {"get": {"summary": "To /info", "responses": {"307": {"description": "Go there"}}}},
+    "/": {
+        "get": {
+            "summary": "The console for who takes HTML, else to /info",
+            "responses": {
+                "200": {"description": "The page", "content": {"text/html": {"schema": _TEXT}}},
+                "307": {"description": "Go there"},
+            },
+        }
+    },
+    **{
+        f"/console/{folder}{{name}}": {
+            "get": _with(
+                _operation("A file of the console", {"*/*": {"schema": _TEXT}}, errors=(404,)),
+                "name",
+            )
+        }
+        for folder in ("", "vendor/")
+    },
     "/info": {"get": _operation("Version and state", _json(_ANYTHING))},
     "/healthcheck": {"get": _operation("What works", _json(_ANYTHING))},
     "/chc/live": {"get": _operation("Whether the process answers", _json(_ANYTHING))},
@@ -219,6 +236,35 @@ PATHS: Json = {
         "get": _operation("What there is", _json(_ANYTHING)),
     },
     "/streamsql/status": {"get": _operation("How far the engine is", _json(_ANYTHING))},
+    "/streamsql/login": {
+        "post": _operation(
+            "Open a session of the console: by the token, or with users by their password",
+            _json(_ANYTHING),
+            body=_json(_object(token=_TEXT)),
+        )
+    },
+    "/streamsql/logout": {
+        "post": _operation("End the session", _json(_ANYTHING), body=_json(_ANYTHING))
+    },
+    "/streamsql/session": {"get": _operation("Who asks, and whom", _json(_ANYTHING))},
+    "/streamsql/check": {
+        "post": _operation(
+            "The errors of statements that are not run",
+            _json(_ANYTHING),
+            body=_json(_ref("QueryStream")),
+        )
+    },
+    "/streamsql/suggest": {
+        "post": _operation(
+            "What may be typed between two texts",
+            _json(_ANYTHING),
+            body=_json(_object(("before",), before=_TEXT, after=_TEXT)),
+        )
+    },
+    "/streamsql/words": {"get": _operation("The keywords of the language", _json(_ANYTHING))},
+    "/streamsql/graph": {
+        "get": _operation("What there is, who reads and writes it, and how far", _json(_ANYTHING))
+    },
 }
 
 

@@ -22,6 +22,8 @@ QUERY_ENDPOINT = 40002
 """A SELECT or PRINT was sent where only other statements are taken."""
 TOO_MANY_QUERIES = 40003
 UNAUTHORIZED = 40100
+NO_TOKEN = 40101
+"""A page of the console whose session has not been opened, at a server without users."""
 FORBIDDEN = 40300
 NOT_FOUND = 40400
 METHOD_NOT_ALLOWED = 40500

@@ -25,6 +25,8 @@ USER = "streamsql.user"
 """Where a scope holds the User of an authenticated request."""
 OPEN = frozenset({"/healthcheck", "/chc/live", "/chc/ready"})
 """Paths for those who only ask whether the server is well."""
+PAGES = "/console/"
+"""Below it are the files of the console: the same for everybody, and nothing of what is served."""
 _REALM = {"WWW-Authenticate": 'Basic realm="streamsql", charset="UTF-8"'}
 _NEEDS = {
     "/inserts-stream": Role.DEVELOPER,
@@ -52,7 +54,8 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI's: find out who asks, and refuse those who may not."""
-        if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
+        path = scope.get("path", "")
+        if scope["type"] not in ("http", "websocket") or path in OPEN or is_page(path):
             # What may be asked without a name may not do anything either.
             with acting_as(Role.READ_ONLY):
                 await self._app(scope, receive, send)
@@ -61,7 +64,7 @@ class Authentication:
         if isinstance(user, Failure):
             await refuse(user, scope, receive, send)
             return
-        needed = _NEEDS.get(scope["path"].rstrip("/"), Role.READ_ONLY)
+        needed = _NEEDS.get(path.rstrip("/"), Role.READ_ONLY)
         if not user.role.may(needed):
             message = f"This needs the role {needed.value}, yours is {user.role.value}"
             await refuse(Failure(FORBIDDEN, message), scope, receive, send)
@@ -104,6 +107,11 @@ class Authentication:
             return Failure(UNAUTHORIZED, "Unauthorized", headers=_REALM)
         self._failures.give_back(address)
         return user
+
+
+def is_page(path: str) -> bool:
+    """Whether a path is one of the console's files, which anybody may have."""
+    return path == "/" or path.startswith(PAGES)
 
 
 def _credentials(scope: Scope) -> tuple[str, str] | None:

@@ -15,9 +15,11 @@ from starlette.types import Scope
 
 from streamsql.engine import Engine, Script
 from streamsql.server.http.requests import SEVERAL_REQUESTS, StatementRequest, parse_json, read_body
+from streamsql.server.security.sessions import Sessions
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.command_statuses import CommandStatuses
 from streamsql.server.state.hosts import Hosts
+from streamsql.server.state.observed import Observed
 from streamsql.server.state.running_queries import RunningQueries
 from streamsql.server.telemetry.metrics import Metrics
 from streamsql.session import Session
@@ -45,6 +47,10 @@ class ServerState:
         """What became of statements, for /status."""
         self.running = RunningQueries(config.max_push_queries)
         """Push queries, each with a thread of its own besides the bounded ones."""
+        self.sessions = Sessions()
+        """Those of browsers that show the console."""
+        self.observed = Observed()
+        """What the console's graph shows: Kafka is asked for it."""
         self.hosts = Hosts()
         """Other servers, as they report themselves."""
         self.metrics = Metrics(engine)

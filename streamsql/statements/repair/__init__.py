@@ -1,5 +1,5 @@
-"""What went wrong with single records: it is shown, and put right."""
+"""What went wrong with single records, which are replayed, and with results, which are verified."""
 
-from streamsql.statements.repair import errors
+from streamsql.statements.repair import errors, replay, verify
 
-__all__ = ["errors"]
+__all__ = ["errors", "replay", "verify"]

@@ -1,0 +1,1 @@
+"""Plans of persistent queries run as batches, beside the queries themselves."""

@@ -1,0 +1,105 @@
+"""Single records put through a query's plan again, as a batch of their own.
+
+What fails in it goes to a topic of its own: it is no new failure of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
+
+from streamsql.errors import ExternalError
+from streamsql.executor.frames.context import INPUT_PARTITIONS, LoweringContext
+from streamsql.executor.lowering.batch import Batch, SinkRecords, kafka_records, sink_records
+from streamsql.executor.lowering.compiled_plan import RECORDS
+from streamsql.executor.queries.offset_ranges import OffsetRanges
+from streamsql.executor.queries.spark_run import classify
+from streamsql.executor.spark.failures import SPARK_FAILURES
+from streamsql.kafka.records import NewRecord, Record
+from streamsql.planner.plans.logical import QueryPlan
+
+Cause = tuple[str, int, int]
+"""Topic, partition and offset of a record that was read."""
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """Where records are put through a plan again."""
+
+    plan: QueryPlan
+    context: LoweringContext
+    tables: OffsetRanges
+    """What is read of the tables that the records are joined with."""
+    log: str
+    """The topic that takes what fails."""
+
+    def results(self, records: Sequence[Record]) -> list[tuple[Cause, NewRecord]]:
+        """What the query writes of the records, each with the record that caused it, in their
+        order. ExternalError where Spark fails."""
+        try:
+            made = self._lowered(records)
+            rows = made.frame.collect()
+        except SPARK_FAILURES as error:
+            failure = classify(error)
+            raise ExternalError(
+                f"the replay failed: {failure.text}", retryable=failure.retryable
+            ) from error
+        found = [(_cause(row, made.inputs), _record(row)) for row in rows]
+        return sorted(found, key=lambda result: result[0])
+
+    def _lowered(self, records: Sequence[Record]) -> SinkRecords:
+        context = replace(
+            self.context, records=self._reader(records), processing_log_topic=self.log
+        )
+        return sink_records(self.plan, context, self.log)
+
+    def _reader(self, records: Sequence[Record]) -> Callable[[str], DataFrame]:
+        batch = Batch(self.context, self.tables, self.log)
+
+        def read(topic: str) -> DataFrame:
+            if topic in self.tables:
+                return kafka_records(topic, batch)
+            return _frame([r for r in records if r.topic == topic], self.context)
+
+        return read
+
+
+def _frame(records: Sequence[Record], context: LoweringContext) -> DataFrame:
+    """Records in the columns of Spark's Kafka source."""
+    # Python's datetimes have a time zone to get wrong.
+    fields = [
+        StructField(f.name, LongType()) if f.name == "timestamp" else f for f in RECORDS.fields
+    ]
+    rows = [
+        (
+            r.key,
+            r.value,
+            r.topic,
+            r.partition,
+            r.offset,
+            -1 if r.timestamp is None else r.timestamp,
+            0,
+            list(r.headers) or None,
+        )
+        for r in records
+    ]
+    found = context.spark.createDataFrame(rows, StructType(fields))
+    return found.withColumn("timestamp", F.timestamp_millis(F.col("timestamp")))
+
+
+def _cause(row: Row, inputs: Sequence[str]) -> Cause:
+    number, partition = divmod(row["partition"], INPUT_PARTITIONS)
+    return inputs[number], partition, row["offset"]
+
+
+def _record(row: Row) -> NewRecord:
+    headers = tuple((h["key"], _bytes(h["value"])) for h in row["headers"] or ())
+    return NewRecord(_bytes(row["key"]), _bytes(row["value"]), row["timestamp"], None, headers)
+
+
+def _bytes(data: bytearray | None) -> bytes | None:
+    return None if data is None else bytes(data)

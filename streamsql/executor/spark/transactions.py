@@ -1,0 +1,66 @@
+"""A transactional producer: some records are written as a whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pyspark.sql import SparkSession
+
+from streamsql.errors import ExternalError
+from streamsql.executor.spark.epoch_records import BYTES, java_map, java_record
+from streamsql.executor.spark.failures import JVM_FAILURES
+from streamsql.kafka.records import NewRecord
+
+_OPEN_MILLIS = "60000"
+"""How long the broker lets a transaction of a process be open that is gone."""
+
+
+class TransactionalWriter:
+    """One producer, whose id nobody else writes under from its making on; of one thread."""
+
+    def __init__(self, spark: SparkSession, connection: Mapping[str, str], id: str) -> None:
+        """`connection` is as Java's client has it. ExternalError where Kafka fails."""
+        self._spark = spark
+        settings = {
+            **connection,
+            "transactional.id": id,
+            "transaction.timeout.ms": _OPEN_MILLIS,
+            "key.serializer": BYTES,
+            "value.serializer": BYTES,
+        }
+        clients = cast(Any, spark)._jvm.org.apache.kafka.clients.producer
+        try:
+            self._producer = clients.KafkaProducer(java_map(spark, settings))
+            self._producer.initTransactions()
+        except JVM_FAILURES as error:
+            raise _failed(error) from error
+
+    def write(self, records: Sequence[tuple[str, NewRecord]]) -> None:
+        """Write records, each with its topic, in one transaction. ExternalError where Kafka refuses
+        one of them, or another has taken over the id: then none of them is there."""
+        try:
+            self._producer.beginTransaction()
+            for topic, record in records:
+                self._producer.send(java_record(self._spark, topic, record))
+            self._producer.commitTransaction()
+        except JVM_FAILURES as error:
+            self.close()  # which aborts it
+            raise _failed(error) from error
+
+    def __enter__(self) -> TransactionalWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the producer up; raises nothing."""
+        try:
+            self._producer.close()
+        except JVM_FAILURES:
+            return  # the broker ends what was open
+
+
+def _failed(error: Exception) -> ExternalError:
+    return ExternalError("cannot write a transaction to Kafka", detail=str(error))

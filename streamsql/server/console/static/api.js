@@ -1,0 +1,84 @@
+// What the console asks of the server. All paths are relative: it may stand behind a proxy's prefix.
+
+const HEADERS = { "streamsql-console": "1" };
+
+/** An answer that is no success; `code` is the server's own error code. */
+export class Refused extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Called with the refusal when the session has not been opened, or is over. */
+let onClosed = () => {};
+export function whenClosed(callback) {
+  onClosed = callback;
+}
+
+async function asked(path, options) {
+  const answer = await fetch(path, { ...options, headers: { ...HEADERS, ...options.headers } });
+  if (answer.ok) return answer;
+  const body = await answer.json().catch(() => ({}));
+  const refused = new Refused(
+    answer.status,
+    body.error_code ?? answer.status * 100,
+    body.message ?? `The server answers ${answer.status}`,
+  );
+  if (answer.status === 401) onClosed(refused);
+  throw refused;
+}
+
+export async function get(path, signal) {
+  return (await asked(path, { signal })).json();
+}
+
+function sent(path, body, { signal, headers = {} } = {}) {
+  const json = { "Content-Type": "application/json", ...headers };
+  return asked(path, { method: "POST", body: JSON.stringify(body), headers: json, signal });
+}
+
+export async function post(path, body, options) {
+  return (await sent(path, body, options)).json();
+}
+
+/** The token of a server without users, or a name and a password. */
+export function login({ token, user, password }) {
+  if (user === undefined) return post("streamsql/login", { token });
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  const basic = btoa(String.fromCharCode(...bytes));
+  return post("streamsql/login", {}, { headers: { Authorization: `Basic ${basic}` } });
+}
+
+const LONG_NUMBER = /\d{16}/;
+
+/** JSON whose integers keep all their digits: as text, where a number would lose some. */
+export function parse(text) {
+  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, value, context) =>
+    typeof value === "number" && context?.source && String(value) !== context.source &&
+    /^-?\d+$/.test(context.source) ? context.source : value);
+}
+
+/**
+ * The lines that statements give, as they come, in arrays. Nothing is read before it is asked for:
+ * who is slow holds the query back.
+ */
+export async function* execute(sql, session, signal) {
+  const body = { sql, properties: session.properties, sessionVariables: session.variables };
+  const answer = await sent("streamsql/execute", body, { signal });
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      yield lines.filter(Boolean).map(parse);
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}

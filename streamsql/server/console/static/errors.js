@@ -1,0 +1,71 @@
+// Records that queries could not process, by reason, live.
+
+import { execute } from "./api.js";
+import { clock, short } from "./format.js";
+import { entry, Groups, SQL } from "./errors_model.js";
+import { Failed } from "./results.js";
+import { session } from "./run.js";
+import { html, useEffect, useState } from "./vendor/ui.js";
+
+const RENDER_MS = 300;
+
+/** The log from its begin, read for as long as it is shown. */
+function useGroups() {
+  const [shown, setShown] = useState({ groups: [], count: 0, problem: null });
+  useEffect(() => {
+    const abort = new AbortController();
+    const groups = new Groups();
+    let timer = null;
+    const show = (problem = null) => setShown({ groups: groups.all(), count: groups.count, problem });
+    const later = () => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        show();
+      }, RENDER_MS);
+    };
+    const read = async () => {
+      for await (const lines of execute(SQL, session, abort.signal)) {
+        for (const line of lines) {
+          if (Array.isArray(line)) groups.add(entry(line));
+          else if (line.type === "error") return show(line);
+        }
+        later();
+      }
+      return null;
+    };
+    read().catch((error) => abort.signal.aborted || show(error));
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, []);
+  return shown;
+}
+
+export function Errors() {
+  const { groups, count, problem } = useGroups();
+  return html`<div class="pane errors">
+    <h2>Records that failed <small>${short(count)}</small></h2>
+    ${problem && html`<${Failed} error=${problem} />`}
+    ${!groups.length && !problem && html`<p class="message">None so far. What a query cannot process
+      comes here as it happens; the query goes on.</p>`}
+    ${groups.map((group) => html`<${Group} key=${group.key} group=${group} />`)}
+  </div>`;
+}
+
+function Group({ group }) {
+  return html`<details class="group">
+    <summary>
+      <span class="count">${short(group.count)}</span>
+      <span class="reason">${group.reason}</span>
+      <small>${group.query ?? "no query"} · ${group.kind} · last ${clock(group.last)}</small>
+    </summary>
+    <ul>${group.examples.map((found) => html`<li key=${`${found.topic} ${found.partition} ${found.offset}`}>
+      <small>${found.topic ?? "?"}, partition ${found.partition ?? "?"}, offset ${found.offset ?? "?"}
+        · ${clock(found.time)}</small>
+      <p>${found.message}</p>
+      ${found.record && html`<pre class="text" tabindex="0">${found.record}</pre>`}
+      ${found.cause.map((cause, index) => html`<p key=${index}><small>${cause}</small></p>`)}
+    </li>`)}</ul>
+  </details>`;
+}

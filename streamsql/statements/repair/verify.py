@@ -1,0 +1,164 @@
+"""VERIFY QUERY: whether what a query has written is what a batch over the log makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamsql.catalog import Catalog
+from streamsql.errors import PlanError, Span, UnsupportedError
+from streamsql.executor.queries.checkpoint import Positions, committed, takeovers
+from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.nodes import Emit, VerifyQuery
+from streamsql.planner.plans.guarantee import Guarantee
+from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
+from streamsql.planner.plans.modes import operators
+from streamsql.results import Field, Result, Rows, Text, Value, Warning
+from streamsql.runtime.state import Context
+from streamsql.schema import Kind
+from streamsql.statements.dispatch import handle
+
+if TYPE_CHECKING:
+    from streamsql.executor.reruns.verifying import Example, Found
+
+FIELDS = ("Result", "Rows", "Example")
+_WRONG = frozenset({"MISSING", "EXTRA", "DIFFERENT"})
+_WRONG_ONCE = _WRONG | {"REPEATED"}
+"""Of exactly-once delivery."""
+_LONGEST = 200
+
+
+@handle.register
+def verify_query(statement: VerifyQuery, context: Context) -> Iterable[Result]:
+    """VERIFY QUERY id; a warning says that something is wrong."""
+    state = context.state
+    definition = state.queries.definition(statement.query_id)
+    check_verifiable(definition, state.catalog, statement.span)
+    folder = state.data.checkpoints / definition.id
+    # In this order: all that the sink has by then is of records before the ends.
+    reached = committed(folder)
+    if reached is None:
+        raise PlanError(
+            f"{definition.id} has committed nothing yet that could be verified",
+            hint="A query in real time commits every processing.commit.interval.ms, and on PAUSE.",
+            span=statement.span,
+        )
+    client = state.services.kafka.get()
+    sink = definition.writes or ""
+    written = offset_ranges([sink], {}, client)
+    inputs = _begun(offset_ranges(definition.topics, {}, client), definition)
+    found = _results(definition, context, reached, inputs, written)
+    remarks = _remarks(definition, inputs, written, changed=len(takeovers(folder)) > 1)
+    places = (
+        f"{t} {p}:{end}" for t, ps in sorted(reached.items()) for p, end in sorted(ps.items())
+    )
+    title = f"{definition.id}, committed up to {', '.join(places)}"
+    results: list[Result] = [_rows(found, sink, title)]
+    results += [Text("\n".join(remarks))] if remarks else []
+    wrong = _WRONG_ONCE if definition.plan.guarantee is Guarantee.EXACTLY_ONCE else _WRONG
+    count = sum(each.count for each in found if each.finding.name in wrong)
+    if count:
+        results.append(Warning(f"{count} of the rows of {sink} are not what the log makes."))
+    return results
+
+
+def check_verifiable(definition: Definition, catalog: Catalog, span: Span | None) -> None:
+    """UnsupportedError for queries whose results a batch does not have."""
+    obstacle = _obstacle(definition.plan)
+    writers = catalog.writers(definition.sink) if definition.sink in catalog.sources else ()
+    if obstacle is None and len(writers) > 1:
+        obstacle = f"{', '.join(writers)} write into the same {definition.sink}"
+    if obstacle is not None:
+        raise UnsupportedError(f"{definition.id} cannot be verified: {obstacle}", span=span)
+
+
+def _obstacle(plan: QueryPlan) -> str | None:
+    if plan.emit is Emit.FINAL:
+        return "EMIT FINAL writes when time has passed, which a batch does not know"
+    for operator in operators(plan.root):
+        if isinstance(operator, Aggregate) and operator.input.kind is Kind.TABLE:
+            return (
+                "a batch has no groups of a table that have become empty, and the query keeps them"
+            )
+    return None
+
+
+def _begun(ranges: OffsetRanges, definition: Definition) -> OffsetRanges:
+    """From where the query began to read."""
+    chosen = definition.starting_offsets or {}
+    return {
+        topic: {
+            p: (min(max(first, chosen.get(topic, {}).get(str(p), first)), end), end)
+            for p, (first, end) in partitions.items()
+        }
+        for topic, partitions in ranges.items()
+    }
+
+
+def _results(
+    definition: Definition,
+    context: Context,
+    reached: Positions,
+    inputs: OffsetRanges,
+    written: OffsetRanges,
+) -> list[Found]:
+    from streamsql.executor.reruns.verifying import Verification
+
+    state, plan = context.state, definition.plan
+    lowering = state.launcher.context(definition.properties, None, Mode.MICRO_BATCH)
+    lowering = replace(lowering, committed_only=plan.guarantee is Guarantee.EXACTLY_ONCE)
+    name = state.pushes.topic_for("verify")
+    (sink,) = written
+    try:
+        return Verification(plan, lowering, reached, inputs, sink, written, name).results()
+    finally:
+        state.launcher.stopped(name)
+
+
+def _remarks(
+    definition: Definition, inputs: OffsetRanges, written: OffsetRanges, *, changed: bool
+) -> list[str]:
+    """What differences may come from that are no fault of the query's."""
+    remarks = [
+        f"{topic}, partition {p}, begins at offset {first}: what was there before is not compared."
+        for topic, partitions in {**inputs, **written}.items()
+        for p, (first, _) in partitions.items()
+        if first > 0 and not (definition.starting_offsets or {}).get(topic)
+    ]
+    if changed:
+        remarks.append(
+            f"The statement of {definition.id} has changed while it ran: rows that it wrote before "
+            "are compared with what the present one makes."
+        )
+    return remarks
+
+
+def _rows(found: Iterable[Found], sink: str, title: str) -> Rows:
+    rows: list[tuple[Value, ...]] = []
+    for each in found:
+        examples = [_text(example, sink) for example in each.examples] or [""]
+        rows.append((each.finding.value, each.count, examples[0]))
+        rows += [("", None, text) for text in examples[1:]]
+    return Rows(tuple(map(Field, FIELDS)), rows, title)
+
+
+def _text(example: Example, sink: str) -> str:
+    parts = [f"key {_shown(example.key)}"]
+    if example.expected != example.found:
+        parts.append(f"expected {_shown(example.expected)}")
+    if example.cause is not None:
+        topic, partition, offset = example.cause
+        parts.append(f"of {topic}, partition {partition}, offset {offset}")
+    if example.place is not None:
+        partition, offset = example.place
+        parts.append(f"{sink}, partition {partition}, offset {offset} has {_shown(example.found)}")
+    return "; ".join(parts)
+
+
+def _shown(data: bytes | None) -> str:
+    if data is None:
+        return "none"
+    text = data.decode("utf-8", "backslashreplace")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}.."

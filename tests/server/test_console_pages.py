@@ -1,0 +1,288 @@
+"""The console in a real browser, over a real server with real data. Screenshots of what was seen
+are kept in build/console/shots.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from awaiting import await_until
+from server.browser import SECONDS, browsing
+from server.devtools import CTRL, Page, opened
+from server.live import LiveServer
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+ROOT = Path(__file__).parent.parent.parent
+SHOTS = ROOT / "build" / "console" / "shots"
+AXE = ROOT / "build" / "console" / "node_modules" / "axe-core" / "axe.min.js"
+# Two streams over one topic: what the one writes as text the other cannot read as JSON.
+PREPARE = """
+SET 'ksql.logging.processing.rows.include' = 'true';
+CREATE STREAM typed (line STRING) WITH (KAFKA_TOPIC='typed', VALUE_FORMAT='KAFKA', PARTITIONS=1);
+CREATE STREAM typed_json (n INT, price DOUBLE) WITH (KAFKA_TOPIC='typed', VALUE_FORMAT='JSON');
+CREATE STREAM dear AS SELECT n, price FROM typed_json WHERE price > 1;
+INSERT INTO typed VALUES ('{"n": 1, "price": 2.5}');
+INSERT INTO typed VALUES ('no json');
+INSERT INTO typed VALUES ('{"n": 2, "price": 9.5}');
+"""
+TIDY = """DROP STREAM dear; DROP STREAM typed_json; DROP STREAM typed;"""
+PULL = "SELECT * FROM counts;"
+EDITOR = "document.querySelector('.sql-editor')?.shadowRoot?.querySelector('.cm-content')"
+
+
+@pytest.fixture(scope="module")
+def page(server: LiveServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """One tab for all tests, which has come in by the token of its address."""
+    server.ksql(PREPARE)
+    # A header, and the rows of a and of b.
+    await_until(lambda: len(server.query(PULL).json()) == 3, "COUNTS is whole", SECONDS)
+    profile = tmp_path_factory.mktemp("chromium") / "profile"
+    try:
+        with browsing(profile) as browser, opened(browser, server.url) as page:
+            page.shows("The server's token")
+            page.js("document.querySelector('input').value = 'wrong'")
+            page.click("Enter")
+            page.shows("This is not the token")
+            # The one thing that a browser reports of that.
+            assert page.problems and all("401" in problem for problem in page.problems)
+            page.problems.clear()
+            page.go(f"{server.url}/#token={server.token}")
+            page.shows("Editor", "nav")
+            assert "token" not in page.js("location.href")
+            yield page
+            assert not page.problems
+    finally:
+        server.await_no_push_query()
+        server.ksql(TIDY)
+
+
+def show(page: Page, view: str) -> None:
+    page.js(f"location.hash = '{view}'")
+    page.await_js(f"!!document.querySelector('.{view}')")
+
+
+def write(page: Page, sql: str) -> None:
+    """Have the editor hold this text, as if typed."""
+    page.await_js(f"!!{EDITOR}")
+    page.js(f"{EDITOR}.focus()")
+    page.key("a", CTRL)
+    page.key("Backspace")
+    page.type(sql)
+
+
+def run(page: Page, sql: str) -> None:
+    write(page, sql)
+    page.key("Enter", CTRL)
+
+
+def in_editor(selector: str) -> str:
+    """Its text, as an expression."""
+    return f"{EDITOR}?.getRootNode().querySelector('{selector}')?.innerText ?? ''"
+
+
+def test_the_graph(server: LiveServer, page: Page) -> None:
+    show(page, "graph")
+    for name in ("query, CSAS_DEAR", "topic, typed", "stream, TYPED_JSON", "table, COUNTS"):
+        page.await_js(
+            "[...document.querySelectorAll('.node title')]"
+            f".some((each) => each.textContent.startsWith('{name}'))"
+        )
+    page.shows("RUNNING", ".queries")
+    page.shows("real-time", ".queries")
+    page.shows("at least once", ".queries")
+    # Rates are live: a row that is inserted is seen on the edge to the query.
+    page.await_js("document.querySelectorAll('.edge').length >= 6")
+    server.ksql('INSERT INTO typed VALUES (\'{"n": 3, "price": 7.5}\');' * 20)
+    page.await_js("!!document.querySelector('.edge.flows')")
+    page.screenshot(SHOTS / "graph.png")
+    page.click("query, CSAS_DEAR")
+    page.shows("real-time", ".details")
+    page.shows("TYPED_JSON", ".details .text")
+    page.screenshot(SHOTS / "explain.png")
+    page.click("topic, typed")
+    page.shows('"price": 9.5', ".details")
+    page.js("document.querySelector('.details h2').focus()")
+    page.key("Escape")
+    page.await_js("!document.querySelector('.details')")
+    page.click("stream, TYPED_JSON")
+    page.shows("PRICE", ".details")
+    page.click("Open in the editor")
+    page.await_js(f"{EDITOR}?.innerText.includes('SELECT * FROM TYPED_JSON EMIT CHANGES;')")
+
+
+def test_completion_and_checks_as_one_types(page: Page) -> None:
+    show(page, "editor")
+    write(page, "SELECT * FROM rea")
+    page.await_js(f"({in_editor('.cm-tooltip-autocomplete')}).includes('readings')")
+    page.screenshot(SHOTS / "completion.png")
+    page.key("Enter")
+    page.await_js(f"{EDITOR}?.innerText.includes('FROM readings')")
+    write(page, "SELECT nothing FROM readings EMIT CHANGES;")
+    page.await_js(f"!!{EDITOR}?.querySelector('.cm-lintRange-error')")
+    assert page.js(f"{EDITOR}.querySelector('.cm-lintRange-error').innerText") == "nothing"
+
+
+def test_a_pull_query_explained_and_drawn(page: Page) -> None:
+    show(page, "editor")
+    run(page, PULL)
+    page.shows("2 rows", ".outcome")
+    cells = "[...document.querySelectorAll('.outcome tbody tr')].map((row) => row.innerText)"
+    assert sorted(page.js(cells)) == ["a\t2", "b\t1"]
+    page.click("Bar")
+    page.await_js("!!document.querySelector('.plot canvas')")
+    assert "Bar chart of N, 2 points" in page.js("document.querySelector('.plot').ariaLabel")
+    page.screenshot(SHOTS / "bar.png")
+    page.click("Number")
+    page.shows("N", ".figure")
+    page.click("Explain")
+    page.shows("COUNTS", ".plan")
+    page.click("History")
+    page.shows(PULL, ".history")
+    page.screenshot(SHOTS / "history.png")
+    page.click("History")
+    run(page, "SELECT nothing FROM counts;")
+    page.shows("NOTHING", ".problem")
+
+
+def test_a_push_query_live(server: LiveServer, page: Page) -> None:
+    show(page, "editor")
+    run(page, "SELECT n, price FROM dear EMIT CHANGES;")
+    page.shows("9.5", ".outcome")
+    page.shows("live", ".outcome")
+    page.click("Pause")
+    page.click("Go on")
+    server.ksql('INSERT INTO typed VALUES (\'{"n": 4, "price": 123.25}\');')
+    page.shows("123.25", ".outcome")
+    page.click("Line")
+    page.await_js("!!document.querySelector('.plot canvas')")
+    page.screenshot(SHOTS / "line.png")
+    page.click("Table")
+    page.click("Stop")
+    server.await_no_push_query()
+
+
+def test_errors_by_reason(page: Page) -> None:
+    show(page, "errors")
+    page.shows("CSAS_DEAR", ".group")
+    page.js("document.querySelector('.group summary').click()")
+    page.shows("no json", ".group")
+    page.shows("typed, partition 0, offset 1", ".group")
+    page.shows("cannot be read", ".group")
+    page.screenshot(SHOTS / "errors.png")
+
+
+def test_a_phone_and_the_dark(page: Page) -> None:
+    page.size(390, 780)
+    page.js("document.querySelector('.theme select').value = 'dark'")
+    page.js("document.querySelector('.theme select').dispatchEvent(new Event('change'))")
+    try:
+        for view in ("graph", "editor", "errors"):
+            show(page, view)
+            page.await_js("document.documentElement.scrollWidth <= 390")
+            page.screenshot(SHOTS / f"phone-{view}.png")
+        background = page.js("getComputedStyle(document.body).backgroundColor")
+        assert background == "rgb(17, 22, 29)"
+    finally:
+        page.size(1280, 860)
+
+
+def test_no_serious_fault_for_who_does_not_see(page: Page) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not there (scripts/vendor.py fetches it)")
+    page.js(AXE.read_text("utf-8") + "; 0")
+    found = []
+    for theme in ("dark", "light"):
+        page.js(f"document.documentElement.dataset.theme = '{theme}'")
+        for view in ("graph", "editor", "errors"):
+            show(page, view)
+            page.js("new Promise((done) => requestAnimationFrame(done))")
+            result = page.js(
+                "axe.run().then((found) => JSON.stringify(found.violations.map((each) =>"
+                "({id: each.id, impact: each.impact, at: each.nodes.map((n) => n.html)}))))"
+            )
+            found += [(theme, view, each) for each in json.loads(result)]
+    assert not [each for each in found if each[2]["impact"] in ("serious", "critical")]
+
+
+def hundred_queries() -> dict[str, object]:
+    """What the server would say of a hundred queries, in ten chains."""
+    names = [f"S{chain}_{step}" for chain in range(10) for step in range(11)]
+    source = {"kind": "STREAM", "format": "JSON", "builtIn": False}
+    query = {"state": "RUNNING", "mode": "real-time", "lag": 0, "records_in": 1, "records_out": 1}
+    return {
+        "at": 1,
+        "sources": [
+            {**source, "name": name, "topic": name, "writers": [] if name[-2:] == "_0" else ["Q"]}
+            for name in names
+        ],
+        "views": [],
+        "queries": [
+            {**query, "id": f"Q_{name}", "sink": f"{name[:3]}{int(name[3:]) + 1}"}
+            | {"reads": [{"source": name, "offset": 1, "lag": 0}]}
+            for name in names
+            if name[3:] != "10"
+        ],
+        "topics": dict.fromkeys(names, 1),
+        "outage": None,
+    }
+
+
+INSTEAD = """
+window.theirs ??= window.fetch;
+window.fetch = (path, options) => path === PATH ? Promise.resolve(ANSWER) : theirs(path, options);
+"""
+DRAWN = """new Promise((done) => {
+  const began = performance.now();
+  const look = () => document.querySelectorAll(".node.query").length === 100
+    ? requestAnimationFrame(() => done(performance.now() - began)) : requestAnimationFrame(look);
+  location.hash = "graph";
+  look();
+})"""
+ROWS = """new ReadableStream({async start(to) {
+  const encoder = new TextEncoder();
+  const send = (lines) =>
+    to.enqueue(encoder.encode(lines.map((line) => JSON.stringify(line) + "\\n").join("")));
+  send([{type: "row_stream", query_id: "q", fields: [["ID", "BIGINT"], ["NAME", "STRING"],
+    ["PRICE", "DOUBLE"], ["AT", "TIMESTAMP"]]}]);
+  for (let n = 0; n < 100; n++) {
+    send(Array.from({length: 50}, (_, i) => [n * 50 + i, "name of " + i, i / 3, "2026-01-01"]));
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  send([{type: "end", final_message: "that was all"}, {type: "done"}]);
+  to.close();
+}})"""
+FRAMES = """new Promise((done) => {
+  const gaps = [];
+  let last = performance.now();
+  const look = (now) => {
+    gaps.push(now - last);
+    last = now;
+    if (document.body.innerText.includes("that was all")) done(gaps.sort((a, b) => a - b));
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})"""
+
+
+@pytest.mark.slow
+def test_much_is_drawn_quickly(page: Page) -> None:
+    """Figures: alone on the machine, they tell something."""
+    answer = f"new Response({json.dumps(json.dumps(hundred_queries()))})"
+    show(page, "editor")
+    page.js(INSTEAD.replace("PATH", '"streamsql/graph"').replace("ANSWER", answer))
+    drawn = page.js(DRAWN)
+    page.screenshot(SHOTS / "hundred.png")
+    show(page, "editor")
+    page.js(
+        INSTEAD.replace("PATH", '"streamsql/execute"').replace("ANSWER", f"new Response({ROWS})")
+    )
+    run(page, "SELECT * FROM much EMIT CHANGES;")
+    gaps = page.js(FRAMES)
+    page.js("window.fetch = window.theirs")
+    print(f"100 queries drawn in {drawn:.0f} ms; 1000 rows/s: frames to {gaps[-1]:.0f} ms")
+    assert drawn < 1000
+    assert gaps[-1] < 100
