@@ -117,19 +117,29 @@ class Replay:
         try:
             self._await(equal, "the tables to be right")
         except AssertionError:
-            for name, reader in tables.items():
-                _explain(name, reader.rows, wanted.get(name, {}))
+            if wanted:
+                for name, reader in tables.items():
+                    _explain(name, reader.rows, wanted[name])
             raise
 
     def _await(self, condition: Callable[[], bool], what: str) -> None:
+        trouble: ExternalError | None = None
+
         def held() -> bool:
+            nonlocal trouble
             try:
                 return condition()
-            except ExternalError:
+            except ExternalError as error:
                 # The broker may be dead for a while.
+                trouble = error
                 return False
 
-        await_until(held, what, self._patience, every=LOOK_SECONDS)
+        try:
+            await_until(held, what, self._patience, every=LOOK_SECONDS)
+        except AssertionError as error:
+            if trouble is not None:
+                error.add_note(f"last of Kafka: {trouble} {trouble.detail}")
+            raise
 
 
 def _explain(name: str, found: Table, wanted: Table) -> None:
