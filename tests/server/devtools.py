@@ -55,6 +55,11 @@ class Page:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
+    def busy_seconds(self) -> float:
+        """How long the page's thread has been at work; `Performance` must be enabled."""
+        metrics = self.send("Performance.getMetrics")["metrics"]
+        return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
+
     def text(self, selector: str = "body") -> str:
         """The text of the first such element; empty where there is none."""
         return str(self.js(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))

@@ -172,6 +172,10 @@ def test_errors_by_reason(page: Page) -> None:
     page.shows("no json", ".group")
     page.shows("typed, partition 0, offset 1", ".group")
     page.shows("cannot be read", ".group")
+    page.click("Try a replay of CSAS_DEAR_1")
+    # What its batch has not committed yet would be read again anyhow.
+    page.await_js("/fails still|left out/.test(document.querySelector('.replay')?.innerText)")
+    page.shows("Replay in earnest", ".replay")
     page.screenshot(SHOTS / "errors.png")
 
 
@@ -261,7 +265,7 @@ FRAMES = """new Promise((done) => {
   const look = (now) => {
     gaps.push(now - last);
     last = now;
-    if (document.body.innerText.includes("that was all")) done(gaps.sort((a, b) => a - b));
+    if (document.querySelector(".result > .message")) done(gaps.sort((a, b) => a - b));
     else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -270,19 +274,27 @@ FRAMES = """new Promise((done) => {
 
 @pytest.mark.slow
 def test_much_is_drawn_quickly(page: Page) -> None:
-    """Figures: alone on the machine, they tell something."""
+    """What a hundred queries, and 1000 rows/s, take of the page's thread, by its own clock: so it
+    holds whatever else the machine does. How long they took is printed."""
+    page.send("Performance.enable", timeDomain="threadTicks")
     answer = f"new Response({json.dumps(json.dumps(hundred_queries()))})"
     show(page, "editor")
     page.js(INSTEAD.replace("PATH", '"streamsql/graph"').replace("ANSWER", answer))
+    before = page.busy_seconds()
     drawn = page.js(DRAWN)
+    drawing = page.busy_seconds() - before
     page.screenshot(SHOTS / "hundred.png")
     show(page, "editor")
     page.js(
         INSTEAD.replace("PATH", '"streamsql/execute"').replace("ANSWER", f"new Response({ROWS})")
     )
+    before = page.busy_seconds()
     run(page, "SELECT * FROM much EMIT CHANGES;")
     gaps = page.js(FRAMES)
+    busy = (page.busy_seconds() - before) / (sum(gaps) / 1000)
     page.js("window.fetch = window.theirs")
-    print(f"100 queries drawn in {drawn:.0f} ms; 1000 rows/s: frames to {gaps[-1]:.0f} ms")
-    assert drawn < 1000
-    assert gaps[-1] < 100
+    late = gaps[len(gaps) * 95 // 100]
+    print(f"100 queries: {drawn:.0f} ms, {drawing:.2f} s at work; 1000 rows/s: {busy:.0%} busy,")
+    print(f"95 % of the frames within {late:.0f} ms, all within {gaps[-1]:.0f} ms")
+    assert drawing < 1
+    assert busy < 0.4

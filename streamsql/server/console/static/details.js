@@ -1,8 +1,8 @@
 // What a thing of the graph is: DESCRIBE, EXPLAIN, its statement, and records of its topic.
 
-import { useRun } from "./editor.js";
 import { literal, quoted, short } from "./format.js";
 import { Results } from "./results.js";
+import { useRun } from "./use_run.js";
 import { html, useEffect, useRef, useState } from "./vendor/ui.js";
 
 const SAMPLES = 20;

@@ -2,45 +2,13 @@
 
 import { clock, rate } from "./format.js";
 import { Results } from "./results.js";
-import { Run } from "./run.js";
 import { statementAt } from "./sql.js";
 import { SqlEditor } from "./sql_editor.js";
 import { read, write } from "./storage.js";
-import { html, useEffect, useRef, useState } from "./vendor/ui.js";
+import { useRun } from "./use_run.js";
+import { html, useRef, useState } from "./vendor/ui.js";
 
 const REMEMBERED = 100;
-const RENDER_MS = 150;
-
-/** A counter that changes at most so often, and that a view can depend on. */
-function useNews() {
-  const [count, setCount] = useState(0);
-  const timer = useRef(null);
-  const tell = useRef(() => {
-    if (timer.current) return;
-    timer.current = setTimeout(() => {
-      timer.current = null;
-      setCount((known) => known + 1);
-    }, RENDER_MS);
-  });
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return [count, tell.current];
-}
-
-/** The Run of `sql` with a function that begins another; one at a time. */
-export function useRun() {
-  const [, tell] = useNews();
-  const [run, setRun] = useState(null);
-  const current = useRef(null);
-  useEffect(() => () => current.current?.stop(), []);
-  const begin = (sql) => {
-    current.current?.stop();
-    current.current = sql === null ? null : new Run(sql, tell);
-    setRun(current.current);
-    current.current?.start();
-    return current.current;
-  };
-  return [run, begin];
-}
 
 export function Editor({ given }) {
   const handle = useRef(null);

@@ -1,10 +1,11 @@
 // Records that queries could not process, by reason, live.
 
 import { execute } from "./api.js";
-import { clock, short } from "./format.js";
+import { clock, quoted, short } from "./format.js";
 import { entry, Groups, SQL } from "./errors_model.js";
-import { Failed } from "./results.js";
+import { Failed, Results } from "./results.js";
 import { session } from "./run.js";
+import { useRun } from "./use_run.js";
 import { html, useEffect, useState } from "./vendor/ui.js";
 
 const RENDER_MS = 300;
@@ -67,5 +68,26 @@ function Group({ group }) {
       ${found.record && html`<pre class="text" tabindex="0">${found.record}</pre>`}
       ${found.cause.map((cause, index) => html`<p key=${index}><small>${cause}</small></p>`)}
     </li>`)}</ul>
+    ${group.query && html`<${Replay} query=${group.query} />`}
   </details>`;
+}
+
+/** First what would come of it, then the same in earnest. */
+function Replay({ query }) {
+  const [run, begin] = useRun();
+  const [tried, setTried] = useState(false);
+  const of = `REPLAY ERRORS OF ${quoted(query)}`;
+  const attempt = () => {
+    begin(`${of} DRY RUN;`);
+    setTried(true);
+  };
+  return html`<div class="replay">
+    <div class="toolbar" role="toolbar" aria-label="Replay">
+      <button disabled=${run?.running} onClick=${attempt}>Try a replay of ${query}</button>
+      ${tried && run && !run.running && !run.error && html`<button class="primary"
+        onClick=${() => (setTried(false), begin(`${of};`))}>Replay in earnest</button>`}
+      ${run?.running && html`<span class="message">at work …</span>`}
+    </div>
+    ${run && html`<${Results} run=${run} />`}
+  </div>`;
 }

@@ -1,7 +1,7 @@
 // The processing log, grouped by reason.
 
 const EXAMPLES = 5;
-export const LOG = "KSQL_PROCESSING_LOG";
+const LOG = "KSQL_PROCESSING_LOG";
 const KINDS = {
   deserializationError: "cannot be read",
   recordProcessingError: "cannot be processed",
@@ -16,7 +16,8 @@ const CAUSES = ["deserializationError", "recordProcessingError", "serializationE
   (kind) => `message->${kind}->cause`);
 export const SQL = `SELECT time, queryId, \`TOPIC\`, \`PARTITION\`, offset, ${
   [...MESSAGES, ...RECORDS, ...CAUSES].map((text, index) => `${text} AS c${index}`).join(", ")
-} FROM ${LOG} EMIT CHANGES;`;
+} FROM ${LOG} WHERE level IS NULL OR level <> 'INFO' EMIT CHANGES;`;
+// What is only information tells of records that a replay has put through after all.
 
 /** What all errors of one reason have in common: values and numbers of a record are left out. */
 export function reason(message) {

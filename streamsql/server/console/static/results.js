@@ -5,6 +5,7 @@ import { short } from "./format.js";
 import { html, useState } from "./vendor/ui.js";
 
 const SHOWN = 200;
+const SHOWN_LIVE = 100;
 
 export function Results({ run }) {
   return html`<div class="results">
@@ -63,7 +64,7 @@ function counted(result) {
 function Table({ result }) {
   const [shown, setShown] = useState(SHOWN);
   // Of a query that goes on, the newest first: they are what one looks for.
-  const rows = result.live ? result.rows.slice(-SHOWN).reverse() : result.rows.slice(0, shown);
+  const rows = result.live ? result.rows.slice(-SHOWN_LIVE).reverse() : result.rows.slice(0, shown);
   const more = result.live ? 0 : result.rows.length - rows.length;
   return html`<div class="table" tabindex="0" role="region" aria-label="Rows">
     <table>

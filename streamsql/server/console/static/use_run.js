@@ -1,0 +1,37 @@
+// Statements at work for a view: it is drawn anew as they give something, but not at every row.
+
+import { Run } from "./run.js";
+import { useEffect, useRef, useState } from "./vendor/ui.js";
+
+const RENDER_MS = 150;
+
+/** A counter that changes at most so often, and that a view can depend on. */
+function useNews() {
+  const [count, setCount] = useState(0);
+  const timer = useRef(null);
+  const tell = useRef(() => {
+    if (timer.current) return;
+    timer.current = setTimeout(() => {
+      timer.current = null;
+      setCount((known) => known + 1);
+    }, RENDER_MS);
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return [count, tell.current];
+}
+
+/** The Run of `sql` with a function that begins another; one at a time. */
+export function useRun() {
+  const [, tell] = useNews();
+  const [run, setRun] = useState(null);
+  const current = useRef(null);
+  useEffect(() => () => current.current?.stop(), []);
+  const begin = (sql) => {
+    current.current?.stop();
+    current.current = sql === null ? null : new Run(sql, tell);
+    setRun(current.current);
+    current.current?.start();
+    return current.current;
+  };
+  return [run, begin];
+}
