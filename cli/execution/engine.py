@@ -15,6 +15,9 @@ from streamsql.properties_file import read_properties
 if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig
 
+READY_SECONDS = 120.0
+"""How long a command that runs something waits for Kafka and Spark."""
+
 
 def make_engine(
     args: argparse.Namespace, *, until_caught_up: bool = False, warm_up: bool = False

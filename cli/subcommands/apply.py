@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from streamsql.cli.execution.engine import make_engine
+from streamsql.cli.execution.engine import READY_SECONDS, make_engine
 from streamsql.cli.options.parser import assignments
 from streamsql.cli.subcommands.plan import planned, read_texts, show_errors
 from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
 from streamsql.errors import ConfigError, StreamSQLError
-
-READY_SECONDS = 120.0
 
 
 def command(args: argparse.Namespace) -> int:

@@ -12,14 +12,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from streamsql.cli.execution.engine import engine_config, make_engine
+from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
 from streamsql.cli.execution.execution import run
 from streamsql.cli.subcommands.check import display_name, read_script
 from streamsql.cli.terminal.progress import waiting
 from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import ConfigError, ExternalError, StreamSQLError
-
-READY_SECONDS = 120.0
 
 
 def command(args: argparse.Namespace) -> int:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from streamsql.cli.execution.engine import make_engine
+from streamsql.cli.execution.engine import READY_SECONDS, make_engine
 from streamsql.cli.terminal.render import Renderer
 from streamsql.errors import StreamSQLError
 from streamsql.results import Warning
-
-READY_SECONDS = 120.0
 
 
 def command(args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import (
     END_COLUMN,
+    INPUT_PARTITIONS,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
@@ -51,7 +52,8 @@ from streamsql.schema import Kind, Schema, WindowType
 
 Offsets = Mapping[str, Mapping[int, tuple[int, int]]]
 """Of topics and partitions: the first offset that is read, and the one where reading ends."""
-
+Cause = tuple[str, int, int]
+"""Topic, partition and offset of a record that was read."""
 
 _WAIT_MS = "5"
 """How long the broker may hold a fetch. A consumer fetches ahead, beyond the offset where a batch
@@ -96,6 +98,17 @@ class SinkRecords:
     of the second input partitions are counted from INPUT_PARTITIONS."""
     inputs: tuple[str, ...]
     """The topics of the inputs, in that order."""
+
+
+def cause_of(partition: int, offset: int, inputs: Sequence[str]) -> Cause:
+    """The record that these columns of SinkRecords mean; `inputs`: its topics."""
+    number, own = divmod(partition, INPUT_PARTITIONS)
+    return inputs[number], own, offset
+
+
+def as_bytes(data: bytearray | None) -> bytes | None:
+    """What PySpark makes of a BINARY in a row, as bytes."""
+    return None if data is None else bytes(data)
 
 
 def sink_records(plan: QueryPlan, context: LoweringContext, query_id: str) -> SinkRecords:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from streamsql.errors import ExternalError
 from streamsql.executor.queries.spark_run import classify
@@ -30,12 +31,19 @@ def offset_ranges(
 
 def guarded(rows: Iterator[Row]) -> Iterator[Row]:
     """The rows; ExternalError where Spark fails on the way."""
+    with told_as("the query"):
+        yield from rows
+
+
+@contextmanager
+def told_as(what: str) -> Iterator[None]:
+    """ExternalError where Spark fails on the way: that `what` has."""
     from streamsql.executor.spark.failures import SPARK_FAILURES
 
     try:
-        yield from rows
+        yield
     except SPARK_FAILURES as error:
         failure = classify(error)
         raise ExternalError(
-            f"the query failed: {failure.text}", retryable=failure.retryable
+            f"{what} failed: {failure.text}", retryable=failure.retryable
         ) from error

@@ -12,18 +12,20 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from streamsql.errors import ExternalError
-from streamsql.executor.frames.context import INPUT_PARTITIONS, LoweringContext
-from streamsql.executor.lowering.batch import Batch, SinkRecords, kafka_records, sink_records
+from streamsql.executor.frames.context import LoweringContext
+from streamsql.executor.lowering.batch import (
+    Batch,
+    Cause,
+    SinkRecords,
+    as_bytes,
+    cause_of,
+    kafka_records,
+    sink_records,
+)
 from streamsql.executor.lowering.compiled_plan import RECORDS
-from streamsql.executor.queries.offset_ranges import OffsetRanges
-from streamsql.executor.queries.spark_run import classify
-from streamsql.executor.spark.failures import SPARK_FAILURES
+from streamsql.executor.queries.offset_ranges import OffsetRanges, told_as
 from streamsql.kafka.records import NewRecord, Record
 from streamsql.planner.plans.logical import QueryPlan
-
-Cause = tuple[str, int, int]
-"""Topic, partition and offset of a record that was read."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,12 @@ class Rerun:
     def results(self, records: Sequence[Record]) -> list[tuple[Cause, NewRecord]]:
         """What the query writes of the records, each with the record that caused it, in their
         order. ExternalError where Spark fails."""
-        try:
+        with told_as("the replay"):
             made = self._lowered(records)
             rows = made.frame.collect()
-        except SPARK_FAILURES as error:
-            failure = classify(error)
-            raise ExternalError(
-                f"the replay failed: {failure.text}", retryable=failure.retryable
-            ) from error
-        found = [(_cause(row, made.inputs), _record(row)) for row in rows]
+        found = [
+            (cause_of(row["partition"], row["offset"], made.inputs), _record(row)) for row in rows
+        ]
         return sorted(found, key=lambda result: result[0])
 
     def _lowered(self, records: Sequence[Record]) -> SinkRecords:
@@ -91,15 +90,6 @@ def _frame(records: Sequence[Record], context: LoweringContext) -> DataFrame:
     return found.withColumn("timestamp", F.timestamp_millis(F.col("timestamp")))
 
 
-def _cause(row: Row, inputs: Sequence[str]) -> Cause:
-    number, partition = divmod(row["partition"], INPUT_PARTITIONS)
-    return inputs[number], partition, row["offset"]
-
-
 def _record(row: Row) -> NewRecord:
-    headers = tuple((h["key"], _bytes(h["value"])) for h in row["headers"] or ())
-    return NewRecord(_bytes(row["key"]), _bytes(row["value"]), row["timestamp"], None, headers)
-
-
-def _bytes(data: bytearray | None) -> bytes | None:
-    return None if data is None else bytes(data)
+    headers = tuple((h["key"], as_bytes(h["value"])) for h in row["headers"] or ())
+    return NewRecord(as_bytes(row["key"]), as_bytes(row["value"]), row["timestamp"], None, headers)

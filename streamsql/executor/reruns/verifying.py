@@ -14,13 +14,18 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import INPUT_PARTITIONS, LoweringContext
-from streamsql.executor.lowering.batch import Batch, SinkRecords, kafka_records, sink_records
+from streamsql.executor.lowering.batch import (
+    Batch,
+    Cause,
+    SinkRecords,
+    as_bytes,
+    cause_of,
+    kafka_records,
+    sink_records,
+)
 from streamsql.executor.queries.checkpoint import Positions
-from streamsql.executor.queries.offset_ranges import OffsetRanges
-from streamsql.executor.queries.spark_run import classify
-from streamsql.executor.spark.failures import SPARK_FAILURES
+from streamsql.executor.queries.offset_ranges import OffsetRanges, told_as
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.schema import Kind
@@ -48,8 +53,8 @@ class Example:
     key: bytes | None
     expected: bytes | None
     found: bytes | None
-    cause: tuple[str, int, int] | None
-    """The record that makes the row: topic, partition, offset."""
+    cause: Cause | None
+    """The record that makes the row."""
     place: tuple[int, int] | None
     """Partition and offset of the row in the sink."""
 
@@ -80,15 +85,10 @@ class Verification:
 
     def results(self) -> list[Found]:
         """All kinds that there are. ExternalError where Spark fails."""
-        try:
+        with told_as("the verification"):
             table = self.plan.root.kind is Kind.TABLE
             rows, topics = self._of_table() if table else self._of_stream()
             return _collected(rows, topics)
-        except SPARK_FAILURES as error:
-            failure = classify(error)
-            raise ExternalError(
-                f"the verification failed: {failure.text}", retryable=failure.retryable
-            ) from error
 
     # -- streams ---------------------------------------------------------------------------------
 
@@ -277,11 +277,7 @@ def _example(row: Row, topics: Sequence[str]) -> Example:
     cause, at = row["cause"], row["at"]
     record = None
     if cause is not None and topics:
-        number, partition = divmod(cause["partition"], INPUT_PARTITIONS)
-        record = (topics[number], partition, cause["offset"])
+        record = cause_of(cause["partition"], cause["offset"], topics)
     place = None if at is None else (at["partition"], at["offset"])
-    return Example(_bytes(row["key"]), _bytes(row["expected"]), _bytes(row["found"]), record, place)
-
-
-def _bytes(data: bytearray | None) -> bytes | None:
-    return None if data is None else bytes(data)
+    key, expected, found = (as_bytes(row[name]) for name in ("key", "expected", "found"))
+    return Example(key, expected, found, record, place)

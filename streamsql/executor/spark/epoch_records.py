@@ -11,7 +11,7 @@ from streamsql.errors import ExternalError
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.kafka.records import NewRecord
 
-BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
+_BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
 
 
 def write_records(
@@ -20,10 +20,8 @@ def write_records(
     """Write records in their order and wait until Kafka has them; by partition, the offset after
     the last. `connection` is as Java's client has it. ExternalError where Kafka fails.
     """
-    clients = cast(Any, spark)._jvm.org.apache.kafka.clients.producer
-    settings = {**connection, "key.serializer": BYTES, "value.serializer": BYTES}
     try:
-        producer = clients.KafkaProducer(java_map(spark, settings))
+        producer = java_producer(spark, connection)
         try:
             sent = [producer.send(java_record(spark, topic, record)) for record in records]
             written = [future.get() for future in sent]
@@ -34,12 +32,15 @@ def write_records(
     return {place.partition(): place.offset() + 1 for place in written}
 
 
-def java_map(spark: SparkSession, settings: Mapping[str, str]) -> Any:
-    """A java.util.Map."""
-    found = cast(Any, spark)._jvm.java.util.HashMap()
+def java_producer(spark: SparkSession, settings: Mapping[str, str]) -> Any:
+    """A KafkaProducer of bytes."""
+    jvm = cast(Any, spark)._jvm
+    told = jvm.java.util.HashMap()
     for name, value in settings.items():
-        found.put(name, value)
-    return found
+        told.put(name, value)
+    for side in ("key", "value"):
+        told.put(f"{side}.serializer", _BYTES)
+    return jvm.org.apache.kafka.clients.producer.KafkaProducer(told)
 
 
 def java_record(spark: SparkSession, topic: str, record: NewRecord) -> Any:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
-from streamsql.executor.spark.epoch_records import BYTES, java_map, java_record
+from streamsql.executor.spark.epoch_records import java_producer, java_record
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.kafka.records import NewRecord
 
@@ -22,16 +21,9 @@ class TransactionalWriter:
     def __init__(self, spark: SparkSession, connection: Mapping[str, str], id: str) -> None:
         """`connection` is as Java's client has it. ExternalError where Kafka fails."""
         self._spark = spark
-        settings = {
-            **connection,
-            "transactional.id": id,
-            "transaction.timeout.ms": _OPEN_MILLIS,
-            "key.serializer": BYTES,
-            "value.serializer": BYTES,
-        }
-        clients = cast(Any, spark)._jvm.org.apache.kafka.clients.producer
+        settings = {"transactional.id": id, "transaction.timeout.ms": _OPEN_MILLIS}
         try:
-            self._producer = clients.KafkaProducer(java_map(spark, settings))
+            self._producer = java_producer(spark, {**connection, **settings})
             self._producer.initTransactions()
         except JVM_FAILURES as error:
             raise _failed(error) from error

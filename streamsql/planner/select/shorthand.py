@@ -3,7 +3,7 @@ aggregates, QUALIFY, and GROUP BY by the number or the alias of a column of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -51,18 +51,23 @@ def written_out(query: Query, *, bounded: bool) -> Query:
     """The SELECT without FILTER, DISTINCT inside of calls, and QUALIFY."""
     if query.qualify is not None:
         query = _qualified(query, bounded=bounded)
-    items = tuple(_item(item) for item in query.items)
     having = query.having and _plain(query.having)
-    return replace(query, items=items, having=having)
+    return replace(query, items=changed(query.items, _plain), having=having)
+
+
+def changed(
+    items: Iterable[SelectItem], change: Callable[[Expression], Expression]
+) -> tuple[SelectItem, ...]:
+    """The items of a SELECT with other expressions; stars stay."""
+    return tuple(
+        replace(item, expression=change(item.expression))
+        if isinstance(item, SelectExpression)
+        else item
+        for item in items
+    )
 
 
 # -- aggregates ----------------------------------------------------------------------------------
-
-
-def _item(item: SelectItem) -> SelectItem:
-    if isinstance(item, SelectExpression):
-        return replace(item, expression=_plain(item.expression))
-    return item
 
 
 def _plain(expression: Expression) -> Expression:
@@ -144,12 +149,7 @@ def taking_back(query: Query) -> Query:
         call.meta.update(node.meta)
         return call
 
-    items = tuple(
-        replace(item, expression=item.expression.transform(written))
-        if isinstance(item, SelectExpression)
-        else item
-        for item in query.items
-    )
+    items = changed(query.items, lambda expression: expression.transform(written))
     return replace(query, items=items, having=query.having and query.having.transform(written))
 
 
@@ -242,12 +242,7 @@ def _qualified(query: Query, *, bounded: bool) -> Query:
         (SelectAll(span=query.span), rank), query.relation, where=query.where, span=query.span
     )
     ranked = _ranked(window)
-    items = tuple(
-        replace(i, expression=i.expression.transform(ranked))
-        if isinstance(i, SelectExpression)
-        else i
-        for i in query.items
-    )
+    items = changed(query.items, lambda expression: expression.transform(ranked))
     relation = Subquery(inner, _alias(query), query.span)
     where = condition.transform(ranked)
     return replace(query, items=items, relation=relation, where=where, qualify=None)

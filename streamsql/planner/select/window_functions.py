@@ -30,6 +30,7 @@ from streamsql.nodes import (
 from streamsql.planner.plans.windows import complete_window
 from streamsql.planner.scopes.scope import folded
 from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.select.shorthand import changed
 from streamsql.planner.types.binding import aggregates_in
 from streamsql.schema import WindowType
 from streamsql.types import quote
@@ -132,12 +133,7 @@ def _with_clause(query: Query, function: WindowFunction) -> Query:
         return _moment(_column(bound, node), node) if bound else node
 
     items = tuple(_item(item, function, query) for item in query.items)
-    items = tuple(
-        replace(item, expression=item.expression.transform(written))
-        if isinstance(item, SelectExpression)
-        else item
-        for item in items
-    )
+    items = changed(items, lambda expression: expression.transform(written))
     return replace(
         query,
         items=items,
