@@ -135,10 +135,11 @@ def _duration(argument: Any, function: str, span: Span) -> Duration:
             hint="Give weeks, days, hours, minutes, seconds or milliseconds.",
             span=span,
         )
-    for name, ms in reversed(Duration.UNITS_MS.items()):
-        if length.millis % ms == 0 and length.millis:
-            return Duration(length.millis // ms, name)
-    return Duration(0, "MILLISECOND")
+    if unit is not None and unit.name in Duration.UNITS_MS and argument.this.name.isdecimal():
+        return Duration(int(argument.this.name), unit.name)
+    units = reversed(Duration.UNITS_MS.items())
+    name, ms = next((name, ms) for name, ms in units if length.millis % ms == 0)
+    return Duration(length.millis // ms, name)
 
 
 def _misspelt(function: str, span: Span) -> ParseError:
