@@ -87,6 +87,7 @@ class Writer:
     def __init__(self, bootstrap: str, settings: Settings, timeout: float) -> None:
         """`timeout` in seconds is how long a record may wait for a lost broker."""
         self._bootstrap = bootstrap
+        self._timeout = timeout
         self._failed: list[KafkaError] = []
         self.written: dict[int, int] = {}
         """By partition, the offset after the last record acknowledged; only of a producer that
@@ -119,25 +120,39 @@ class Writer:
         """Queue a record, waiting where the queue is full."""
         if record.timestamp == 0:
             raise InternalError("librdkafka writes the timestamp 0 as now: see epoch_records")
+        asked = False
         while True:
             try:
-                self._producer.produce(
-                    topic,
-                    value=record.value,
-                    key=record.key,
-                    partition=-1 if record.partition is None else record.partition,
-                    timestamp=0 if record.timestamp is None else record.timestamp,
-                    headers=list(record.headers),
-                )
+                self._produce(topic, record)
+                break
             except BufferError:
                 self._producer.poll(POLL_SECONDS)
                 self._raise_failed()
-                continue
             except KafkaException as error:
-                raise failure(self._bootstrap, f"write to {topic}", error) from error
-            break
+                if asked or error.args[0].code() != KafkaError._UNKNOWN_TOPIC:
+                    raise failure(self._bootstrap, f"write to {topic}", error) from error
+                asked = True
+                self._ask_for(topic)
         if self._failed:
             self._raise_failed()
+
+    def _produce(self, topic: str, record: NewRecord) -> None:
+        self._producer.produce(
+            topic,
+            value=record.value,
+            key=record.key,
+            partition=-1 if record.partition is None else record.partition,
+            timestamp=0 if record.timestamp is None else record.timestamp,
+            headers=list(record.headers),
+        )
+
+    def _ask_for(self, topic: str) -> None:
+        """Have the producer look again for a topic: one that it has seen missing counts as missing
+        for minutes, and may have been made anew."""
+        try:
+            self._producer.list_topics(topic, timeout=self._timeout)
+        except KafkaException as error:
+            raise failure(self._bootstrap, f"write to {topic}", error) from error
 
     def flush(self) -> None:
         """Wait until every record is acknowledged; raises the first record's error."""

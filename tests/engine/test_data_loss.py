@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from engine.live import PATIENCE, Live, Restartable
 
 from streamsql.engine import QueryState
-from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.client import KafkaClient, NewRecord
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -97,3 +97,23 @@ def test_a_topic_that_was_made_anew_is_another_one(
     assert "deleted and made anew" in (live.query(stopping).error or "")
     assert live.rows("SELECT v FROM $goes EMIT CHANGES;", 5)[2:] == [(3,), (4,), (5,)]
     assert losses(live, going, 1) == [(topic, 0, 2, None)]
+
+
+def test_a_query_reads_nothing_of_a_topic_that_had_the_same_name(
+    live: Live, kafka: KafkaClient
+) -> None:
+    live.run(f"SET 'processing.mode' = 'realtime'; {STREAM}")
+    live.run("CREATE STREAM $before WITH (partitions=1) AS SELECT k, v FROM $s;")
+    live.await_state(only_query(live), QueryState.RUNNING)
+    insert(live, 1, 2)
+    assert live.rows("SELECT v FROM $before EMIT CHANGES;", 2) == [(1,), (2,)]
+    live.run("DROP STREAM $before;")
+    topic = live.name("S")
+    kafka.delete_topic(topic)
+    kafka.create_topic(topic, 1)
+    kafka.insert(topic, [NewRecord(b"k", b'{"V": %d}' % v) for v in (3, 4, 5)])
+    live.run(
+        "SET 'auto.offset.reset' = 'earliest';"
+        "CREATE STREAM $after WITH (partitions=1) AS SELECT k, v FROM $s;"
+    )
+    assert live.rows("SELECT v FROM $after EMIT CHANGES;", 3) == [(3,), (4,), (5,)]

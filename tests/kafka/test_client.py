@@ -44,6 +44,19 @@ def test_what_exists_and_what_does_not(kafka: KafkaClient, topic_name: str) -> N
         kafka.produce("no-such", [NewRecord(b"k", b"v")])
 
 
+def test_a_topic_that_was_missing_is_written_to_once_it_is_there(
+    kafka: KafkaClient, topic_name: str
+) -> None:
+    record = NewRecord(b"k", b"v")
+    kafka.create_topic(topic_name)
+    assert kafka.insert(topic_name, [record]) == {0: 1}
+    kafka.delete_topic(topic_name)
+    with pytest.raises(ExternalError, match="cannot write"):
+        kafka.insert(topic_name, [record])
+    kafka.create_topic(topic_name)
+    assert kafka.insert(topic_name, [record]) == {0: 1}
+
+
 def test_the_broker_rejects_names_and_settings(kafka: KafkaClient) -> None:
     with pytest.raises(ConfigError, match="cannot create the topic a b"):
         kafka.create_topic("a b")

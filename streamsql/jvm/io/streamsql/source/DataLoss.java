@@ -74,6 +74,11 @@ final class DataLoss {
     seen = "";
   }
 
+  /** Kafka's id of the topic that the last batch was found to begin in; null: not known. */
+  synchronized String topicId() {
+    return identity.id();
+  }
+
   /** A batch has been committed. */
   synchronized void committed() {
     identity.committed();

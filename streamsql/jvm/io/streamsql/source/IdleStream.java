@@ -1,5 +1,6 @@
 package io.streamsql.source;
 
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -78,7 +79,10 @@ final class IdleStream
   @Override
   public InputPartition[] planInputPartitions(Offset start) {
     input.begin(start.json());
-    return ((SupportsRealTimeMode) kafka).planInputPartitions(begin(start, null));
+    InputPartition[] own = ((SupportsRealTimeMode) kafka).planInputPartitions(begin(start, null));
+    return Arrays.stream(own)
+        .map(partition -> TailReader.Partition.of(partition, loss.topicId()))
+        .toArray(InputPartition[]::new);
   }
 
   @Override

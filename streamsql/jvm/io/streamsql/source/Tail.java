@@ -1,6 +1,7 @@
 package io.streamsql.source;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -17,6 +18,9 @@ final class Tail {
   private static final long MOST_BYTES = 2 << 20;
 
   final TopicPartition partition;
+
+  /** Kafka's id of the topic; null: not known. */
+  private final String topicId;
 
   /** Records by their number modulo its length: those from {@code first} to before {@code end}. */
   @SuppressWarnings({"unchecked", "rawtypes"})
@@ -44,8 +48,9 @@ final class Tail {
   private boolean broken;
 
   /** Begins at an offset; nothing is fetched yet. */
-  Tail(TopicPartition partition, long offset) {
+  Tail(TopicPartition partition, String topicId, long offset) {
     this.partition = partition;
+    this.topicId = topicId;
     beginAt(offset);
   }
 
@@ -56,6 +61,14 @@ final class Tail {
     bytes = unreadBytes = 0;
     foremost = end;
     from = position = seek = offset;
+  }
+
+  /**
+   * Whether its records are of this topic, and not of one that had the same name before or has it
+   * now.
+   */
+  boolean isOf(String id) {
+    return Objects.equals(topicId, id);
   }
 
   // -- for what fetches ---------------------------------------------------------------------------

@@ -42,17 +42,14 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   private final QueryInputs inputs;
 
   private TailReader(
-      PartitionReaderFactory kafka,
-      KafkaBatchInputPartition input,
-      TopicTails tails,
-      QueryInputs inputs) {
+      PartitionReaderFactory kafka, Partition place, TopicTails tails, QueryInputs inputs) {
     this.kafka = kafka;
-    this.input = input;
+    this.input = place.input;
     this.inputs = inputs;
     partition = input.offsetRange().topicPartition();
     toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(input.includeHeaders());
     next = input.offsetRange().fromOffset();
-    tail = tails.enter(partition, next);
+    tail = tails.enter(partition, place.topicId, next);
     number = tail.find(next);
   }
 
@@ -61,11 +58,25 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
       implements PartitionReaderFactory {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition partition) {
-      if (partition instanceof KafkaBatchInputPartition input
-          && input.offsetRange().fromOffset() >= 0) {
-        return new TailReader(kafka, input, TopicTails.of(settings), QueryInputs.find(query));
-      }
-      return kafka.createReader(partition);
+      return partition instanceof Partition place
+          ? new TailReader(kafka, place, TopicTails.of(settings), QueryInputs.find(query))
+          : kafka.createReader(partition);
+    }
+  }
+
+  /** What a task reads in real time, and the id of the topic that its offsets are of. */
+  record Partition(KafkaBatchInputPartition input, String topicId) implements InputPartition {
+    /** Spark's, or one of ours in its place if it begins at an offset that is known. */
+    static InputPartition of(InputPartition partition, String topicId) {
+      return partition instanceof KafkaBatchInputPartition input
+              && input.offsetRange().fromOffset() >= 0
+          ? new Partition(input, topicId)
+          : partition;
+    }
+
+    @Override
+    public String[] preferredLocations() {
+      return input.preferredLocations();
     }
   }
 

@@ -66,6 +66,10 @@ final class TopicIdentity {
     return found;
   }
 
+  String id() {
+    return id;
+  }
+
   /** Whether it is not known yet: the checkpoint is new, or an earlier version wrote it. */
   boolean isUnknown() {
     return id == null;

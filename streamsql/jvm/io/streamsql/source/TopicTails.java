@@ -48,6 +48,9 @@ final class TopicTails {
   private final Map<String, Object> settings;
   private final Map<TopicPartition, Tail> tails = new HashMap<>();
 
+  /** Those whose topic was made anew: what is fetched of the one before must not be taken. */
+  private final Set<TopicPartition> madeAnew = new HashSet<>();
+
   /** Of the thread that fetches; null while none does. */
   private Consumer<byte[], byte[]> consumer;
 
@@ -84,9 +87,21 @@ final class TopicTails {
     return ByteArrays.consumer(given, more);
   }
 
-  /** The tail of a partition for a reader that begins at the offset, until it leaves. */
-  synchronized Tail enter(TopicPartition partition, long offset) {
-    Tail tail = tails.computeIfAbsent(partition, p -> new Tail(p, offset));
+  /**
+   * The tail of a partition for a reader that begins at the offset, until it leaves.
+   *
+   * @param topicId Kafka's, since offsets of a topic that was deleted mean nothing in the next one
+   */
+  synchronized Tail enter(TopicPartition partition, String topicId, long offset) {
+    Tail tail = tails.get(partition);
+    if (tail == null || !tail.isOf(topicId)) {
+      if (tail != null) {
+        tail.breakOff();
+        madeAnew.add(partition);
+      }
+      tail = new Tail(partition, topicId, offset);
+      tails.put(partition, tail);
+    }
     tail.enter();
     if (consumer == null) {
       Consumer<byte[], byte[]> made = consumers.apply(settings);
@@ -143,6 +158,12 @@ final class TopicTails {
     if (tails.isEmpty()) {
       consumer = null;
       return Set.of();
+    }
+    if (!madeAnew.isEmpty()) {
+      Set<TopicPartition> others = new HashSet<>(tails.keySet());
+      others.removeAll(madeAnew);
+      from.assign(others);
+      madeAnew.clear();
     }
     if (!from.assignment().equals(tails.keySet())) {
       from.assign(tails.keySet());

@@ -2,6 +2,7 @@ package io.streamsql.source;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -98,8 +99,8 @@ class TopicTailsTest {
               made.add(consumer);
               return consumer;
             });
-    Tail one = tails.enter(ORDERS, 5);
-    Tail other = tails.enter(ORDERS, 5);
+    Tail one = tails.enter(ORDERS, "one", 5);
+    Tail other = tails.enter(ORDERS, "one", 5);
     assertEquals(one, other);
     assertEquals(1, made.size());
     made.get(0).schedulePollTask(() -> made.get(0).addRecord(row(5)));
@@ -109,10 +110,26 @@ class TopicTailsTest {
   }
 
   @Test
+  void recordsOfATopicThatWasDeletedAreNotReadInTheNextOneOfItsName() throws InterruptedException {
+    MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
+    TopicTails tails = new TopicTails(Map.of(), settings -> consumer);
+    Tail old = tails.enter(ORDERS, "one", 0);
+    consumer.schedulePollTask(() -> consumer.addRecord(row(0)));
+    assertNotNull(old.take(old.find(0), soon(), () -> true));
+    old.leave();
+    Tail next = tails.enter(ORDERS, "two", 0);
+    assertTrue(next.holds(0));
+    assertFalse(next.holds(1));
+    assertFalse(old.holds(0));
+    consumer.schedulePollTask(() -> consumer.addRecord(row(0, 7)));
+    assertEquals(7, next.take(next.find(0), soon(), () -> true).value().length);
+  }
+
+  @Test
   void readersGoOnByThemselvesWhereFetchingFails() throws InterruptedException {
     MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
     TopicTails tails = new TopicTails(Map.of(), settings -> consumer);
-    Tail tail = tails.enter(ORDERS, 5);
+    Tail tail = tails.enter(ORDERS, "one", 5);
     long number = tail.find(5);
     consumer.schedulePollTask(
         () -> {
@@ -131,7 +148,7 @@ class TopicTailsTest {
   }
 
   private static Tail tail(long offset) {
-    Tail tail = new Tail(ORDERS, offset);
+    Tail tail = new Tail(ORDERS, "one", offset);
     tail.enter();
     assertEquals(offset, tail.takeSeek());
     return tail;
@@ -150,7 +167,11 @@ class TopicTailsTest {
   }
 
   private static ConsumerRecord<byte[], byte[]> row(long offset) {
-    return new ConsumerRecord<>("orders", 0, offset, new byte[1], new byte[10]);
+    return row(offset, 10);
+  }
+
+  private static ConsumerRecord<byte[], byte[]> row(long offset, int size) {
+    return new ConsumerRecord<>("orders", 0, offset, new byte[1], new byte[size]);
   }
 
   private static List<Long> taken(Tail tail, long from, int count) throws InterruptedException {
