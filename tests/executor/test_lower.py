@@ -8,13 +8,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from planner.plan_script import Script
 
 from streamsql.errors import UnsupportedError
 from streamsql.executor.frames.push_rows import ShownKeys, push_columns, push_decoder
+from streamsql.executor.lowering.batch import most_at_once
 from streamsql.executor.lowering.streaming import lower_operator
 from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 from streamsql.executor.spark.capacity import SlotBudget
 from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Row
 from streamsql.schema import WINDOWSTART, Column, Namespace, Schema
 from streamsql.types import (
@@ -72,6 +75,22 @@ def test_decimals_of_push_rows_keep_their_digits() -> None:
     row = push_decoder(schema)(b'{"c0":123456789012345678.50,"tombstone":false}')
     assert str(row.values[0]) == "123456789012345678.50"
     assert isinstance(row.values[0], Decimal)
+
+
+@pytest.mark.parametrize(
+    ("query", "in_parts"),
+    [
+        ("SELECT user_id, page FROM views WHERE duration > 1", True),
+        ("SELECT EXPLODE(tags) FROM views UNION ALL SELECT target FROM clicks", True),
+        ("SELECT page, COUNT(*) FROM views GROUP BY page", False),
+        ("SELECT * FROM users", False),
+        ("SELECT v.page FROM views v JOIN users u ON v.user_id = u.id", False),
+    ],
+)
+def test_rows_that_meet_no_others_are_read_in_parts(query: str, in_parts: bool) -> None:
+    planned = Script().run(f"{query};")
+    assert isinstance(planned, PullPlan)
+    assert (most_at_once(planned.query.root) is not None) == in_parts
 
 
 def test_only_keys_that_were_shown_are_shown_to_go() -> None:

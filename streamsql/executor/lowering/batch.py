@@ -35,16 +35,21 @@ from streamsql.planner.plans.bounded import SetOperation
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.logical import (
     Aggregate,
+    Derived,
     Distinct,
     Filter,
+    FlatMap,
     Join,
     JoinKind,
     LogicalPlan,
+    Project,
+    Qualify,
     QueryPlan,
     Scan,
     TopN,
     Union,
 )
+from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.results import Row
@@ -58,6 +63,9 @@ Cause = tuple[str, int, int]
 _WAIT_MS = "5"
 """How long the broker may hold a fetch. A consumer fetches ahead, beyond the offset where a batch
 ends; the next batch, which goes back, would first wait for that fetch: half a second by default."""
+_MOST_HELD = 50_000
+"""Records whose rows are held at once on their way out: Spark gives out those of a whole task."""
+_ROW_BY_ROW = (Scan, Derived, Filter, Project, FlatMap, Qualify, Union)
 _JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
@@ -73,7 +81,8 @@ class Batch:
 def batch_rows(plan: PullPlan, batch: Batch) -> Iterator[Row]:
     """The answer's rows in the columns of the plan's schema. InternalError where Spark does not
     accept the plan; what the query dies of comes out of the iterator as Spark's exception."""
-    context = replace(batch.context, records=_reader(batch))
+    records = _reader(batch, most_at_once(plan.query.root))
+    context = replace(batch.context, records=records)
     return _decoded(answer_frame(plan, context, batch.query_id), plan.schema, batch.query_id)
 
 
@@ -163,18 +172,30 @@ def _order(order: ResultOrder) -> Any:
 # -- records -------------------------------------------------------------------------------------
 
 
-def _reader(batch: Batch) -> Callable[[str], DataFrame]:
-    return lambda topic: kafka_records(topic, batch)
+def _reader(batch: Batch, most: int | None) -> Callable[[str], DataFrame]:
+    return lambda topic: kafka_records(topic, batch, most)
 
 
-def kafka_records(topic: str, batch: Batch) -> DataFrame:
-    """The topic's records between the batch's offsets."""
+def most_at_once(root: LogicalPlan) -> int | None:
+    """How many of a topic's records a task may read, so that their rows fit into memory together;
+    None: all of a partition, whose rows meet each other in an operator, in their order."""
+    row_by_row = all(
+        node.kind is Kind.STREAM and isinstance(node, _ROW_BY_ROW) for node in operators(root)
+    )
+    return _MOST_HELD if row_by_row else None
+
+
+def kafka_records(topic: str, batch: Batch, most: int | None = None) -> DataFrame:
+    """The topic's records between the batch's offsets; `most` of them in a task, else those of a
+    whole partition."""
     partitions = batch.offsets[topic]
+    split = {} if most is None else {"maxRecordsPerPartition": str(most)}
     return (
         batch.context.spark.read.format("kafka")
         .options(**batch.context.reader_options)
         # It answers from what is there when it reads.
         .option("failOnDataLoss", "false")
+        .options(**split)
         .option("kafka.fetch.max.wait.ms", _WAIT_MS)
         .option("assign", json.dumps({topic: sorted(partitions)}))
         .option("startingOffsets", _json(topic, {p: first for p, (first, _) in partitions.items()}))

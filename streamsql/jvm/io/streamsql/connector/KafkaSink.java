@@ -4,6 +4,7 @@ import io.streamsql.delivery.Delivery;
 import io.streamsql.delivery.TaskIdentity;
 import io.streamsql.delivery.TaskTransactions;
 import io.streamsql.delivery.TopicLimits;
+import io.streamsql.kafka.FirstRecord;
 import io.streamsql.kafka.SharedProducers;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
@@ -14,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -55,6 +57,10 @@ public final class KafkaSink extends PythonForeachWriter {
   private final Map<String, String> producerSettings;
   private final ProcessingLog log;
   private final Delivery delivery;
+
+  private final String writer;
+
+  private transient FirstRecord first;
   private transient TaskTransactions transactions;
   private transient Producer<byte[], byte[]> producer;
   private transient volatile Exception failure;
@@ -64,8 +70,13 @@ public final class KafkaSink extends PythonForeachWriter {
   private transient UTF8String topicBytes;
   private transient String topic;
 
-  KafkaSink(Map<String, String> producerSettings, ProcessingLog log, Delivery delivery) {
+  /**
+   * @param writer the same in all tasks of a query, until it is started anew
+   */
+  KafkaSink(
+      Map<String, String> producerSettings, ProcessingLog log, Delivery delivery, String writer) {
     super(null, null);
+    this.writer = writer;
     this.producerSettings = Map.copyOf(producerSettings);
     this.log = log;
     this.delivery = delivery;
@@ -83,9 +94,11 @@ public final class KafkaSink extends PythonForeachWriter {
       ProcessingLog log,
       Delivery delivery) {
     QueryProgress.follow(rows.sparkSession());
+    String writer = UUID.randomUUID().toString();
     // Typed by its rows, which it takes in another form.
     @SuppressWarnings({"unchecked", "rawtypes"})
-    ForeachWriter<Row> sink = (ForeachWriter) new KafkaSink(producerSettings, log, delivery);
+    ForeachWriter<Row> sink =
+        (ForeachWriter) new KafkaSink(producerSettings, log, delivery, writer);
     return rows.writeStream().foreach(sink);
   }
 
@@ -101,6 +114,7 @@ public final class KafkaSink extends PythonForeachWriter {
     }
     if (delivery == null) {
       producer = SharedProducers.get(producerSettings);
+      first = FirstRecord.of(writer);
     } else {
       TaskIdentity identity = TaskIdentity.current(partition, epoch);
       transactions = TaskTransactions.begin(delivery, identity, producerSettings, this::sent);
@@ -150,10 +164,9 @@ public final class KafkaSink extends PythonForeachWriter {
     return topic;
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // sent() hears of it
   private void send(ProducerRecord<byte[], byte[]> record) {
     try {
-      producer.send(record, this::sent);
+      first.send(producer, record, this::sent);
     } catch (InterruptException | ApiException e) {
       throw e; // of this task or this record; the producer goes on
     } catch (KafkaException e) {

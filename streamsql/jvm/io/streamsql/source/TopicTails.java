@@ -38,7 +38,10 @@ final class TopicTails {
   private static final int MOST_WAITED_MILLIS = 50;
 
   /** Longer than readers are away between two batches. */
-  private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+  /** An answer without records that comes sooner is no answer: of a topic that was deleted, say. */
+  private static final long LEAST_POLL_MILLIS = 5;
 
   private static final int MANY_READERS = 40;
   private static final long LONGEST_PAUSE_MILLIS = 100;
@@ -118,9 +121,12 @@ final class TopicTails {
     try (from) {
       for (Set<Tail> found = assign(from); !found.isEmpty(); found = assign(from)) {
         try {
+          long begin = System.nanoTime();
           ConsumerRecords<byte[], byte[]> records = from.poll(POLL);
           found.forEach(tail -> tail.add(records.records(tail.partition)));
-          TimeUnit.MILLISECONDS.sleep(pause(readers()));
+          long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+          TimeUnit.MILLISECONDS.sleep(
+              records.isEmpty() ? Math.max(0, LEAST_POLL_MILLIS - passed) : pause(readers()));
         } catch (WakeupException changed) {
           LOG.trace("what is read has changed", changed);
         } catch (InterruptedException never) {

@@ -39,7 +39,8 @@ class KafkaSinkTest {
   private final MockProducers.Shared reports = MockProducers.share(true);
   private final MockProducer<byte[], byte[]> producer = output.producer();
   private final ProcessingLog log = new ProcessingLog("Q", "log", reports.settings(), false);
-  private final KafkaSink sink = new KafkaSink(output.settings(), log, null);
+  private final KafkaSink sink =
+      new KafkaSink(output.settings(), log, null, MockProducers.writer());
 
   @BeforeEach
   void open() {
@@ -174,14 +175,14 @@ class KafkaSinkTest {
     sink.process(row(-1L, "a"));
     assertEquals(0, producer.history().size());
     assertTrue(reported().contains("the record's timestamp is negative: -1"));
-    KafkaSink strict = new KafkaSink(output.settings(), null, null);
+    KafkaSink strict = new KafkaSink(output.settings(), null, null, MockProducers.writer());
     strict.open(0, 0);
     assertThrows(IllegalArgumentException.class, () -> strict.process(row(-1L, "a")));
   }
 
   @Test
   void withoutALogARefusedRecordFailsTheTask() throws Exception {
-    KafkaSink strict = new KafkaSink(output.settings(), null, null);
+    KafkaSink strict = new KafkaSink(output.settings(), null, null, MockProducers.writer());
     strict.open(0, 0);
     strict.process(row(1L, "a"));
     refuseNext(new RecordTooLargeException("too large"));

@@ -3,6 +3,7 @@ package io.streamsql.kafka;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Producers of Kafka's own for tests, in the place of those that tasks share. */
@@ -25,5 +26,14 @@ public final class MockProducers {
     Map<String, String> settings = Map.of("client.id", "test " + MADE.incrementAndGet());
     SharedProducers.share(settings, producer);
     return new Shared(settings, producer);
+  }
+
+  /** A writer whose first record is there. */
+  public static String writer() {
+    Shared output = share(true);
+    String writer = output.settings().get("client.id");
+    ProducerRecord<byte[], byte[]> first = new ProducerRecord<>("out", new byte[0]);
+    FirstRecord.of(writer).send(output.producer(), first, (written, e) -> {});
+    return writer;
   }
 }
