@@ -63,7 +63,7 @@ Cause = tuple[str, int, int]
 _WAIT_MS = "5"
 """How long the broker may hold a fetch. A consumer fetches ahead, beyond the offset where a batch
 ends; the next batch, which goes back, would first wait for that fetch: half a second by default."""
-_MOST_HELD = 50_000
+_MOST_HELD = 10_000
 """Records whose rows are held at once on their way out: Spark gives out those of a whole task."""
 _ROW_BY_ROW = (Scan, Derived, Filter, Project, FlatMap, Qualify, Union)
 _JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
