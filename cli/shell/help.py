@@ -135,6 +135,12 @@ TOPICS: tuple[Topic, ...] = (
         "SHOW QUERIES;",
     ),
     Topic(
+        "SHOW LINEAGE",
+        "SHOW LINEAGE OF|FROM name[.column];",
+        "Which columns of which topics a column comes from; FROM: what comes from it.",
+        "SHOW LINEAGE OF views_per_minute.views;",
+    ),
+    Topic(
         "DESCRIBE",
         "DESCRIBE name [EXTENDED];\nDESCRIBE STREAMS|TABLES [EXTENDED];\n"
         "DESCRIBE FUNCTION name;\nDESCRIBE CONNECTOR name;\nDESCRIBE ERRORS [OF query_id];",

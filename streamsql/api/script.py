@@ -87,6 +87,17 @@ class PreparedStatement:
         return self.node.what.value
 
     @property
+    def column(self) -> str | None:
+        """Of SHOW LINEAGE: the one column that it is about; None for all."""
+        return getattr(self.node, "column", None)
+
+    @property
+    def direction(self) -> str:
+        """Of SHOW LINEAGE: OF or FROM."""
+        assert isinstance(self.node, nodes.ShowLineage)
+        return self.node.direction.value
+
+    @property
     def extended(self) -> bool:
         """Whether SHOW or DESCRIBE is to tell more."""
         return bool(getattr(self.node, "extended", False))
@@ -116,6 +127,7 @@ class PreparedStatement:
 
 _WITHOUT_KAFKA = (
     nodes.Show,
+    nodes.ShowLineage,
     nodes.Describe,
     nodes.DescribeAll,
     nodes.DescribeFunction,

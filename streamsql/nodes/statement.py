@@ -83,6 +83,26 @@ class Show(Statement):
     extended: bool = False
 
 
+class LineageDirection(Enum):
+    """Which way SHOW LINEAGE looks."""
+
+    OF = "OF"
+    """To what it comes from."""
+    FROM = "FROM"
+    """To what comes from it."""
+
+
+@dataclass(frozen=True)
+class ShowLineage(Statement):
+    """SHOW | LIST LINEAGE OF | FROM name[.column]; `column` None means all."""
+
+    effect = Effect.READS
+
+    direction: LineageDirection
+    name: str
+    column: str | None = None
+
+
 @dataclass(frozen=True)
 class Describe(Statement):
     """DESCRIBE name [EXTENDED]."""

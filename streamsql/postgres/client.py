@@ -30,7 +30,8 @@ from streamsql.roles import acting_as
 from streamsql.session import Session
 
 _SEEN = frozenset(
-    {"Show", "Describe", "DescribeAll", "DescribeFunction", "DescribeErrors", "Explain"}
+    {"Show", "ShowLineage", "Describe", "DescribeAll", "DescribeFunction", "DescribeErrors"}
+    | {"Explain"}
 )
 """Statements that only look: to know their columns they are run."""
 IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"

@@ -11,6 +11,7 @@ from runtime.logged import LOGGED
 
 from streamsql import nodes
 from streamsql.planner.explain.plan import operator_line
+from streamsql.planner.lineage.operators import lineage
 from streamsql.planner.plans import logical
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.invariants import expressions_of, problems
@@ -58,6 +59,12 @@ def _given_by(planning: Callable[..., Planned]) -> tuple[type[Planned], ...]:
 def test_every_operator_has_an_explain_line() -> None:
     shown = set(operator_line.registry) - {object}
     assert shown == set(_subclasses(logical.LogicalPlan))
+
+
+def test_every_operator_has_a_lineage() -> None:
+    known = set(lineage.registry) - {object}
+    missing = {operator.__name__ for operator in set(_subclasses(logical.LogicalPlan)) - known}
+    assert not missing, "say in planner/lineage/operators.py where their columns come from"
 
 
 def test_invariants_see_the_expressions_of_every_operator() -> None:

@@ -111,6 +111,10 @@ def test_what_is_told_of_a_source_and_its_query(client: Client) -> None:
     assert reader["statusCount"] == {"RUNNING": 1}
     assert reader in client.one("SHOW QUERIES;")["queries"]
     assert client.one("DESCRIBE counts;")["sourceDescription"]["writeQueries"] == [reader]
+    lineage = client.one("SHOW LINEAGE OF counts.sensor;")
+    related = {"name": "READINGS", "field": "SENSOR", "topic": "server_readings"}
+    by = {"transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}], "queries": [reader["id"]]}
+    assert lineage["fields"] == {"SENSOR": {"inputFields": [{**related, **by}]}}
     topics = client.one("SHOW TOPICS EXTENDED;")["topics"]
     (topic,) = (t for t in topics if t["name"] == "server_readings")
     assert topic["replicaInfo"] == [1] and topic["consumerCount"] >= 0

@@ -135,7 +135,7 @@ class _Completer:
             yield from self._queries()
         elif first == "DESCRIBE" and len(words) == 1:
             yield from self._sources(None)
-        elif last in ("FROM", "JOIN") and first != "PRINT":
+        elif words[1:] == ["LINEAGE", "OF"] or (last in ("FROM", "JOIN") and first != "PRINT"):
             yield from self._sources(None)
             yield from self._views()
         elif last in ("VIEW", "EXISTS") and words[:2] == ["DROP", "VIEW"]:

@@ -231,6 +231,20 @@ class CommandBuilder:
     def show(self, span: Span, what: tuple[n.ShowWhat, bool | None]) -> n.Show:
         return n.Show(what[0], bool(what[1]), span=span)
 
+    def show_lineage(
+        self, span: Span, direction: n.LineageDirection, name: str, column: str | None
+    ) -> n.ShowLineage:
+        return n.ShowLineage(direction, name, column, span=span)
+
+    def column_name(self, span: Span, name: str) -> str:
+        return name
+
+    def lineage_of(self, span: Span) -> n.LineageDirection:
+        return n.LineageDirection.OF
+
+    def lineage_from(self, span: Span) -> n.LineageDirection:
+        return n.LineageDirection.FROM
+
     def describe(self, span: Span, name: str, extended: bool | None) -> n.Describe:
         return n.Describe(name, bool(extended), span=span)
 

@@ -212,6 +212,12 @@ def _show(node: n.Show) -> str:
 
 
 @to_sql.register
+def _show_lineage(node: n.ShowLineage) -> str:
+    column = "" if node.column is None else f".{name(node.column)}"
+    return f"SHOW LINEAGE {node.direction.value} {name(node.name)}{column}"
+
+
+@to_sql.register
 def _describe(node: n.Describe) -> str:
     return words("DESCRIBE", name(node.name), node.extended and "EXTENDED")
 

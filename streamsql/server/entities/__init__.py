@@ -9,6 +9,7 @@ from streamsql.server.entities import (
     assertions,
     commands,
     connectors,
+    lineage,
     listings,
     queries,
     sources,
@@ -28,6 +29,7 @@ __all__ = [
 BUILDERS: dict[str, Builder] = {
     "ControlQuery": commands.controlled,
     "Show": listings.listed,
+    "ShowLineage": lineage.shown,
     "Describe": sources.described,
     "DescribeAll": sources.described_all,
     "DescribeFunction": listings.described_function,
