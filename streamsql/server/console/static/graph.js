@@ -8,6 +8,7 @@ import { html, useEffect, useMemo, useRef, useState } from "./vendor/ui.js";
 
 const LOOK_MS = 1000;
 const NARROW = 700;
+const AROUND = 26; // The pane's padding and the drawing's border, of both sides.
 const WORDS = {
   failed: "failed", waiting: "waiting", erring: "records fail", slow: "behind",
   paused: "paused", well: "well",
@@ -68,7 +69,7 @@ export function GraphView({ onOpen }) {
     setSelected(null);
     button?.focus();
   };
-  const fit = places ? Math.min(1, width / places.width) : 1;
+  const fit = places ? Math.min(1, (width - AROUND) / places.width) : 1;
   const scale = zoom ?? Math.max(fit, 0.35);
   return html`<div class="graph ${node ? "with-details" : ""}">
     <div class="pane drawing" ref=${space}>
