@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+DOCS := build/docs
 SOURCES := streamsql cli grammar tests benchmarks examples scripts hatch_build.py
 
 # Else every worker of the tests, and every process that they start, compiles all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help docs setup demo test conformance conformance-rest lint fmt soak wheel clean
+.PHONY: help docs pictures setup demo test conformance conformance-rest lint fmt soak wheel clean
 
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
@@ -19,7 +20,9 @@ help:
 	@echo "            those of the HTTP interface, against a server"
 	@echo "make lint   ruff, mypy, import contracts; for Java Error Prone and google-java-format"
 	@echo "make fmt    format the sources"
-	@echo "make docs   write docs/functions.md from the declarations"
+	@echo "make docs   write docs/functions.md from the declarations, and build the site: site/index.html"
+	@echo "make pictures"
+	@echo "            take the pictures of the documentation anew, with Chromium and tmux"
 	@echo "make soak   the long tests"
 	@echo "make wheel  build the wheel, with the JVM part in it"
 	@echo "make clean  remove what make has made here"
@@ -64,9 +67,25 @@ fmt: $(INSTALLED)
 	$(BIN)/ruff format $(wildcard $(SOURCES))
 	@$(BIN)/python scripts/java.py fmt
 
-docs: $(INSTALLED)
+# What builds the site has a virtual environment of its own: nothing else needs it.
+$(DOCS)/.installed: pyproject.toml
+	@echo "Installing MkDocs into $(DOCS)"
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb')) \
+	  ['project']['optional-dependencies']['docs'], sep='\n')" > $(DOCS)/requirements.txt
+	@$(DOCS)/bin/python -m pip install -q --disable-pip-version-check -r $(DOCS)/requirements.txt
+	@touch $@
+
+# Fails where a link leads nowhere (MkDocs must not be told to be quiet: it would count no warnings),
+# or where a page fetches something from another host.
+docs: $(INSTALLED) $(DOCS)/.installed
 	@mkdir -p build
 	$(BIN)/python -m streamsql.functions.reference > build/functions.md && mv build/functions.md docs/functions.md
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build
+	@! grep -rlE '<(script|link|img|iframe)[^>]* (src|href)="?(https?:)?//' --include='*.html' site
+
+pictures: setup
+	PYTHONPATH=tests $(BIN)/python -m scripts.pictures
 
 soak: setup
 	$(BIN)/python -m pytest -q -n logical --hypothesis-profile=thorough tests/parser tests/planner \
@@ -78,6 +97,6 @@ wheel: setup
 	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf .venv dist build .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv dist build site .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	rm -rf .hypothesis streamsql/jvm/streamsql-jvm.jar
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
