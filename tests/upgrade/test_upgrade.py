@@ -28,7 +28,7 @@ MORE = 400
 def folder(tmp_path: Path) -> Path:
     """The data folder of the release before, its broker's records in it, in another place."""
     with tarfile.open(BEFORE) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extractall(tmp_path)
     return tmp_path
 
 
