@@ -20,7 +20,7 @@ from streamsql.kafka.security import KNOWN as KAFKA_SETTINGS
 from streamsql.kafka.security import checked as checked_kafka_settings
 from streamsql.nodes import InsertValues, Statement
 from streamsql.results import Answer, Message, Result, RowInserts
-from streamsql.run_script import NamedText, run_script
+from streamsql.run_script import NamedText, file_of_server, run_script
 from streamsql.runtime.catch_up import catch_up
 from streamsql.session import Session
 from streamsql.status import (
@@ -35,6 +35,7 @@ from streamsql.status import (
 )
 
 if TYPE_CHECKING:
+    from streamsql.api.changing import ChangePlan
     from streamsql.api.inspection import Inspection
     from streamsql.log.entries import StatementLog
 
@@ -284,6 +285,20 @@ class Engine:
         self._check_usable()
         return applied(self._state, texts, variables or {}, session, prune=prune)
 
+    def plan_files(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+        session: Session | None = None,
+    ) -> ChangePlan:
+        """What `apply_files` would change, without changing it."""
+        from streamsql.api.applying import planned
+
+        self._check_usable()
+        return planned(self._state, texts, variables or {}, session, prune=prune)
+
     def _execute(
         self, sql: str | Script, session: Session, scripts: tuple[str, ...]
     ) -> Iterator[Result]:
@@ -319,10 +334,7 @@ class Engine:
 
     def _script(self, path: str, session: Session, scripts: tuple[str, ...]) -> Iterator[Result]:
         if session.remote:
-            raise ConfigError(
-                f"cannot read the script {path}: it would be a file of the server",
-                hint="The shell reads scripts where it runs; other clients send the statements.",
-            )
+            raise file_of_server(path)
         yield from run_script(path, scripts, lambda text, own: self._execute(text, session, own))
 
     # -- one of several servers ------------------------------------------------------------------

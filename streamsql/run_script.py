@@ -37,6 +37,14 @@ def read_script(path: str, scripts: tuple[str, ...]) -> tuple[NamedText, tuple[s
     return NamedText(path, text), (*scripts, str(file))
 
 
+def file_of_server(path: str) -> ConfigError:
+    """What to raise for a script that somebody on another machine names."""
+    return ConfigError(
+        f"cannot read the script {path}: it would be a file of the server",
+        hint="The shell reads scripts where it runs; other clients send the statements.",
+    )
+
+
 def run_script(path: str, scripts: tuple[str, ...], execute: Execute) -> Iterator[Result]:
     """The results of a file's statements. `scripts` are those that are being run already.
 

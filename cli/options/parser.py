@@ -176,6 +176,7 @@ def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_file_options(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
+    _server_of(parser)
     _common(parser)
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from streamsql.cli.execution.engine import READY_SECONDS, make_engine
 from streamsql.cli.options.parser import assignments
+from streamsql.cli.subcommands.connect import make_connection
 from streamsql.cli.subcommands.plan import planned, read_texts, show_errors
 from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
+from streamsql.client.remote import RemoteEngine
+from streamsql.engine import Engine
 from streamsql.errors import ConfigError, StreamSQLError
+from streamsql.run_script import NamedText
 
 
 def command(args: argparse.Namespace) -> int:
@@ -27,18 +33,31 @@ def command(args: argparse.Namespace) -> int:
     if not (args.yes or _wanted()):
         print("Nothing has been changed.")
         return 1
-    renderer = Renderer(args.output or "table")
-    with make_engine(args) as engine:
-        engine.wait_until_ready(READY_SECONDS)
+    return _apply(args, texts, Renderer(args.output or "table"))
+
+
+def _apply(args: argparse.Namespace, texts: list[NamedText], renderer: Renderer) -> int:
+    variables = assignments(args.define, "--define")
+    with _engine(args) as engine:
         try:
-            for result in engine.apply_files(
-                texts, assignments(args.define, "--define"), prune=args.prune
-            ):
+            for result in engine.apply_files(texts, variables, prune=args.prune):
                 renderer.show(result)
         except StreamSQLError as error:
             renderer.error(error)
             return error.exit_code
     return 0
+
+
+@contextmanager
+def _engine(args: argparse.Namespace) -> Iterator[Engine | RemoteEngine]:
+    """The data folder's, ready, or a server."""
+    if args.server is not None:
+        with make_connection(args) as server:
+            yield server
+        return
+    with make_engine(args) as engine:
+        engine.wait_until_ready(READY_SECONDS)
+        yield engine
 
 
 def _wanted() -> bool:

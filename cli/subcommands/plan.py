@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +26,7 @@ def command(args: argparse.Namespace) -> int:
     """The exit code: 0 nothing to do, 2 changes, 1 errors."""
     found = planned(args, read_texts(args.paths))
     if args.json:
-        errors = [{"message": e.message, "text": str(e)} for e in found.errors]
-        changes = [asdict(item) for item in found.items]
-        print(json.dumps({"changes": changes, "errors": errors, "exit_code": found.exit_code}))
+        print(json.dumps(found.to_json()))
         return found.exit_code
     style = Style.of(sys.stdout)
     show_errors(found, style)

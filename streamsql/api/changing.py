@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from streamsql.api.backup import entries_of_engine
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
 from streamsql.errors import StreamSQLError
+from streamsql.planner.plans.statements import SchemaLookup
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
+from streamsql.session import Session
 from streamsql.statements.changes.difference import Action, Item, differences
 from streamsql.statements.changes.running import Running, running_of_log, running_of_server
 from streamsql.statements.changes.steps import check_steps
@@ -77,6 +80,12 @@ class ChangePlan:
             return 1
         return 2 if self.changes else 0
 
+    def to_json(self) -> dict[str, Any]:
+        """What `streamsql plan --json` prints."""
+        errors = [{"message": e.message, "text": str(e)} for e in self.errors]
+        changes = [asdict(item) for item in self.items]
+        return {"changes": changes, "errors": errors, "exit_code": self.exit_code}
+
     def check_applicable(self) -> None:
         """The UnsupportedError of the first change that is not carried out."""
         check_steps(self._items)
@@ -111,7 +120,20 @@ def _plan(
 ) -> ChangePlan:
     client = RegistryClient.of(properties)
     schemas = running.schemas if client is None else RegistrySchemas(lambda: client)
-    wanted = read_wanted(texts, properties, variables, schemas, running)
+    session = Session(dict(properties), {name.upper(): value for name, value in variables.items()})
+    return plan_of_running(texts, session, schemas, running, prune=prune)
+
+
+def plan_of_running(
+    texts: Sequence[NamedText],
+    session: Session,
+    schemas: SchemaLookup | None,
+    running: Running,
+    *,
+    prune: bool,
+) -> ChangePlan:
+    """Against what runs; `session` as read_wanted has it."""
+    wanted = read_wanted(texts, session, schemas, running)
     items = tuple(differences(wanted, running, prune=prune))
     shown = (
         _shown(item, _readers(item.name, wanted.catalog if item.definitions else running.catalog))

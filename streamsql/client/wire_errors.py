@@ -10,7 +10,7 @@ from streamsql.errors import ExternalError, InternalError, Span, StreamSQLError
 
 
 def encode_error(error: StreamSQLError, sql: str) -> dict[str, Any]:
-    """An error; its text only where that is not the one that was sent."""
+    """An error; its text only where that is not the one that was sent, and the file it is in."""
     span = error.span
     place = [span.start, span.end, span.line, span.column] if span else None
     line: dict[str, Any] = {
@@ -25,6 +25,8 @@ def encode_error(error: StreamSQLError, sql: str) -> dict[str, Any]:
         line["retryable"] = error.retryable
     if error.sql not in (None, sql):
         line["sql"] = error.sql
+    if error.file is not None:
+        line["file"] = error.file
     return line
 
 
@@ -42,4 +44,4 @@ def decode_error(line: Mapping[str, Any], sql: str | None = None) -> StreamSQLEr
     if isinstance(error, ExternalError):
         error.retryable = bool(line.get("retryable"))
     text = line.get("sql", sql)
-    return error if text is None else error.located(text)
+    return error if text is None else error.located(text, line.get("file"))

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from streamsql.errors import StreamSQLError
 from streamsql.server.console import assistance, files, login, topology
 from streamsql.server.endpoints import (
+    changes,
     cluster,
     health,
     inserts,
@@ -55,6 +56,7 @@ def routes() -> list[BaseRoute]:
         *inserts.ROUTES,
         *websocket.ROUTES,
         *native.ROUTES,
+        *changes.ROUTES,
         *prometheus.ROUTES,
         *openapi.ROUTES,
         *files.ROUTES,

@@ -13,8 +13,13 @@ from awaiting import await_until
 from server.live import MAX_PUSH_QUERIES, SECONDS, LiveServer
 from websockets.sync.client import connect
 
+from streamsql.client.remote import RemoteEngine
+from streamsql.client.transport import Address
+from streamsql.errors import UnsupportedError
 from streamsql.parser import script
 from streamsql.parser.tokens.lexer import lex
+from streamsql.results import Message
+from streamsql.run_script import NamedText
 from streamsql.server.http.media import DELIMITED, JSON, PROTOBUF
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -169,3 +174,32 @@ def test_variables_and_properties_are_those_of_a_request(server: LiveServer) -> 
     assert server.query(sql).status_code == 400
     wrong = server.query(ALL, streamsProperties={"auto.offset.reset": "sometimes"})
     assert wrong.json()["error_code"] == 40000
+
+
+def test_files_are_planned_and_applied(server: LiveServer) -> None:
+    source = "CREATE STREAM applied (k INT KEY, v INT) WITH (kafka_topic='applied', partitions=1);"
+    large = "CREATE STREAM applied_large AS SELECT k, v FROM applied WHERE v > {};"
+    body = {"files": [{"name": "f.sql", "sql": source + large.format("${least}")}]}
+    body |= {"sessionVariables": {"least": "5"}}
+    found = server.client.post("/streamsql/plan", json=body).json()
+    made = {c["name"]: c["action"] for c in found["changes"] if c["name"].startswith("APPLIED")}
+    assert (made, found["exit_code"]) == ({"APPLIED": "created", "APPLIED_LARGE": "created"}, 2)
+    with RemoteEngine(Address.of(server.url)) as remote:
+
+        def applied(sql: str) -> list[str]:
+            results = remote.apply_files([NamedText("f.sql", sql)], {"least": "5"})
+            return [result.text for result in results if isinstance(result, Message)]
+
+        assert applied(source + large.format("${least}")) == [
+            "Stream APPLIED created",
+            "Stream APPLIED_LARGE created",
+        ]
+        (changed,) = applied(source + large.format(7))
+        assert changed == "Stream APPLIED_LARGE changed (class 2, goes on where it stopped)"
+        with pytest.raises(UnsupportedError, match="cannot apply the change of STREAM"):
+            applied(source + large.format(7).replace(";", " PARTITION BY v;"))
+    refused = server.client.post("/streamsql/apply", json={"files": [{"sql": "x"}]})
+    assert (refused.status_code, refused.json()["message"]) == (
+        400,
+        'a file has a "name" and the text "sql"',
+    )

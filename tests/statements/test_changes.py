@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from engine.offline import Offline
 from statements.world import World
 
-from streamsql.errors import UnsupportedError
+from streamsql.api.applying import applied, planned
+from streamsql.errors import ConfigError, ForbiddenError, StreamSQLError, UnsupportedError
 from streamsql.log.entries import Entry, decode, encode
 from streamsql.parser import to_sql
+from streamsql.roles import Role
 from streamsql.run_script import NamedText
 from streamsql.runtime.export import catalog_script
 from streamsql.runtime.history import History
+from streamsql.session import Session
 from streamsql.statements.changes.difference import Action, differences
 from streamsql.statements.changes.running import running_of_log
 from streamsql.statements.changes.steps import steps_of
@@ -28,7 +34,7 @@ def steps(runs: str, files: str, *, prune: bool = False) -> list[str]:
     world = World()
     world.shell(runs)
     running = running_of_log(world.entries)
-    wanted = read_wanted([NamedText("f.sql", files)], {}, {}, None, running)
+    wanted = read_wanted([NamedText("f.sql", files)], Session(), None, running)
     assert not wanted.errors
     items = differences(wanted, running, prune=prune)
     return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
@@ -90,7 +96,47 @@ def test_a_set_is_known_to_all_who_read_the_log() -> None:
     assert catalog_script(entries).endswith(f"{STREAM}\n{TABLE}")
     world = World()
     wanted = read_wanted(
-        [NamedText("f.sql", STREAM + TABLE)], {}, {}, None, running_of_log(world.entries)
+        [NamedText("f.sql", STREAM + TABLE)], Session(), None, running_of_log(world.entries)
     )
     items = differences(wanted, running_of_log(entries))
     assert {item.action for item in items} == {Action.NONE}
+
+
+@pytest.mark.parametrize(
+    ("sql", "session", "error", "said"),
+    [
+        ("RUN SCRIPT '/etc/passwd';", Session(remote=True), ConfigError, "a file of the server"),
+        (
+            "SET 'ksql.schema.registry.url' = 'http://10.0.0.1';",
+            Session(role=Role.DEVELOPER),
+            ForbiddenError,
+            "the role admin",
+        ),
+    ],
+)
+def test_files_of_others_are_read_with_their_rights(
+    sql: str, session: Session, error: type[StreamSQLError], said: str
+) -> None:
+    with pytest.raises(error, match=said) as raised:
+        read_wanted([NamedText("f.sql", sql)], session, None, running_of_log([]))
+    assert raised.value.file == "f.sql"
+
+
+@pytest.mark.parametrize(
+    ("sql", "least"),
+    [
+        (STREAM, Role.DEVELOPER),
+        ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'x * 2';", Role.ADMIN),
+    ],
+)
+def test_what_is_applied_needs_the_role_of_each_statement(
+    tmp_path: Path, sql: str, least: Role
+) -> None:
+    texts = [NamedText("f.sql", sql)]
+    too_little = list(Role)[list(Role).index(least) - 1]
+    with Offline(tmp_path) as offline:
+        with pytest.raises(ForbiddenError, match=f"needs the role {least.value}"):
+            applied(offline.state, texts, {}, Session(role=too_little), prune=False)
+        session = Session(role=Role.READ_ONLY)
+        (item,) = planned(offline.state, texts, {}, session, prune=False).changes
+        assert item.action == "created"

@@ -1,6 +1,6 @@
-"""A text of statements at work for a client: the engine in a thread of its own, its results as
-lines that wait for the client in a bounded buffer. A full one holds the thread back, and so the
-query; when the client has gone, the query is cancelled.
+"""What is at work for a client, as the statements of a text: the engine in a thread of its own, its
+results as lines that wait for the client in a bounded buffer. A full one holds the thread back, and
+so the query; when the client has gone, the query is cancelled.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import contextvars
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from streamsql.client.handover import Handover
 from streamsql.client.wire import DONE, encode, is_end, to_line
 from streamsql.client.wire_errors import encode_error
-from streamsql.engine import Engine, Script
 from streamsql.errors import ExternalError, InternalError, StreamSQLError
 from streamsql.results import LineStream, Result, RowStream
 from streamsql.server.http.errors import RequestError
@@ -24,19 +23,20 @@ _log = logging.getLogger("streamsql.server")
 
 
 class Execution:
-    """One text on its way through the engine."""
+    """One request on its way through the engine."""
 
     def __init__(
         self,
-        engine: Engine,
-        sql: str | Script,
+        results: Callable[[], Iterator[Result]],
+        text: str,
         session: Session,
         outbox: Handover[bytes],
         running: RunningQueries,
     ) -> None:
-        self._engine = engine
-        self._sql = sql
-        self._text = sql.text if isinstance(sql, Script) else sql
+        """`results` are what the engine gives in this session; `text` is what the client sent, and
+        need not be told in an error."""
+        self._results = results
+        self._text = text
         self._session = session
         self._known = (dict(session.properties), dict(session.variables))
         self._outbox = outbox
@@ -71,7 +71,7 @@ class Execution:
 
     def _run(self) -> None:
         try:
-            if self._send_all(self._engine.execute(self._sql, self._session)):
+            if self._send_all(self._results()):
                 self._put(DONE)
         except StreamSQLError as error:
             self._put(encode_error(error, self._text))

@@ -32,7 +32,7 @@ STATEMENTS = ("/ksql", "/streamsql/execute")
 QUERIES = ("/query", "/query-stream", "/streamsql/execute")
 """Those that are the leader's where they are to see what was written before: it alone knows how far
 the queries are."""
-ALWAYS = ("/ksql/terminate",)
+ALWAYS = ("/ksql/terminate", "/streamsql/plan", "/streamsql/apply")
 FORWARDED = "streamsql-forwarded"
 """Of requests that come from another server: they are not sent any further."""
 CONNECT_SECONDS = 5.0

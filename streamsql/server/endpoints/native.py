@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +21,7 @@ from streamsql.client.handover import Handover
 from streamsql.client.wire import ALIVE, ALIVE_SECONDS, to_line
 from streamsql.client.wire_status import encode_status
 from streamsql.engine import Engine
+from streamsql.results import Result
 from streamsql.server.endpoints.execution import Execution
 from streamsql.server.state.server_state import state_of, statement_request
 
@@ -69,7 +70,11 @@ async def execute(request: Request) -> Response:
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
     session = state.session(given)
     script = state.parsed(request.scope) or given.sql
-    execution = Execution(state.engine, script, session, outbox, state.running)
+
+    def results() -> Iterator[Result]:
+        return state.engine.execute(script, session)
+
+    execution = Execution(results, given.sql, session, outbox, state.running)
     return LinesResponse(execution, outbox)
 
 

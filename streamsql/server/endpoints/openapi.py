@@ -68,6 +68,13 @@ SCHEMAS: Json = {
         requestProperties=_ANYTHING,
     ),
     "QueryStream": _object(("sql",), sql=_TEXT, properties=_SCALARS, sessionVariables=_SCALARS),
+    "Files": _object(
+        ("files",),
+        files={"type": "array", "items": _object(("name", "sql"), name=_TEXT, sql=_TEXT)},
+        properties=_SCALARS,
+        sessionVariables=_SCALARS,
+        prune={"type": "boolean", "description": "Drop what is not in the files"},
+    ),
     "Entity": _object(("@type", "statementText"), **{"@type": _TEXT, "statementText": _TEXT}),
     "StreamedRow": _object(
         header=_object(queryId=_TEXT, schema=_TEXT, protoSchema=_TEXT),
@@ -230,6 +237,18 @@ PATHS: Json = {
             "Any statements, with typed results as lines: for streamsql's own shell and clients",
             {"application/x-ndjson": {"schema": _LINES}},
             body=_json(_ref("QueryStream")),
+        )
+    },
+    "/streamsql/plan": {
+        "post": _operation(
+            "What files would change of what runs", _json(_ANYTHING), body=_json(_ref("Files"))
+        )
+    },
+    "/streamsql/apply": {
+        "post": _operation(
+            "Have what runs become what files say, all of it or nothing",
+            {"application/x-ndjson": {"schema": _LINES}},
+            body=_json(_ref("Files")),
         )
     },
     "/streamsql/catalog": {

@@ -57,21 +57,13 @@ class _Draft:
         return found.query.query_id if isinstance(found, QueryStatementPlan) else None
 
 
-def apply_files(
-    texts: Sequence[NamedText], variables: Mapping[str, str], context: Context, *, prune: bool
-) -> list[Result]:
+def apply_files(texts: Sequence[NamedText], context: Context, *, prune: bool) -> list[Result]:
     """What was done, a message each. The StreamSQLError of what cannot be done is raised before
     anything is."""
     state, session = context.state, context.session
     with state.lock:
         before = replay_of(state)
-        wanted = read_wanted(
-            texts,
-            session.properties,
-            {**session.variables, **variables},
-            state.schemas(),
-            running_of_replay(before),
-        )
+        wanted = read_wanted(texts, session, state.schemas(), running_of_replay(before))
         if wanted.errors:
             raise wanted.errors[0]
         items = differences(wanted, running_of_replay(before), prune=prune)

@@ -60,20 +60,19 @@ class Wanted:
 
 
 def read_wanted(
-    texts: Sequence[NamedText],
-    properties: Mapping[str, str],
-    variables: Mapping[str, str],
-    schemas: SchemaLookup | None,
-    running: Running,
+    texts: Sequence[NamedText], session: Session, schemas: SchemaLookup | None, running: Running
 ) -> Wanted:
-    """Plan all definitions of the files; ParseError for a statement that is none. What was run as
-    it stands there, over the same, is not planned again."""
+    """Plan all definitions of the files; ParseError for a statement that is none, ForbiddenError
+    for one that the session's role may not even have read. What was run as it stands there, over
+    the same, is not planned again. The session is not changed."""
     lines = []
     for text in texts:
         # What a file SETs and DEFINEs holds in that file.
-        session = Session(dict(properties), {k.upper(): v for k, v in variables.items()})
-        lines += read_lines([text], session)
-    planner = _Planner(lines, properties, schemas, running)
+        own = replace(
+            session, properties=dict(session.properties), variables=dict(session.variables)
+        )
+        lines += read_lines([text], own)
+    planner = _Planner(lines, session.properties, schemas, running)
     for number in range(len(lines)):
         planner.plan(number)
     return planner.wanted

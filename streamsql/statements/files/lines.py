@@ -10,7 +10,8 @@ from streamsql.errors import ParseError, StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
 from streamsql.properties import resolve, settable, validate
-from streamsql.run_script import NamedText, read_script
+from streamsql.run_script import NamedText, file_of_server, read_script
+from streamsql.runtime import permissions
 from streamsql.session import Session
 
 SESSION = (
@@ -43,8 +44,9 @@ def read_lines(
     scripts: Sequence[NamedText], session: Session, *, definitions_only: bool = False
 ) -> list[Line]:
     """All statements in order, with those of RUN SCRIPT in its place; `session` is what they would
-    leave of it. The StreamSQLError of the first that is none, or that has no place there where
-    only definitions may stand."""
+    leave of it. The StreamSQLError of the first that is none, that has no place there where only
+    definitions may stand, or that the session may not have read: a file of the server, a setting
+    that is for others."""
     settings: dict[str, str | None] = {}
     reader = _Reader(session, settings, definitions_only)
     return [line for script in scripts for line in reader.lines(script, ())]
@@ -76,6 +78,10 @@ class _Reader:
                 yield from self.lines(*inner)
 
     def _check(self, statement: Statement) -> None:
+        if isinstance(statement, nodes.RunScript) and self.session.remote:
+            raise file_of_server(statement.path)
+        if isinstance(statement, SESSION):
+            permissions.check(statement, self.session)
         if self.definitions_only and not (
             statement.effect.logged or isinstance(statement, SESSION)
         ):

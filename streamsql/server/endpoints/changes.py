@@ -1,0 +1,107 @@
+"""The endpoints of files that say what is to run: what they would change, and having it so.
+
+Each statement that would be run needs the role that it needs by itself; what is applied takes
+effect as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from streamsql.client.handover import Handover
+from streamsql.results import Result
+from streamsql.run_script import NamedText
+from streamsql.server.endpoints.execution import Execution
+from streamsql.server.endpoints.native import LinesResponse
+from streamsql.server.http.errors import BAD_REQUEST, RequestError
+from streamsql.server.http.requests import (
+    as_object,
+    as_text,
+    parse_json,
+    read_body,
+    session_properties,
+)
+from streamsql.server.state.server_state import ServerState, state_of
+from streamsql.session import Session
+
+_TOO_LARGE = "Files that have nothing to do with each other can be applied one after the other."
+
+
+@dataclass(frozen=True)
+class FilesRequest:
+    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune}."""
+
+    files: tuple[NamedText, ...]
+    properties: Mapping[str, Any]
+    variables: Mapping[str, Any]
+    prune: bool
+
+    @staticmethod
+    def of(body: object) -> FilesRequest:
+        """From a parsed body; RequestError for what is none."""
+        given = as_object(body, "the request")
+        files = given.get("files")
+        if not isinstance(files, list) or not files:
+            raise RequestError(BAD_REQUEST, 'the request gives no list of "files"')
+        prune = given.get("prune", False)
+        if not isinstance(prune, bool):
+            raise RequestError(BAD_REQUEST, '"prune" is neither true nor false')
+        return FilesRequest(
+            tuple(map(_file, files)),
+            as_object(given.get("properties") or {}, "properties"),
+            as_object(given.get("sessionVariables") or {}, "sessionVariables"),
+            prune,
+        )
+
+    def session(self, server: Session) -> Session:
+        """A session of its own for this request. RequestError for a property that is none."""
+        variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
+        properties = session_properties(server, self.properties)
+        return Session(properties, {**server.variables, **variables}, remote=True)
+
+
+def _file(given: object) -> NamedText:
+    file = as_object(given, "a file")
+    name, sql = file.get("name"), file.get("sql")
+    if not isinstance(name, str) or not isinstance(sql, str):
+        raise RequestError(BAD_REQUEST, 'a file has a "name" and the text "sql"')
+    return NamedText(name, sql)
+
+
+async def plan(request: Request) -> Response:
+    """POST: what the files would change, as `streamsql plan --json` prints it."""
+    state, given, session = await _request(request)
+    found = await state.run(
+        lambda: state.engine.plan_files(given.files, prune=given.prune, session=session)
+    )
+    return JSONResponse(found.to_json())
+
+
+async def apply(request: Request) -> Response:
+    """POST: what was done, as lines like those of /streamsql/execute."""
+    state, given, session = await _request(request)
+    outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
+
+    def results() -> Iterator[Result]:
+        return iter(state.engine.apply_files(given.files, prune=given.prune, session=session))
+
+    return LinesResponse(Execution(results, "", session, outbox, state.running), outbox)
+
+
+async def _request(request: Request) -> tuple[ServerState, FilesRequest, Session]:
+    state = state_of(request)
+    body = await read_body(request, state.config.max_statement_bytes, _TOO_LARGE)
+    given = FilesRequest.of(parse_json(body))
+    return state, given, given.session(state.engine.session)
+
+
+ROUTES = [
+    Route("/streamsql/plan", plan, methods=["POST"]),
+    Route("/streamsql/apply", apply, methods=["POST"]),
+]
