@@ -158,13 +158,7 @@ def taking_back(query: Query) -> Query:
 
 def grouped(query: Query, scope: Scope) -> Query:
     """GROUP BY with expressions in the place of numbers, and of names that only the SELECT has."""
-    aliases = {
-        item.alias: item.expression
-        for item in query.items
-        if isinstance(item, SelectExpression) and item.alias is not None
-    }
-    # `AS "metric"` is what databases, whose names are in lower case, call `metric`.
-    aliases = {**{alias.upper(): named for alias, named in aliases.items()}, **aliases}
+    aliases = aliases_of(query)
 
     def meant(value: Expression) -> Expression:
         if isinstance(value, exp.Literal) and not value.is_string and value.name.isdecimal():
@@ -175,6 +169,17 @@ def grouped(query: Query, scope: Scope) -> Query:
         return value
 
     return replace(query, group_by=tuple(map(meant, query.group_by)))
+
+
+def aliases_of(query: Query) -> dict[str, Expression]:
+    """What the names stand for that the SELECT gives."""
+    aliases = {
+        item.alias: item.expression
+        for item in query.items
+        if isinstance(item, SelectExpression) and item.alias is not None
+    }
+    # `AS "metric"` is what databases, whose names are in lower case, call `metric`.
+    return {**{alias.upper(): named for alias, named in aliases.items()}, **aliases}
 
 
 def _numbered(value: exp.Literal, query: Query) -> Expression:

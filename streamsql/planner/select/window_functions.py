@@ -30,7 +30,7 @@ from streamsql.nodes import (
 from streamsql.planner.plans.windows import complete_window
 from streamsql.planner.scopes.scope import folded
 from streamsql.planner.scopes.spans import span_of
-from streamsql.planner.select.shorthand import changed
+from streamsql.planner.select.shorthand import aliases_of, changed
 from streamsql.planner.types.binding import aggregates_in
 from streamsql.schema import WindowType
 from streamsql.types import quote
@@ -95,9 +95,7 @@ def _meant(expression: Expression, query: Query) -> Expression:
         item = query.items[place] if 0 <= place < len(query.items) else None
         return item.expression if isinstance(item, SelectExpression) else expression
     if isinstance(expression, exp.Column) and not expression.table:
-        for item in query.items:
-            if isinstance(item, SelectExpression) and item.alias == expression.name:
-                return item.expression
+        return aliases_of(query).get(expression.name, expression)
     return expression
 
 
