@@ -35,7 +35,7 @@ from streamsql.status import (
 )
 
 if TYPE_CHECKING:
-    from streamsql.api.changing import ChangePlan
+    from streamsql.api.applying import Changes
     from streamsql.api.inspection import Inspection
     from streamsql.log.entries import StatementLog
 
@@ -271,33 +271,13 @@ class Engine:
             if isinstance(line.statement, InsertValues):
                 note_row(line.statement, Context(state, state.session, lambda path: ()))
 
-    def apply_files(
-        self,
-        texts: Sequence[NamedText],
-        variables: Mapping[str, str] | None = None,
-        *,
-        prune: bool = False,
-        session: Session | None = None,
-    ) -> list[Result]:
-        """Have what runs become what files say, all of it at once or nothing; what was done."""
-        from streamsql.api.applying import applied
+    @property
+    def changes(self) -> Changes:
+        """Files that say what is to run, planned against what runs, applied and taken back."""
+        from streamsql.api.applying import Changes
 
         self._check_usable()
-        return applied(self._state, texts, variables or {}, session, prune=prune)
-
-    def plan_files(
-        self,
-        texts: Sequence[NamedText],
-        variables: Mapping[str, str] | None = None,
-        *,
-        prune: bool = False,
-        session: Session | None = None,
-    ) -> ChangePlan:
-        """What `apply_files` would change, without changing it."""
-        from streamsql.api.applying import planned
-
-        self._check_usable()
-        return planned(self._state, texts, variables or {}, session, prune=prune)
+        return Changes(self._state)
 
     def _execute(
         self, sql: str | Script, session: Session, scripts: tuple[str, ...]

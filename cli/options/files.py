@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 
 
-def add_file_options(parser: argparse.ArgumentParser) -> None:
-    """Which files say it, and whether they say all."""
+def add_file_options(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """Which files say it, at least one where they are `needed`, and whether they say all."""
     parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a .sql file or a folder of such; - is stdin"
+        "paths",
+        metavar="PATH",
+        nargs="+" if needed else "*",
+        help="a .sql file or a folder of such; - is stdin",
     )
     parser.add_argument("--prune", action="store_true", help="drop what is not in the files")

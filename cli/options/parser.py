@@ -174,7 +174,8 @@ def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
         "Have what runs become what files say, all of it at once, with state kept.",
         "subcommands.apply:command",
     )
-    add_file_options(parser)
+    add_file_options(parser, needed=False)
+    parser.add_argument("--undo", action="store_true", help="take back what was applied last")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     _server_of(parser)
     _common(parser)

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from streamsql.cli.execution.engine import READY_SECONDS, make_engine
+from streamsql.api.changing import ChangePlan, undo_plan_of_log
+from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
 from streamsql.cli.options.parser import assignments
 from streamsql.cli.subcommands.connect import make_connection
 from streamsql.cli.subcommands.plan import planned, read_texts, show_errors
@@ -22,8 +23,10 @@ from streamsql.run_script import NamedText
 
 def command(args: argparse.Namespace) -> int:
     """The exit code: 0 done, or nothing to do; 1 for what cannot be done, or is not wanted."""
+    if bool(args.paths) == args.undo:
+        raise ConfigError("give the files that are to be applied, or --undo alone")
     texts = read_texts(args.paths)
-    found = planned(args, texts)
+    found = _undoing(args) if args.undo else planned(args, texts)
     style = Style.of(sys.stdout)
     show_errors(found, style)
     print("\n".join(plan_lines(found, style)))
@@ -36,11 +39,23 @@ def command(args: argparse.Namespace) -> int:
     return _apply(args, texts, Renderer(args.output or "table"))
 
 
+def _undoing(args: argparse.Namespace) -> ChangePlan:
+    """What would be taken back."""
+    if args.server is None:
+        return undo_plan_of_log(engine_config(args))
+    with _server(args) as server:
+        return server.changes.plan_undo()
+
+
 def _apply(args: argparse.Namespace, texts: list[NamedText], renderer: Renderer) -> int:
     variables = assignments(args.define, "--define")
     with _engine(args) as engine:
         try:
-            for result in engine.apply_files(texts, variables, prune=args.prune):
+            changes = engine.changes
+            done = (
+                changes.undo() if args.undo else changes.apply(texts, variables, prune=args.prune)
+            )
+            for result in done:
                 renderer.show(result)
         except StreamSQLError as error:
             renderer.error(error)
@@ -52,12 +67,17 @@ def _apply(args: argparse.Namespace, texts: list[NamedText], renderer: Renderer)
 def _engine(args: argparse.Namespace) -> Iterator[Engine | RemoteEngine]:
     """The data folder's, ready, or a server."""
     if args.server is not None:
-        with make_connection(args) as server:
+        with _server(args) as server:
             yield server
         return
     with make_engine(args) as engine:
         engine.wait_until_ready(READY_SECONDS)
         yield engine
+
+
+def _server(args: argparse.Namespace) -> RemoteEngine:
+    args.url = args.server
+    return make_connection(args)
 
 
 def _wanted() -> bool:

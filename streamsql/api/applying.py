@@ -1,4 +1,4 @@
-"""Files planned against an engine and carried out by it, as a whole."""
+"""Files planned against an engine and carried out by it, as a whole, and what takes that back."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from streamsql.api.backup import entries_of_engine
 from streamsql.api.changing import ChangePlan, plan_of_running
 from streamsql.errors import StreamSQLError, unexpected
+from streamsql.properties import HIDDEN, shown
 from streamsql.results import Result
 from streamsql.run_script import NamedText
 from streamsql.runtime.restore import replay_of
@@ -15,60 +17,89 @@ from streamsql.runtime.state import Context, EngineState
 from streamsql.session import Session
 from streamsql.statements.changes.apply import apply_files
 from streamsql.statements.changes.running import running_of_replay
+from streamsql.statements.changes.undo import before_last_apply
 
 T = TypeVar("T")
 
 
-def planned(
-    state: EngineState,
-    texts: Sequence[NamedText],
-    variables: Mapping[str, str],
-    session: Session | None,
-    *,
-    prune: bool,
-) -> ChangePlan:
-    """What `applied` would do, without doing it."""
-    context = _context(state, variables, session)
+class Changes:
+    """What files say is to run, against what runs. Without a session that is the engine's own;
+    `variables` go before the session's."""
 
-    def plan() -> ChangePlan:
-        with state.lock:
-            running = running_of_replay(replay_of(state))
-            return plan_of_running(texts, context.session, state.schemas(), running, prune=prune)
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
 
-    return _told(state, "the files were not planned", plan)
+    def plan(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+        session: Session | None = None,
+    ) -> ChangePlan:
+        """What `apply` would change, without changing it."""
+        state = self._state
+        context = self._context(variables or {}, session)
 
+        def plan() -> ChangePlan:
+            with state.lock:
+                running = running_of_replay(replay_of(state))
+                schemas = state.schemas()
+                return plan_of_running(texts, context.session, schemas, running, prune=prune)
 
-def applied(
-    state: EngineState,
-    texts: Sequence[NamedText],
-    variables: Mapping[str, str],
-    session: Session | None,
-    *,
-    prune: bool,
-) -> list[Result]:
-    """What was done. The StreamSQLError of what cannot be done is raised before anything is.
-    `variables` go before the session's; without a session that is the engine's own."""
-    if state.failover is not None:
-        state.failover.check_leads()
-    context = _context(state, variables, session)
-    return _told(
-        state, "the files were not applied", lambda: apply_files(texts, context, prune=prune)
-    )
+        return self._told("the files were not planned", plan)
 
+    def apply(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+        session: Session | None = None,
+    ) -> list[Result]:
+        """Have what runs become what files say, all of it at once: what was done. The
+        StreamSQLError of what cannot be done is raised before anything is."""
+        if self._state.failover is not None:
+            self._state.failover.check_leads()
+        context = self._context(variables or {}, session)
+        return self._told(
+            "the files were not applied", lambda: apply_files(texts, context, prune=prune)
+        )
 
-def _context(state: EngineState, variables: Mapping[str, str], session: Session | None) -> Context:
-    own = session or state.session
-    given = {name.upper(): value for name, value in variables.items()}
-    return Context(state, replace(own, variables={**own.variables, **given}), lambda path: ())
+    def plan_undo(self, session: Session | None = None) -> ChangePlan:
+        """What `undo` would change, without changing it."""
+        with self._state.lock:
+            return self.plan([self._before()], prune=True, session=self._bare(session))
 
+    def undo(self, session: Session | None = None) -> list[Result]:
+        """Take back what was applied last, by whomever: what was done. Errors as those of `apply`;
+        CatalogError where nothing was applied, UnsupportedError where more was defined since."""
+        with self._state.lock:
+            return self.apply([self._before()], prune=True, session=self._bare(session))
 
-def _told(state: EngineState, failure: str, work: Callable[[], T]) -> T:
-    """What the work gives; what fails otherwise than by a StreamSQLError is an internal error."""
-    try:
-        return work()
-    except StreamSQLError:
-        raise
-    except Exception as error:
-        if state.config.debug:
+    def _before(self) -> NamedText:
+        return before_last_apply(entries_of_engine(self._state.config))
+
+    def _bare(self, session: Session | None) -> Session:
+        """Without what the text of `_before` SETs itself: all but secrets."""
+        own = session or self._state.session
+        known = self._state.session.properties
+        secrets = {name: value for name, value in known.items() if shown(name, value) == HIDDEN}
+        return replace(own, properties=secrets, variables={}, remote=False)
+
+    def _context(self, variables: Mapping[str, str], session: Session | None) -> Context:
+        own = session or self._state.session
+        given = {name.upper(): value for name, value in variables.items()}
+        session = replace(own, variables={**own.variables, **given})
+        return Context(self._state, session, lambda path: ())
+
+    def _told(self, failure: str, work: Callable[[], T]) -> T:
+        """What the work gives; what fails otherwise than by a StreamSQLError is internal."""
+        try:
+            return work()
+        except StreamSQLError:
             raise
-        raise unexpected(failure, error) from error
+        except Exception as error:
+            if self._state.config.debug:
+                raise
+            raise unexpected(failure, error) from error

@@ -11,6 +11,7 @@ from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
 from streamsql.errors import StreamSQLError
 from streamsql.planner.plans.statements import SchemaLookup
+from streamsql.properties import HIDDEN, shown
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
@@ -18,10 +19,18 @@ from streamsql.session import Session
 from streamsql.statements.changes.difference import Action, Item, differences
 from streamsql.statements.changes.running import Running, running_of_log, running_of_server
 from streamsql.statements.changes.steps import check_steps
+from streamsql.statements.changes.undo import before_last_apply
 from streamsql.statements.changes.wanted import read_wanted
 from streamsql.status import QueryInfo
 
-__all__ = ["ChangePlan", "ChangedPart", "PlannedChange", "plan_of_log", "plan_of_server"]
+__all__ = [
+    "ChangePlan",
+    "ChangedPart",
+    "PlannedChange",
+    "plan_of_log",
+    "plan_of_server",
+    "undo_plan_of_log",
+]
 
 REFUSED = 5
 
@@ -86,8 +95,26 @@ class ChangePlan:
         changes = [asdict(item) for item in self.items]
         return {"changes": changes, "errors": errors, "exit_code": self.exit_code}
 
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> ChangePlan:
+        """The same again, but for where the errors are."""
+        items = (
+            PlannedChange(
+                **{
+                    **item,
+                    "parts": tuple(ChangedPart(**part) for part in item["parts"]),
+                    "reads": tuple(item["reads"]),
+                    "readers": tuple(item["readers"]),
+                }
+            )
+            for item in content["changes"]
+        )
+        errors = (StreamSQLError(error["message"]) for error in content["errors"])
+        return ChangePlan(tuple(items), tuple(errors))
+
     def check_applicable(self) -> None:
-        """The UnsupportedError of the first change that is not carried out."""
+        """The UnsupportedError of the first change that is not carried out, where that is known:
+        not of a plan that a server has made."""
         check_steps(self._items)
 
 
@@ -97,6 +124,14 @@ def plan_of_log(
     """Against what the statement log of an engine holds, beside one that runs."""
     running = running_of_log(entries_of_engine(config))
     return _plan(texts, {**running.properties, **config.properties}, variables, running, prune)
+
+
+def undo_plan_of_log(config: EngineConfig) -> ChangePlan:
+    """What would take back what was applied last; CatalogError where nothing was, UnsupportedError
+    where more was defined since."""
+    entries = entries_of_engine(config)
+    secrets = {n: value for n, value in config.properties.items() if shown(n, value) == HIDDEN}
+    return _plan([before_last_apply(entries)], secrets, {}, running_of_log(entries), True)
 
 
 def plan_of_server(

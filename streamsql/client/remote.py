@@ -6,24 +6,24 @@ here, since its file is on this side. What is SET and DEFINEd is kept here, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from streamsql.client.transport import Address, Transport
 from streamsql.client.watch import Watch
 from streamsql.errors import ConfigError
 from streamsql.results import Result, RowInserts
-from streamsql.run_script import NamedText, run_script
+from streamsql.run_script import run_script
 from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
 
 if TYPE_CHECKING:
     # What these need of the language is loaded with the first statement.
     from streamsql.api.catalogs import Catalog
+    from streamsql.client.remote_changes import RemoteChanges
     from streamsql.client.scripts import Piece
 
 EXECUTE = "/streamsql/execute"
-APPLY = "/streamsql/apply"
 
 
 class RemoteEngine:
@@ -103,23 +103,14 @@ class RemoteEngine:
                     piece.script, scripts, lambda text, own: self._execute(text, session, own)
                 )
 
-    def apply_files(
-        self,
-        texts: Sequence[NamedText],
-        variables: Mapping[str, str] | None = None,
-        *,
-        prune: bool = False,
-    ) -> list[Result]:
-        """Have what the server runs become what files say, as Engine.apply_files does."""
+    @property
+    def changes(self) -> RemoteChanges:
+        """Files that say what is to run, as Engine.changes has them."""
         if not self._open:
             raise ConfigError("the connection is closed")
-        body = {
-            "files": [{"name": text.name, "sql": text.sql} for text in texts],
-            "properties": self.session.properties,
-            "sessionVariables": {**self.session.variables, **(variables or {})},
-            "prune": prune,
-        }
-        return list(self._results(APPLY, body, "", self.session))
+        from streamsql.client.remote_changes import RemoteChanges
+
+        return RemoteChanges(self._transport, self.session)
 
     def inserts(self, target: str) -> RowInserts:
         """A way to write many rows into a stream or table, named as in SQL."""
@@ -130,19 +121,14 @@ class RemoteEngine:
         return RemoteInserts(self._transport, target, self.session.properties)
 
     def _send(self, piece: Piece, sql: str, session: Session) -> Iterator[Result]:
+        from streamsql.client.received import Received
+
         body = {
             "sql": piece.text,
             "properties": session.properties,
             "sessionVariables": session.variables,
         }
-        yield from self._results(EXECUTE, body, sql, session)
-
-    def _results(
-        self, path: str, body: Mapping[str, Any], sql: str, session: Session
-    ) -> Iterator[Result]:
-        from streamsql.client.received import Received
-
-        answer = Received(self._transport.stream(path, body), sql, session)
+        answer = Received(self._transport.stream(EXECUTE, body), sql, session)
         try:
             yield from answer.results()
         finally:

@@ -1,4 +1,4 @@
-"""`Engine.apply_files`: what runs becomes what files say, by one entry of the log."""
+"""`Engine.changes`: what runs becomes what files say, by one entry of the log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from engine.live import Live
 
 from streamsql.errors import UnsupportedError
-from streamsql.results import Message
+from streamsql.results import Message, Result
 from streamsql.run_script import NamedText
 from streamsql.statements.changes import apply
 
@@ -21,7 +21,10 @@ LARGE = "CREATE STREAM $l WITH (FORMAT='JSON') AS SELECT id, v FROM $s WHERE v >
 
 def applied(live: Live, sql: str) -> list[str]:
     """What is said of the things of this test."""
-    results = live.engine.apply_files([NamedText("files.sql", live.sql(sql))])
+    return said(live, live.engine.changes.apply([NamedText("files.sql", live.sql(sql))]))
+
+
+def said(live: Live, results: list[Result]) -> list[str]:
     return [r.text.replace(live.suffix, "") for r in results if isinstance(r, Message)]
 
 
@@ -58,6 +61,12 @@ def test_a_set_takes_effect_at_once(
     # A restart may repeat what was written since the last commit: at least once is the default.
     assert live.rows("SELECT * FROM $d WHERE d = 18 EMIT CHANGES;", 1) == [(1, 18)]
     assert live.rows("SELECT * FROM $d WHERE d <> 18 EMIT CHANGES;", 1) == [(1, 14)]
+    further = after.replace("v > 6", "v > 8") + new.replace("$d ", "$e ")
+    changed = "Stream L_ changed (class 2, goes on where it stopped)"
+    assert applied(live, further) == [changed, "Stream E_ created"]
+    assert said(live, live.engine.changes.undo()) == [changed, "Stream E_ dropped"]
+    live.run("INSERT INTO $s VALUES (1, 8);")
+    assert live.rows("SELECT * FROM $d WHERE d = 16 EMIT CHANGES;", 1) == [(1, 16)]
 
 
 def test_what_cannot_be_done_changes_nothing(live: Live, log_length: int) -> None:

@@ -187,17 +187,18 @@ def test_files_are_planned_and_applied(server: LiveServer) -> None:
     with RemoteEngine(Address.of(server.url)) as remote:
 
         def applied(sql: str) -> list[str]:
-            results = remote.apply_files([NamedText("f.sql", sql)], {"least": "5"})
+            results = remote.changes.apply([NamedText("f.sql", source + sql)], {"least": "5"})
             return [result.text for result in results if isinstance(result, Message)]
 
-        assert applied(source + large.format("${least}")) == [
-            "Stream APPLIED created",
-            "Stream APPLIED_LARGE created",
-        ]
-        (changed,) = applied(source + large.format(7))
-        assert changed == "Stream APPLIED_LARGE changed (class 2, goes on where it stopped)"
+        made_now = ["Stream APPLIED created", "Stream APPLIED_LARGE created"]
+        assert applied(large.format("${least}")) == made_now
+        changed = ["Stream APPLIED_LARGE changed (class 2, goes on where it stopped)"]
+        assert applied(large.format(7)) == changed
         with pytest.raises(UnsupportedError, match="cannot apply the change of STREAM"):
-            applied(source + large.format(7).replace(";", " PARTITION BY v;"))
+            applied(large.format(7).replace(";", " PARTITION BY v;"))
+        (item,) = remote.changes.plan_undo().changes
+        assert (item.name, item.parts[0].text) == ("APPLIED_LARGE", "V > 5, now V > 7")
+        assert [r.text for r in remote.changes.undo() if isinstance(r, Message)] == changed
     refused = server.client.post("/streamsql/apply", json={"files": [{"sql": "x"}]})
     assert (refused.status_code, refused.json()["message"]) == (
         400,

@@ -8,8 +8,14 @@ import pytest
 from engine.offline import Offline
 from statements.world import World
 
-from streamsql.api.applying import applied, planned
-from streamsql.errors import ConfigError, ForbiddenError, StreamSQLError, UnsupportedError
+from streamsql.api.applying import Changes
+from streamsql.errors import (
+    CatalogError,
+    ConfigError,
+    ForbiddenError,
+    StreamSQLError,
+    UnsupportedError,
+)
 from streamsql.log.entries import Entry, decode, encode
 from streamsql.parser import to_sql
 from streamsql.roles import Role
@@ -20,6 +26,7 @@ from streamsql.session import Session
 from streamsql.statements.changes.difference import Action, differences
 from streamsql.statements.changes.running import running_of_log
 from streamsql.statements.changes.steps import steps_of
+from streamsql.statements.changes.undo import before_last_apply
 from streamsql.statements.changes.wanted import read_wanted
 
 STREAM = (
@@ -135,8 +142,40 @@ def test_what_is_applied_needs_the_role_of_each_statement(
     texts = [NamedText("f.sql", sql)]
     too_little = list(Role)[list(Role).index(least) - 1]
     with Offline(tmp_path) as offline:
+        changes = Changes(offline.state)
         with pytest.raises(ForbiddenError, match=f"needs the role {least.value}"):
-            applied(offline.state, texts, {}, Session(role=too_little), prune=False)
+            changes.apply(texts, session=Session(role=too_little))
         session = Session(role=Role.READ_ONLY)
-        (item,) = planned(offline.state, texts, {}, session, prune=False).changes
+        (item,) = changes.plan(texts, session=session).changes
         assert item.action == "created"
+
+
+def test_what_was_applied_last_is_taken_back() -> None:
+    world = World()
+    world.shell(STREAM)
+    changed = TABLE.replace("COUNT(*) AS", "COUNT(*) * 2 AS")
+
+    def apply_set(*statements: str) -> None:
+        first = len(world.entries)
+        for sql in statements:
+            world.shell(sql)
+        parts = tuple(world.entries[first:])
+        sql = "\n".join(part.sql for part in parts)
+        world.entries[first:] = [Entry(first + 1, sql, parts=parts)]
+
+    def undone() -> list[str]:
+        text = before_last_apply(world.entries)
+        running = running_of_log(world.entries)
+        items = differences(read_wanted([text], Session(), None, running), running, prune=True)
+        return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
+
+    with pytest.raises(CatalogError, match="nothing has been applied"):
+        undone()
+    apply_set(TABLE)
+    assert undone() == ["DROP TABLE T;"]
+    apply_set(changed.replace("CREATE", "CREATE OR REPLACE"))
+    world.shell("SET 'auto.offset.reset' = 'earliest'; PAUSE CTAS_T_0;")
+    assert undone() == [TABLE.replace("CREATE", "CREATE OR REPLACE")]
+    world.shell("CREATE TYPE A AS INTEGER;")
+    with pytest.raises(UnsupportedError, match="since then came CREATE TYPE A AS INTEGER"):
+        undone()

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
+from streamsql.api.changing import ChangePlan
 from streamsql.client.handover import Handover
+from streamsql.client.wire import to_line
 from streamsql.results import Result
 from streamsql.run_script import NamedText
 from streamsql.server.endpoints.execution import Execution
@@ -35,9 +37,11 @@ _TOO_LARGE = "Files that have nothing to do with each other can be applied one a
 
 @dataclass(frozen=True)
 class FilesRequest:
-    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune}."""
+    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune}, or
+    {undo: true} to take back what was applied last."""
 
     files: tuple[NamedText, ...]
+    undo: bool
     properties: Mapping[str, Any]
     variables: Mapping[str, Any]
     prune: bool
@@ -46,17 +50,17 @@ class FilesRequest:
     def of(body: object) -> FilesRequest:
         """From a parsed body; RequestError for what is none."""
         given = as_object(body, "the request")
-        files = given.get("files")
-        if not isinstance(files, list) or not files:
-            raise RequestError(BAD_REQUEST, 'the request gives no list of "files"')
-        prune = given.get("prune", False)
-        if not isinstance(prune, bool):
-            raise RequestError(BAD_REQUEST, '"prune" is neither true nor false')
+        files, undo = given.get("files", []), _flag(given, "undo")
+        if not isinstance(files, list) or bool(files) == undo:
+            raise RequestError(
+                BAD_REQUEST, 'the request gives no list of "files", nor "undo" alone'
+            )
         return FilesRequest(
             tuple(map(_file, files)),
+            undo,
             as_object(given.get("properties") or {}, "properties"),
             as_object(given.get("sessionVariables") or {}, "sessionVariables"),
-            prune,
+            _flag(given, "prune"),
         )
 
     def session(self, server: Session) -> Session:
@@ -64,6 +68,13 @@ class FilesRequest:
         variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
         properties = session_properties(server, self.properties)
         return Session(properties, {**server.variables, **variables}, remote=True)
+
+
+def _flag(given: Mapping[str, Any], name: str) -> bool:
+    value = given.get(name, False)
+    if not isinstance(value, bool):
+        raise RequestError(BAD_REQUEST, f'"{name}" is neither true nor false')
+    return value
 
 
 def _file(given: object) -> NamedText:
@@ -77,10 +88,15 @@ def _file(given: object) -> NamedText:
 async def plan(request: Request) -> Response:
     """POST: what the files would change, as `streamsql plan --json` prints it."""
     state, given, session = await _request(request)
-    found = await state.run(
-        lambda: state.engine.plan_files(given.files, prune=given.prune, session=session)
-    )
-    return JSONResponse(found.to_json())
+
+    def found() -> ChangePlan:
+        changes = state.engine.changes
+        if given.undo:
+            return changes.plan_undo(session)
+        return changes.plan(given.files, prune=given.prune, session=session)
+
+    body = to_line((await state.run(found)).to_json())
+    return Response(body, media_type="application/json")
 
 
 async def apply(request: Request) -> Response:
@@ -89,7 +105,10 @@ async def apply(request: Request) -> Response:
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
 
     def results() -> Iterator[Result]:
-        return iter(state.engine.apply_files(given.files, prune=given.prune, session=session))
+        changes = state.engine.changes
+        if given.undo:
+            return iter(changes.undo(session))
+        return iter(changes.apply(given.files, prune=given.prune, session=session))
 
     return LinesResponse(Execution(results, "", session, outbox, state.running), outbox)
 

@@ -69,11 +69,12 @@ SCHEMAS: Json = {
     ),
     "QueryStream": _object(("sql",), sql=_TEXT, properties=_SCALARS, sessionVariables=_SCALARS),
     "Files": _object(
-        ("files",),
+        (),
         files={"type": "array", "items": _object(("name", "sql"), name=_TEXT, sql=_TEXT)},
         properties=_SCALARS,
         sessionVariables=_SCALARS,
         prune={"type": "boolean", "description": "Drop what is not in the files"},
+        undo={"type": "boolean", "description": "Without files: what was applied last"},
     ),
     "Entity": _object(("@type", "statementText"), **{"@type": _TEXT, "statementText": _TEXT}),
     "StreamedRow": _object(

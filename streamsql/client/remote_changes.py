@@ -1,0 +1,76 @@
+"""Files that say what a server is to run: planned by it, applied and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from streamsql.api.changing import ChangePlan
+from streamsql.client.received import Received
+from streamsql.client.transport import Transport
+from streamsql.results import Result
+from streamsql.run_script import NamedText
+from streamsql.session import Session
+
+PLAN = "/streamsql/plan"
+APPLY = "/streamsql/apply"
+_UNDO = {"undo": True}
+
+
+class RemoteChanges:
+    """What Engine.changes is, of a server."""
+
+    def __init__(self, transport: Transport, session: Session) -> None:
+        self._transport = transport
+        self._session = session
+
+    def plan(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+    ) -> ChangePlan:
+        """What `apply` would change, without changing it."""
+        return self._plan(self._files(texts, variables or {}, prune))
+
+    def apply(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+    ) -> list[Result]:
+        """Have what runs become what files say, all of it at once: what was done."""
+        return self._apply(self._files(texts, variables or {}, prune))
+
+    def plan_undo(self) -> ChangePlan:
+        """What `undo` would change, without changing it."""
+        return self._plan(_UNDO)
+
+    def undo(self) -> list[Result]:
+        """Take back what was applied last, by whomever: what was done."""
+        return self._apply(_UNDO)
+
+    def _files(
+        self, texts: Iterable[NamedText], variables: Mapping[str, str], prune: bool
+    ) -> dict[str, Any]:
+        return {
+            "files": [{"name": text.name, "sql": text.sql} for text in texts],
+            "properties": self._session.properties,
+            "sessionVariables": {**self._session.variables, **variables},
+            "prune": prune,
+        }
+
+    def _plan(self, body: Mapping[str, Any]) -> ChangePlan:
+        answer = self._transport.stream(PLAN, body)
+        content = next(iter(answer))
+        answer.finish()
+        return ChangePlan.from_json(content)
+
+    def _apply(self, body: Mapping[str, Any]) -> list[Result]:
+        answer = Received(self._transport.stream(APPLY, body), "", self._session)
+        try:
+            return list(answer.results())
+        finally:
+            answer.close()
