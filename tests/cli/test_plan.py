@@ -157,3 +157,19 @@ def test_apply_looks_before_it_starts_an_engine(
     assert main(["apply", str(file), "--data", str(tmp_path)]) == code
     found = capsys.readouterr()
     assert said in found.out + found.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--undo"], "nothing has been applied: there is nothing to take back"),
+        ([], "give the files that are to be applied, or --undo alone"),
+        (["--undo", "f.sql"], "give the files that are to be applied, or --undo alone"),
+    ],
+)
+def test_what_was_applied_last_is_asked_for_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    data_folder(tmp_path, SOURCE)
+    assert main(["apply", *arguments, "--data", str(tmp_path)]) == 1
+    assert said in capsys.readouterr().err
