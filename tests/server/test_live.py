@@ -177,7 +177,10 @@ def test_variables_and_properties_are_those_of_a_request(server: LiveServer) -> 
 
 
 def test_files_are_planned_and_applied(server: LiveServer) -> None:
-    source = "CREATE STREAM applied (k INT KEY, v INT) WITH (kafka_topic='applied', partitions=1);"
+    source = (
+        "CREATE STREAM applied (k INT KEY, v INT)"
+        " WITH (kafka_topic='applied', value_format='json', partitions=1);"
+    )
     large = "CREATE STREAM applied_large AS SELECT k, v FROM applied WHERE v > {};"
     body = {"files": [{"name": "f.sql", "sql": source + large.format("${least}")}]}
     body |= {"sessionVariables": {"least": "5"}}
@@ -197,7 +200,7 @@ def test_files_are_planned_and_applied(server: LiveServer) -> None:
         with pytest.raises(UnsupportedError, match="cannot apply the change of STREAM"):
             applied(large.format(7).replace(";", " PARTITION BY v;"))
         (item,) = remote.changes.plan_undo().changes
-        assert (item.name, item.parts[0].text) == ("APPLIED_LARGE", "V > 5, now V > 7")
+        assert (item.name, item.parts[0].text) == ("APPLIED_LARGE", "V > 7, now V > 5")
         assert [r.text for r in remote.changes.undo() if isinstance(r, Message)] == changed
     refused = server.client.post("/streamsql/apply", json={"files": [{"sql": "x"}]})
     assert (refused.status_code, refused.json()["message"]) == (
