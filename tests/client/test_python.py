@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import uuid
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -60,7 +61,7 @@ def either(request: pytest.FixtureRequest, engine: Connection, live: Engine) -> 
 @pytest.fixture(scope="module")
 def name(engine: Connection) -> str:
     """A stream with rows of all types, and a table over it."""
-    name = "typed"
+    name = f"typed_{uuid.uuid4().hex[:8]}"
     with_topic = f"WITH (KAFKA_TOPIC = '{name}', VALUE_FORMAT = 'JSON', PARTITIONS = 1)"
     made = engine.sql(
         f"CREATE STREAM {name} ({COLUMNS}) {with_topic};"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from streamsql.executor.queries.checkpoint import (
     claim,
     committed,
@@ -14,7 +16,7 @@ from streamsql.executor.queries.checkpoint import (
     id_of,
     parse_offsets,
     remove,
-    remove_torn_commits,
+    remove_torn_files,
     remove_uncommitted_state,
 )
 from streamsql.executor.queries.relocation import relocate
@@ -57,13 +59,15 @@ def test_remove(tmp_path: Path) -> None:
     assert not checkpoint.exists()
 
 
-def test_torn_commits_are_removed_and_real_ones_stay(tmp_path: Path) -> None:
-    remove_torn_commits(tmp_path)
+@pytest.mark.parametrize("name", ["offsets", "commits"])
+def test_torn_files_are_removed_and_whole_ones_stay(tmp_path: Path, name: str) -> None:
+    remove_torn_files(tmp_path)
     batch(tmp_path, 0, OFFSETS)
-    (tmp_path / "commits" / ".1.ebb6840b.tmp").write_text("v")
-    (tmp_path / "commits" / ".0.crc").write_text("c")
-    remove_torn_commits(tmp_path)
-    assert sorted(p.name for p in (tmp_path / "commits").iterdir()) == [".0.crc", "0"]
+    folder = tmp_path / name
+    (folder / ".1.ebb6840b.tmp").write_text("v")
+    (folder / ".0.crc").write_text("c")
+    remove_torn_files(tmp_path)
+    assert sorted(p.name for p in folder.iterdir()) == [".0.crc", "0"]
 
 
 def test_state_without_a_commit_is_removed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from streamsql.executor.queries.checkpoint import remove_torn_commits
+from streamsql.executor.queries.checkpoint import remove_torn_files
 from streamsql.executor.spark.jvm import (
     NULL_VALUE,
     Jvm,
@@ -144,19 +144,20 @@ def test_a_record_that_is_not_written_fails_the_query(
     assert [r.value for r in records(kafka, out)] == [b"v"]
 
 
-def test_a_kill_in_the_first_commit_does_not_end_a_query_for_ever(
-    spark: SparkSession, kafka: KafkaClient, topic: MakeTopic, tmp_path: Path
+@pytest.mark.parametrize("name", ["offsets", "commits"])
+def test_a_kill_in_the_first_batch_does_not_end_a_query_for_ever(
+    spark: SparkSession, kafka: KafkaClient, topic: MakeTopic, tmp_path: Path, name: str
 ) -> None:
     source, out = topic("in"), topic("out")
     kafka.produce(source, [NewRecord(b"k", b"v")])
-    commits = tmp_path / "commits"
-    commits.mkdir()
-    (commits / ".0.ebb6840b-fb1c-499d-bc05-a32fa9623f59.tmp").write_text("v2")
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / ".0.ebb6840b-fb1c-499d-bc05-a32fa9623f59.tmp").write_text("v2")
     counted = read(spark, kafka, source).groupBy("key").agg(F.count("*").alias("n"))
     rows = sink_rows(counted, f"'{out}'", key="key", value="CAST(n AS STRING)")
     with pytest.raises(StreamingQueryException, match="CHECKPOINT_LOCATION_NOT_EMPTY"):
         run(spark, kafka, rows, tmp_path)
-    remove_torn_commits(tmp_path)
+    remove_torn_files(tmp_path)
     run(spark, kafka, rows, tmp_path)
     assert [r.value for r in records(kafka, out)] == [b"1"]
 

@@ -174,14 +174,15 @@ def has_commits(checkpoint: Path) -> bool:
     return bool(_numbers(checkpoint / "commits"))
 
 
-def remove_torn_commits(checkpoint: Path) -> None:
-    """Delete what a kill in the middle of a commit leaves behind.
+def remove_torn_files(checkpoint: Path) -> None:
+    """Delete what a kill in the middle of the begin or the commit of a batch leaves behind.
 
     Such files mean nothing, but before the first commit Spark takes them for another query's and
     never starts this one again.
     """
-    for torn in (checkpoint / "commits").glob(".*.tmp*"):
-        torn.unlink(missing_ok=True)
+    for folder in ("offsets", "commits"):
+        for torn in (checkpoint / folder).glob(".*.tmp*"):
+            torn.unlink(missing_ok=True)
 
 
 def remove_uncommitted_state(checkpoint: Path) -> None:

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError
 from streamsql.executor.frames.context import StreamingQuerySpec
-from streamsql.executor.queries.checkpoint import remove_torn_commits
+from streamsql.executor.queries.checkpoint import remove_torn_files
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
 from streamsql.planner.plans.delivery import Replay
@@ -73,7 +73,7 @@ def start(
         .trigger(**_spark_trigger(trigger, properties, company))
     )
     conf = {"spark.sql.shuffle.partitions": str(pinned_shuffle_partitions(spec))}
-    remove_torn_commits(spec.checkpoint)
+    remove_torn_files(spec.checkpoint)
     try:
         with configured(spec.frame.sparkSession, conf):
             query = writer.start()
