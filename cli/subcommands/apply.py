@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from streamsql.api.changing import ChangePlan, undo_plan_of_log
 from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
 from streamsql.cli.options.parser import assignments
-from streamsql.cli.subcommands.connect import make_connection
-from streamsql.cli.subcommands.plan import planned, read_texts, show_errors
+from streamsql.cli.subcommands.plan import planned, read_texts, server_of, show_errors
 from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
@@ -43,7 +42,7 @@ def _undoing(args: argparse.Namespace) -> ChangePlan:
     """What would be taken back."""
     if args.server is None:
         return undo_plan_of_log(engine_config(args))
-    with _server(args) as server:
+    with server_of(args) as server:
         return server.changes.plan_undo()
 
 
@@ -67,17 +66,12 @@ def _apply(args: argparse.Namespace, texts: list[NamedText], renderer: Renderer)
 def _engine(args: argparse.Namespace) -> Iterator[Engine | RemoteEngine]:
     """The data folder's, ready, or a server."""
     if args.server is not None:
-        with _server(args) as server:
+        with server_of(args) as server:
             yield server
         return
     with make_engine(args) as engine:
         engine.wait_until_ready(READY_SECONDS)
         yield engine
-
-
-def _server(args: argparse.Namespace) -> RemoteEngine:
-    args.url = args.server
-    return make_connection(args)
 
 
 def _wanted() -> bool:

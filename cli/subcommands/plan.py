@@ -20,6 +20,7 @@ from streamsql.run_script import NamedText
 
 if TYPE_CHECKING:
     from streamsql.api.changing import ChangePlan
+    from streamsql.client.remote import RemoteEngine
 
 
 def command(args: argparse.Namespace) -> int:
@@ -47,13 +48,18 @@ def planned(args: argparse.Namespace, texts: list[NamedText]) -> ChangePlan:
     variables = assignments(args.define, "--define")
     if getattr(args, "server", None) is None:
         return plan_of_log(engine_config(args), texts, variables, args.prune)
-    args.url = args.server
-    with make_connection(args) as server:
+    with server_of(args) as server:
         server.refresh()
         properties = server.session.properties
         return plan_of_server(
             server.catalog(), server.queries(), texts, properties, variables, args.prune
         )
+
+
+def server_of(args: argparse.Namespace) -> RemoteEngine:
+    """The connection to the server of --server, not yet begun."""
+    args.url = args.server
+    return make_connection(args)
 
 
 def read_texts(paths: list[str]) -> list[NamedText]:

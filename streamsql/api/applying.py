@@ -9,7 +9,7 @@ from typing import TypeVar
 from streamsql.api.backup import entries_of_engine
 from streamsql.api.changing import ChangePlan, plan_of_running
 from streamsql.errors import StreamSQLError, unexpected
-from streamsql.properties import HIDDEN, shown
+from streamsql.properties import secrets_of
 from streamsql.results import Result
 from streamsql.run_script import NamedText
 from streamsql.runtime.restore import replay_of
@@ -44,8 +44,8 @@ class Changes:
         def plan() -> ChangePlan:
             with state.lock:
                 running = running_of_replay(replay_of(state))
-                schemas = state.schemas()
-                return plan_of_running(texts, context.session, schemas, running, prune=prune)
+            # Not in there: a schema registry may be asked, and no statement is to wait for that.
+            return plan_of_running(texts, context.session, state.schemas(), running, prune=prune)
 
         return self._told("the files were not planned", plan)
 
@@ -83,8 +83,7 @@ class Changes:
     def _bare(self, session: Session | None) -> Session:
         """Without what the text of `_before` SETs itself: all but secrets."""
         own = session or self._state.session
-        known = self._state.session.properties
-        secrets = {name: value for name, value in known.items() if shown(name, value) == HIDDEN}
+        secrets = secrets_of(self._state.session.properties)
         return replace(own, properties=secrets, variables={}, remote=False)
 
     def _context(self, variables: Mapping[str, str], session: Session | None) -> Context:

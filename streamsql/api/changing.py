@@ -11,7 +11,7 @@ from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
 from streamsql.errors import StreamSQLError
 from streamsql.planner.plans.statements import SchemaLookup
-from streamsql.properties import HIDDEN, shown
+from streamsql.properties import secrets_of
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
@@ -130,7 +130,7 @@ def undo_plan_of_log(config: EngineConfig) -> ChangePlan:
     """What would take back what was applied last; CatalogError where nothing was, UnsupportedError
     where more was defined since."""
     entries = entries_of_engine(config)
-    secrets = {n: value for n, value in config.properties.items() if shown(n, value) == HIDDEN}
+    secrets = secrets_of(config.properties)
     return _plan([before_last_apply(entries)], secrets, {}, running_of_log(entries), True)
 
 

@@ -280,6 +280,11 @@ def shown(name: str, value: str | None) -> str | None:
     return HIDDEN if value and PROPERTIES[name].secret else value
 
 
+def secrets_of(properties: Mapping[str, str]) -> dict[str, str]:
+    """Those that results do not show."""
+    return {name: value for name, value in properties.items() if shown(name, value) == HIDDEN}
+
+
 def forget_credentials(changed: str, properties: dict[str, str], owned: Mapping[str, str]) -> None:
     """Where the URL of another system was changed: the `owned` name and password were meant for
     the one before, and whoever names another must give others."""

@@ -24,10 +24,9 @@ from streamsql.server.endpoints.native import LinesResponse
 from streamsql.server.http.errors import BAD_REQUEST, RequestError
 from streamsql.server.http.requests import (
     as_object,
-    as_text,
     parse_json,
     read_body,
-    session_properties,
+    request_session,
 )
 from streamsql.server.state.server_state import ServerState, state_of
 from streamsql.session import Session
@@ -65,9 +64,7 @@ class FilesRequest:
 
     def session(self, server: Session) -> Session:
         """A session of its own for this request. RequestError for a property that is none."""
-        variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
-        properties = session_properties(server, self.properties)
-        return Session(properties, {**server.variables, **variables}, remote=True)
+        return request_session(server, self.properties, self.variables)
 
 
 def _flag(given: Mapping[str, Any], name: str) -> bool:

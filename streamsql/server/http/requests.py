@@ -82,9 +82,16 @@ class StatementRequest:
 
     def session(self, server: Session) -> Session:
         """A session of its own for this request. RequestError for a property that is none."""
-        variables = {name.upper(): as_text(value) for name, value in self.variables.items()}
-        properties = session_properties(server, self.properties)
-        return Session(properties, {**server.variables, **variables}, remote=True)
+        return request_session(server, self.properties, self.variables)
+
+
+def request_session(
+    server: Session, properties: Mapping[str, Any], variables: Mapping[str, Any]
+) -> Session:
+    """The server's own, and over it what a request gives. Errors as those of session_properties."""
+    given = {name.upper(): as_text(value) for name, value in variables.items()}
+    own = session_properties(server, properties)
+    return Session(own, {**server.variables, **given}, remote=True)
 
 
 def session_properties(server: Session, given: Mapping[str, Any]) -> dict[str, str]:

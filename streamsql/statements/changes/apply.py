@@ -63,10 +63,11 @@ def apply_files(texts: Sequence[NamedText], context: Context, *, prune: bool) ->
     state, session = context.state, context.session
     with state.lock:
         before = replay_of(state)
-        wanted = read_wanted(texts, session, state.schemas(), running_of_replay(before))
+        running = running_of_replay(before)
+        wanted = read_wanted(texts, session, state.schemas(), running)
         if wanted.errors:
             raise wanted.errors[0]
-        items = differences(wanted, running_of_replay(before), prune=prune)
+        items = differences(wanted, running, prune=prune)
         steps = steps_of(items, before.catalog, session.properties)
         if not steps:
             return [Message(_NOTHING)]
