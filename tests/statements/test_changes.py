@@ -153,7 +153,7 @@ def test_what_is_applied_needs_the_role_of_each_statement(
 def test_what_was_applied_last_is_taken_back() -> None:
     world = World()
     world.shell(STREAM)
-    changed = TABLE.replace("COUNT(*) AS", "COUNT(*) * 2 AS")
+    changed = TABLE.replace("N FROM", "N, COUNT(*) * 2 AS M FROM")
 
     def apply_set(*statements: str) -> None:
         first = len(world.entries)

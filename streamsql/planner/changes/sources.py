@@ -9,12 +9,24 @@ from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.explain.plan import key_window_text
 from streamsql.schema import Column, KeyWindow, Topic
 
+_OPEN = frozenset({"JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR"})
+"""Value formats whose records are read as well where they hold more than is asked for."""
+
 _WRITTEN = "the records that are there have it as it was: they are written anew"
 
 
 def compare_sources(old: Source, new: Source, readers: Collection[str] = ()) -> Change:
     """What becomes of a stream or table; `readers` are the queries that read it."""
     return Change(tuple(_differences(old, new, readers)))
+
+
+def columns_gone(old: Source, new: Source) -> tuple[Column, ...]:
+    """The last value columns where they, and nothing else of the columns, are there no more, and
+    records that hold them are read as well without."""
+    was, now = _others(old), _others(new)
+    open_format = old.topic.value_format.name in _OPEN
+    same = old.schema.key == new.schema.key and was[: len(now)] == now
+    return was[len(now) :] if open_format and same and now else ()
 
 
 def _differences(old: Source, new: Source, readers: Collection[str]) -> Iterator[Difference]:
@@ -24,7 +36,12 @@ def _differences(old: Source, new: Source, readers: Collection[str]) -> Iterator
         yield Difference(ChangeClass.REFUSED, "kind", text, effect)
         return
     yield from _keys(old, new, readers)
-    yield from _values(old, new)
+    gone = columns_gone(old, new)
+    if gone and not readers:
+        effect = "no query reads it; the records that are there hold it still, unseen"
+        yield Difference(ChangeClass.IN_PLACE, "columns", f"{_listed(gone)} gone", effect)
+    else:
+        yield from _values(old, new)
     yield from _topics(old.topic, new.topic)
     yield from _times(old, new)
     if old.is_source != new.is_source:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from streamsql.catalog import Source
+from collections.abc import Collection
+
+from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import CreateAsSelect, CreateSource
+from streamsql.planner.changes.sources import columns_gone
 from streamsql.properties import CREATE_OR_REPLACE
 from streamsql.schema import Column
 from streamsql.types import quote
@@ -44,8 +47,9 @@ def check_name_is_free(
 _CHANGED = "The following columns are changed, missing or reordered"
 
 
-def check_upgrade(old: Source, new: Source) -> None:
-    """PlanError where a replacement would not fit the records that are there."""
+def check_upgrade(old: Source, new: Source, readers: Collection[str]) -> None:
+    """PlanError where a replacement would not fit the records that are there, or would take a
+    column from `readers`: the queries and views that read the source, but for its own query."""
     title = f"Cannot upgrade data source {old.name}"
     if old.topic.name != new.topic.name:
         raise PlanError(
@@ -66,13 +70,20 @@ def check_upgrade(old: Source, new: Source) -> None:
         changed = [c for c in old.schema.key if c not in new.schema.key] or list(old.schema.key)
         reason = f"Key columns must be identical. {_CHANGED}: {_listed(changed)}"
         raise PlanError(f"{title}: {reason}", ksqldb=_replaced(old, new, reason))
-    if changed:
+    if changed and (readers or not set(changed) <= set(columns_gone(old, new))):
         reason = f"{_CHANGED}: {_listed(changed)}"
         raise PlanError(
             f"{title}: {reason}",
-            hint="Keep the columns as they are; new ones may be added at the end.",
+            hint="Keep the columns as they are; new ones may be added at the end, and the last "
+            "ones may go where nothing reads the source.",
             ksqldb=_replaced(old, new, reason),
         )
+
+
+def readers_of(source: Source, catalog: Catalog) -> list[str]:
+    """The queries and views that read a source, but for the query that fills it."""
+    queries = (query for query in catalog.readers(source.name) if query != source.created_by_query)
+    return [*queries, *catalog.viewers(source.name)]
 
 
 def _replaced(old: Source, new: Source, reason: str) -> Sentence:
