@@ -4,7 +4,6 @@ classes.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 from collections.abc import Sequence
@@ -15,6 +14,10 @@ from streamsql.jvm.cache import cache_dir
 from streamsql.jvm.ivy import pyspark_jars_dir
 from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import Java, find_java
+
+_UNUSED = "spark-mllib_*.jar"
+"""Registers functions of machine learning in each session, through Scala's reflection, which was
+half of the time that a session takes to start."""
 
 
 def java_and_jars(progress: Progress | None = None) -> tuple[Java, list[Path]]:
@@ -29,15 +32,16 @@ def java_and_class_path(progress: Progress | None = None) -> tuple[Java, list[st
 
 
 def class_path_of(jars: Sequence[Path]) -> list[str]:
-    """Our jars, before those of PySpark."""
-    return [*(str(jar) for jar in jars), str(pyspark_jars_dir() / "*")]
+    """Our jars, before those of PySpark that we use."""
+    pyspark = pyspark_jars_dir()
+    used = sorted(set(pyspark.glob("*.jar")) - set(pyspark.glob(_UNUSED)))
+    return [str(jar) for jar in (*jars, *used)]
 
 
 def archive_path(java: Java, class_path: Sequence[str]) -> Path:
     """Where the archive for this Java and these jars is, or would be."""
     key = hashlib.sha256(f"{java.home} {java.version}".encode())
     for entry in class_path:
-        for name in sorted(glob.glob(entry)):
-            stat = os.stat(name)
-            key.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+        stat = os.stat(entry)
+        key.update(f"{entry} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return cache_dir() / "cds" / f"spark-{key.hexdigest()[:16]}.jsa"
