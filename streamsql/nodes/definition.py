@@ -113,15 +113,46 @@ class DropSource(Statement):
 
 
 @dataclass(frozen=True)
+class DropColumn:
+    """`DROP COLUMN [IF EXISTS] name`."""
+
+    name: str
+    if_exists: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class RenameColumn:
+    """`RENAME COLUMN name TO new_name`."""
+
+    name: str
+    new_name: str
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class RetypeColumn:
+    """`ALTER COLUMN name TYPE type`."""
+
+    name: str
+    type: SQLType
+    span: Span | None = field(default=None, compare=False)
+
+
+Alteration = ColumnDefinition | DropColumn | RenameColumn | RetypeColumn
+"""Of a column; a ColumnDefinition is `ADD COLUMN`."""
+
+
+@dataclass(frozen=True)
 class AlterSource(Statement):
-    """ALTER STREAM | TABLE name ADD COLUMN name type, .."""
+    """ALTER STREAM | TABLE name alteration, .., one after the other."""
 
     effect = Effect.DEFINES
     changes = "source"
 
     kind: Kind
     name: str
-    columns: tuple[ColumnDefinition, ...]
+    alterations: tuple[Alteration, ...]
 
 
 @dataclass(frozen=True)

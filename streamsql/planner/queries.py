@@ -9,7 +9,7 @@ from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
 from streamsql.planner.ddl.replacement import check_query_upgrade
-from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, readers_of
+from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
 from streamsql.planner.ddl.sinks import new_sink
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, state_ttl
@@ -72,7 +72,7 @@ def plan_create_as(
     )
     if existing is not None:
         _check_single_writer(existing, catalog)
-        check_upgrade(existing, sink, readers_of(existing, catalog))
+        check_upgrade(existing, sink, users_of(existing, catalog))
     root = Sink(built.root, sink, sink.timestamp)
     query = _query_plan(root, statement.query, built, planning, query_id)
     if existing is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -82,6 +83,29 @@ def test_a_schema_that_the_subject_refuses(live: Live, registry: RegistryClient)
             "CREATE STREAM $X WITH (KAFKA_TOPIC='$X', VALUE_FORMAT='AVRO') AS SELECT * FROM $Y;"
         )
     assert live.sql("$X") not in live.engine.catalog().sources
+
+
+ALTERATIONS = {
+    "AVRO": ("ALTER COLUMN n TYPE DOUBLE, DROP COLUMN a", ("x", 1.0, "y")),
+    "JSON_SR": ("ALTER COLUMN n TYPE DECIMAL(12, 1), DROP COLUMN a", ("x", Decimal("1.0"), "y")),
+    "PROTOBUF": ("ALTER n SET DATA TYPE BIGINT, DROP b", ("x", 7, 1)),
+}
+
+
+@pytest.mark.parametrize("value_format", ALTERATIONS)
+def test_columns_change_before_the_records(
+    live: Live, registry: RegistryClient, value_format: str
+) -> None:
+    alterations, row = ALTERATIONS[value_format]
+    live.run(
+        "CREATE STREAM $C (id STRING KEY, a INT, n INT, b STRING) WITH (KAFKA_TOPIC='$C',"
+        f" PARTITIONS=1, KEY_FORMAT='KAFKA', VALUE_FORMAT='{value_format}');"
+        "INSERT INTO $C VALUES ('x', 7, 1, 'y');"
+    )
+    live.run(f"ALTER STREAM $C {alterations};")
+    assert live.rows("SELECT * FROM $C EMIT CHANGES;", 1) == [row]
+    live.run(f"INSERT INTO $C VALUES ({', '.join(map(repr, map(str, row)))});")
+    assert live.rows("SELECT * FROM $C EMIT CHANGES;", 2) == [row, row]
 
 
 def test_print_reads_registered_schemas(live: Live, registry: RegistryClient) -> None:

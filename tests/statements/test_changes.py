@@ -67,6 +67,13 @@ def test_only_the_alter_that_is_new() -> None:
     alter = "ALTER STREAM S ADD COLUMN {} INTEGER;"
     runs = STREAM + alter.format("A")
     assert steps(runs, runs + alter.format("B")) == [alter.format("B")]
+    changed = "ALTER STREAM S ALTER COLUMN A TYPE BIGINT, DROP COLUMN {};"
+    files = runs + alter.format("B") + changed.format("B") + alter.format("C")
+    assert steps(runs, files) == [alter.format("B"), changed.format("B"), alter.format("C")]
+    assert steps(runs, runs + changed.format("V")) == [changed.format("V")]
+    assert steps(runs + changed.format("V"), runs + changed.format("V") + alter.format("C")) == [
+        alter.format("C")
+    ]
     comment = "COMMENT ON STREAM S IS 'all of them';"
     assert steps(STREAM, STREAM + comment) == [comment]
 

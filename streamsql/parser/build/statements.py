@@ -21,7 +21,7 @@ _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_@]*")
 
 
 class DefinitionBuilder:
-    """CREATE, ALTER, DROP and INSERT."""
+    """CREATE, DROP and INSERT."""
 
     def create_source(
         self,
@@ -89,14 +89,6 @@ class DefinitionBuilder:
     ) -> n.DropSource:
         delete_topic, cascade = "DELETE TOPIC" in options, "CASCADE" in options
         return n.DropSource(kind, name, bool(if_exists), delete_topic, cascade, span=span)
-
-    def alter_source(
-        self, span: Span, kind: Kind, name: str, *columns: ColumnDefinition
-    ) -> n.AlterSource:
-        return n.AlterSource(kind, name, columns, span=span)
-
-    def added_column(self, span: Span, name: str, type: SQLType) -> ColumnDefinition:
-        return ColumnDefinition(name, type, span=span)
 
     def comment(self, span: Span, kind: Kind, name: str, comment: str | None = None) -> n.Comment:
         return n.Comment(kind, name, comment, span=span)

@@ -162,8 +162,19 @@ def _drop_function(node: n.DropFunction) -> str:
 
 @to_sql.register
 def _alter_source(node: n.AlterSource) -> str:
-    added = ", ".join(f"ADD COLUMN {to_sql(column)}" for column in node.columns)
-    return f"ALTER {node.kind.value} {name(node.name)} {added}"
+    alterations = ", ".join(map(_alteration, node.alterations))
+    return f"ALTER {node.kind.value} {name(node.name)} {alterations}"
+
+
+def _alteration(node: n.Alteration) -> str:
+    match node:
+        case n.DropColumn():
+            return words("DROP COLUMN", node.if_exists and "IF EXISTS", name(node.name))
+        case n.RenameColumn():
+            return f"RENAME COLUMN {name(node.name)} TO {name(node.new_name)}"
+        case n.RetypeColumn():
+            return f"ALTER COLUMN {name(node.name)} TYPE {type_sql(node.type)}"
+    return f"ADD COLUMN {to_sql(node)}"
 
 
 @to_sql.register

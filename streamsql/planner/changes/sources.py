@@ -6,42 +6,30 @@ from collections.abc import Collection, Iterator
 
 from streamsql.catalog import Source
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
+from streamsql.planner.changes.columns import Upgrade, upgrade
 from streamsql.planner.explain.plan import key_window_text
 from streamsql.schema import Column, KeyWindow, Topic
-
-_OPEN = frozenset({"JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR"})
-"""Value formats whose records are read as well where they hold more than is asked for."""
 
 _WRITTEN = "the records that are there have it as it was: they are written anew"
 
 
-def compare_sources(old: Source, new: Source, readers: Collection[str] = ()) -> Change:
-    """What becomes of a stream or table; `readers` are the queries that read it."""
-    return Change(tuple(_differences(old, new, readers)))
+def compare_sources(old: Source, new: Source, users: Collection[str] = ()) -> Change:
+    """What becomes of a stream or table; `users` are the queries and views that use it."""
+    return Change(tuple(_differences(old, new, users)))
 
 
-def columns_gone(old: Source, new: Source) -> tuple[Column, ...]:
-    """The last value columns where they, and nothing else of the columns, are there no more, and
-    records that hold them are read as well without."""
-    was, now = _others(old), _others(new)
-    open_format = old.topic.value_format.name in _OPEN
-    same = old.schema.key == new.schema.key and was[: len(now)] == now
-    return was[len(now) :] if open_format and same and now else ()
-
-
-def _differences(old: Source, new: Source, readers: Collection[str]) -> Iterator[Difference]:
+def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[Difference]:
     if old.kind is not new.kind:
         text = f"a {old.kind.value.lower()}, now a {new.kind.value.lower()}"
         effect = "what is an event cannot become an upsert: give it another name"
         yield Difference(ChangeClass.REFUSED, "kind", text, effect)
         return
-    yield from _keys(old, new, readers)
-    gone = columns_gone(old, new)
-    if gone and not readers:
-        effect = "no query reads it; the records that are there hold it still, unseen"
-        yield Difference(ChangeClass.IN_PLACE, "columns", f"{_listed(gone)} gone", effect)
-    else:
+    yield from _keys(old, new, users)
+    readable = upgrade(old, new)
+    if readable is None or (readable.changes and users):
         yield from _values(old, new)
+    else:
+        yield from _upgraded(readable)
     yield from _topics(old.topic, new.topic)
     yield from _times(old, new)
     if old.is_source != new.is_source:
@@ -52,16 +40,28 @@ def _differences(old: Source, new: Source, readers: Collection[str]) -> Iterator
         yield Difference(ChangeClass.SETTINGS, "COMMENT", f"'{new.comment}'", "nothing else")
 
 
-def _keys(old: Source, new: Source, readers: Collection[str]) -> Iterator[Difference]:
+def _keys(old: Source, new: Source, users: Collection[str]) -> Iterator[Difference]:
     was, now = old.schema.key, new.schema.key
     if was == now:
         return
     text = f"{_listed(was)}, now {_listed(now)}"
-    if readers:
-        effect = f"it is the key that {', '.join(sorted(readers))} read: drop those first"
+    if users:
+        effect = f"used by {', '.join(sorted(users))}: drop those first"
         yield Difference(ChangeClass.REFUSED, "key", text, effect)
     else:
         yield Difference(ChangeClass.REBUILD, "key", text, _WRITTEN)
+
+
+def _upgraded(readable: Upgrade) -> Iterator[Difference]:
+    for change in readable.changes:
+        yield Difference(ChangeClass.IN_PLACE, "columns", str(change), change.effect)
+    if readable.added:
+        yield _added(readable.added)
+
+
+def _added(columns: Collection[Column]) -> Difference:
+    effect = "null in the records that are there"
+    return Difference(ChangeClass.SETTINGS, "columns", f"{_listed(columns)} added", effect)
 
 
 def _values(old: Source, new: Source) -> Iterator[Difference]:
@@ -82,8 +82,7 @@ def _values(old: Source, new: Source) -> Iterator[Difference]:
     elif added and [column.name for column in now[: len(kept)]] != kept:
         yield _column(f"{_listed(added)} added between others")
     elif added:
-        effect = "null in the records that are there"
-        yield Difference(ChangeClass.SETTINGS, "columns", f"{_listed(added)} added", effect)
+        yield _added(added)
 
 
 def _column(text: str) -> Difference:

@@ -5,24 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from streamsql.catalog import Catalog, Source, Thing
-from streamsql.errors import CatalogError, PlanError, did_you_mean
+from streamsql.errors import CatalogError, PlanError, Span, did_you_mean
 from streamsql.formats import Side, format_named
 from streamsql.nodes import (
     AlterSource,
+    ColumnDefinition,
     ColumnRole,
+    DropColumn,
+    RenameColumn,
+    RetypeColumn,
 )
+from streamsql.planner.changes.columns import ColumnChange, upgrade
+from streamsql.planner.ddl.replacing import users_of
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import CatalogChange
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.planner.with_clause.changes import check_change_columns
-from streamsql.schema import RESERVED_COLUMNS, Column, Schema
+from streamsql.schema import RESERVED_COLUMNS, Column, Namespace, Schema
 from streamsql.types import quote
 
 
 @dataclass(frozen=True)
 class AlterPlan(CatalogChange):
-    """ALTER .. ADD COLUMN: the source as it will be."""
+    """The source as it will be."""
 
     source: Source
 
@@ -36,7 +42,7 @@ class AlterPlan(CatalogChange):
 
 
 def plan_alter(statement: AlterSource, catalog: Catalog) -> AlterPlan:
-    """ALTER STREAM | TABLE .. ADD COLUMN."""
+    """The source with the alterations, one after the other."""
     kind = statement.kind.value
     source = catalog.sources.get(statement.name)
     if source is None:
@@ -63,31 +69,129 @@ def plan_alter(statement: AlterSource, catalog: Catalog) -> AlterPlan:
             hint="CREATE OR REPLACE .. AS SELECT with the new columns at its end.",
             span=statement.span,
         )
-    return AlterPlan(replace(source, schema=_extended(source, statement, catalog)))
+    return AlterPlan(_altered(source, statement, catalog))
 
 
-def _extended(source: Source, statement: AlterSource, catalog: Catalog) -> Schema:
-    columns = list(source.schema)
-    for definition in statement.columns:
-        name = definition.name
-        if definition.role is not ColumnRole.VALUE:
-            raise PlanError(
-                f"Only value columns can be added: {quote(name)} is marked as "
-                f"{definition.role.value}",
-                span=definition.span,
-            )
-        if name in RESERVED_COLUMNS or any(c.name == name for c in columns):
-            raise PlanError(
-                f"Cannot add column {quote(name)} to schema. "
-                "A column with the same name already exists.",
-                span=definition.span,
-            )
-        columns.append(Column(name, resolve_type(definition.type, catalog.types, definition.span)))
-    schema = Schema(tuple(columns))
-    name = source.topic.value_format.name
+def _altered(source: Source, statement: AlterSource, catalog: Catalog) -> Source:
+    dropped = set()
+    for alteration in statement.alterations:
+        if isinstance(alteration, DropColumn):
+            dropped.add(alteration.name)
+        if isinstance(alteration, ColumnDefinition):
+            if alteration.name in dropped:
+                raise PlanError(
+                    f"Column {quote(alteration.name)} is dropped by the same statement.",
+                    hint="The records that are there would show what they hold for the old one. "
+                    "Give the new one another name.",
+                    span=alteration.span,
+                )
+            source = _extended(source, alteration, catalog)
+        else:
+            source = _changed(source, alteration, catalog)
+    schema, name = source.schema, source.topic.value_format.name
     format_named(name).check(schema.value, Side.VALUE)
     check_change_columns(source.kind, schema.value, name)
-    return schema
+    return source
+
+
+def _extended(source: Source, added: ColumnDefinition, catalog: Catalog) -> Source:
+    if added.role is not ColumnRole.VALUE:
+        raise PlanError(
+            f"Only value columns can be added: {quote(added.name)} is marked as {added.role.value}",
+            span=added.span,
+        )
+    _check_is_free(source, added.name, added.span)
+    column = Column(added.name, resolve_type(added.type, catalog.types, added.span))
+    return replace(source, schema=Schema((*source.schema, column)))
+
+
+def _check_is_free(source: Source, name: str, span: Span | None) -> None:
+    if name in RESERVED_COLUMNS or source.schema.find(name) is not None:
+        raise PlanError(
+            f"Cannot add column {quote(name)} to schema. "
+            "A column with the same name already exists.",
+            span=span,
+        )
+
+
+def _changed(
+    source: Source, alteration: DropColumn | RenameColumn | RetypeColumn, catalog: Catalog
+) -> Source:
+    """With one column gone, of another name or of another type; PlanError where records or queries
+    that are there do not allow it."""
+    name, span = alteration.name, alteration.span
+    column = source.schema.find(name)
+    if column is None:
+        if isinstance(alteration, DropColumn) and alteration.if_exists:
+            return source
+        raise PlanError(
+            f"{source.kind.value.capitalize()} {source.name} has no column {quote(name)}.",
+            hint=did_you_mean(name, source.schema.names),
+            span=span,
+        )
+    after = _after(column, source, alteration, catalog)
+    columns = (after if c is column else c for c in source.schema)
+    altered = replace(source, schema=Schema(tuple(c for c in columns if c is not None)))
+    if after == column:
+        return source
+    _check_role(column, source, span)
+    if users := users_of(source, catalog):
+        raise PlanError(
+            f"Cannot alter column {quote(name)}: {source.name} is used by {', '.join(users)}.",
+            hint="TERMINATE or DROP what uses it first.",
+            span=span,
+        )
+    if upgrade(source, altered) is None:
+        raise _unreadable(ColumnChange(column, after), source, span)
+    return altered
+
+
+def _after(
+    column: Column,
+    source: Source,
+    alteration: DropColumn | RenameColumn | RetypeColumn,
+    catalog: Catalog,
+) -> Column | None:
+    match alteration:
+        case RenameColumn():
+            if alteration.new_name != column.name:
+                _check_is_free(source, alteration.new_name, alteration.span)
+            return replace(column, name=alteration.new_name)
+        case RetypeColumn():
+            wanted = resolve_type(alteration.type, catalog.types, alteration.span)
+            return replace(column, type=wanted)
+    return None
+
+
+def _check_role(column: Column, source: Source, span: Span | None) -> None:
+    role = None
+    if column.namespace is not Namespace.VALUE:
+        role = f"marked as {column.namespace.value}"
+    elif source.timestamp is not None and source.timestamp.name == column.name:
+        role = "the TIMESTAMP of the records"
+    if role is not None:
+        raise PlanError(
+            f"Only value columns can be altered: {quote(column.name)} is {role}.",
+            hint=f"DROP {source.kind.value} {source.name} and create it anew: its topic stays.",
+            span=span,
+        )
+
+
+def _unreadable(change: ColumnChange, source: Source, span: Span | None) -> PlanError:
+    name, value_format = quote(change.before.name), source.topic.value_format.name
+    if change.after is None:
+        text = f"Cannot drop column {name}: records in {value_format} would not be read without it."
+        hint = "In JSON, JSON_SR and AVRO columns may go, in PROTOBUF the last ones."
+    elif change.after.name != change.before.name:
+        text = f"Cannot rename column {name}: records in {value_format} have their fields by name."
+        hint = "CREATE VIEW .. AS SELECT with the other name shows it so."
+    else:
+        text = f"Cannot alter column: {change}: the records in {value_format} are not read as that."
+        hint = (
+            "An INTEGER may become a BIGINT, but for PROTOBUF a DOUBLE, too; in JSON, JSON_SR and "
+            "DELIMITED an INTEGER, BIGINT or DECIMAL a DECIMAL that holds all its digits."
+        )
+    return PlanError(text, hint=hint, span=span)
 
 
 @plan_statement.register

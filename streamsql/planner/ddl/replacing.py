@@ -8,7 +8,7 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import CreateAsSelect, CreateSource
-from streamsql.planner.changes.sources import columns_gone
+from streamsql.planner.changes.columns import upgrade
 from streamsql.properties import CREATE_OR_REPLACE
 from streamsql.schema import Column
 from streamsql.types import quote
@@ -47,9 +47,9 @@ def check_name_is_free(
 _CHANGED = "The following columns are changed, missing or reordered"
 
 
-def check_upgrade(old: Source, new: Source, readers: Collection[str]) -> None:
-    """PlanError where a replacement would not fit the records that are there, or would take a
-    column from `readers`: the queries and views that read the source, but for its own query."""
+def check_upgrade(old: Source, new: Source, users: Collection[str]) -> None:
+    """PlanError where a replacement would not fit the records that are there, or would change a
+    column of `users`: see `users_of`."""
     title = f"Cannot upgrade data source {old.name}"
     if old.topic.name != new.topic.name:
         raise PlanError(
@@ -70,19 +70,20 @@ def check_upgrade(old: Source, new: Source, readers: Collection[str]) -> None:
         changed = [c for c in old.schema.key if c not in new.schema.key] or list(old.schema.key)
         reason = f"Key columns must be identical. {_CHANGED}: {_listed(changed)}"
         raise PlanError(f"{title}: {reason}", ksqldb=_replaced(old, new, reason))
-    if changed and (readers or not set(changed) <= set(columns_gone(old, new))):
+    if changed and (users or upgrade(old, new) is None):
         reason = f"{_CHANGED}: {_listed(changed)}"
         raise PlanError(
             f"{title}: {reason}",
-            hint="Keep the columns as they are; new ones may be added at the end, and the last "
-            "ones may go where nothing reads the source.",
+            hint="Keep the columns as they are; new ones may be added at the end. Where nothing "
+            "uses the source, columns may go and become wider as far as the format allows.",
             ksqldb=_replaced(old, new, reason),
         )
 
 
-def readers_of(source: Source, catalog: Catalog) -> list[str]:
-    """The queries and views that read a source, but for the query that fills it."""
-    queries = (query for query in catalog.readers(source.name) if query != source.created_by_query)
+def users_of(source: Source, catalog: Catalog) -> list[str]:
+    """The queries and views that read or write a source, but for the query that it was made by."""
+    queries = dict.fromkeys([*catalog.readers(source.name), *catalog.writers(source.name)])
+    queries.pop(source.created_by_query or "", None)
     return [*queries, *catalog.viewers(source.name)]
 
 

@@ -10,7 +10,7 @@ from streamsql.errors import CatalogError, ConfigError, PlanError, Span, TypeMis
 from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
-from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, readers_of
+from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
 from streamsql.planner.ddl.schema_inference import inferred_columns
 from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
 from streamsql.planner.plans.statements import NothingToDo, SchemaLookup, SourcePlan, TopicLookup
@@ -97,7 +97,7 @@ def plan_create_source(
         statement=statement_sql(statement),
     )
     if existing is not None:
-        check_upgrade(existing, source, readers_of(existing, catalog))
+        check_upgrade(existing, source, users_of(existing, catalog))
     return SourcePlan(source, create, existing is not None)
 
 

@@ -12,6 +12,7 @@ from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.changes.sources import compare_sources
+from streamsql.planner.ddl.replacing import users_of
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import QueryStatementPlan
@@ -92,10 +93,9 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     if new is old:
         return replace(item, action=Action.NONE, query_id=old.created_by_query)
     before = running.queries.get(old.created_by_query or "")
-    readers = set(running.catalog.readers(name)) - {old.created_by_query}
     known = _as_known(new, old, definitions[0].statement)
     by_query = _by_query(old, new, before.plan if before else None, query, running)
-    source = compare_sources(old, known, sorted(readers))
+    source = compare_sources(old, known, users_of(old, running.catalog))
     change = Change(tuple(by_query)).and_also(source.differences)
     action = Action.CHANGE if change.differences else Action.NONE
     state = _state(before.plan if before else None, change)

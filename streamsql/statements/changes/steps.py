@@ -14,6 +14,7 @@ from streamsql.planner.changes.classes import ChangeClass
 from streamsql.schema import Kind
 from streamsql.statements.changes.difference import Action, Item
 from streamsql.statements.changes.wanted import Definition
+from streamsql.types import SQLType
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ def _changing(item: Item, there: Catalog) -> Iterator[tuple[int, Step]]:
         statements = [(first, nodes.DropType(name=item.name)), (first, first.statement)]
     elif not _only_altered(item):
         statements.append((first, _replacing(first.statement)))
+    columns = dict(_columns(item, there))
     for definition in rest:
-        if not _is_done(definition.statement, there):
-            statements.append((definition, definition.statement))
+        if (left := _left(definition.statement, columns, there)) is not None:
+            statements.append((definition, left))
     for definition, statement in statements:
         yield definition.number, Step(item, statement, definition.properties)
 
@@ -95,14 +97,37 @@ def _only_altered(item: Item) -> bool:
     return altered or (comments and item.thing[0] == "source")
 
 
-def _is_done(statement: Statement, there: Catalog) -> bool:
+def _columns(item: Item, there: Catalog) -> Iterator[tuple[str, SQLType]]:
+    if item.thing[0] == "source":
+        for column in there.get(item.name).schema:
+            yield column.name, column.type
+
+
+def _left(statement: Statement, columns: dict[str, SQLType], there: Catalog) -> Statement | None:
+    """What of a definition does not hold yet; of ALTER `columns` become what it leaves."""
     match statement:
         case nodes.AlterSource():
-            known = there.get(statement.name).schema
-            return all(known.find(column.name) is not None for column in statement.columns)
+            left = tuple(a for a in statement.alterations if _alter(a, columns))
+            return replace(statement, alterations=left) if left else None
         case nodes.Comment():
-            return there.get(statement.name).comment == statement.comment
-    return False
+            return None if there.get(statement.name).comment == statement.comment else statement
+    return statement
+
+
+def _alter(alteration: nodes.Alteration, columns: dict[str, SQLType]) -> bool:
+    """Whether it changes anything."""
+    before = dict(columns)
+    match alteration:
+        case nodes.DropColumn():
+            columns.pop(alteration.name, None)
+        case nodes.RenameColumn():
+            if alteration.name in columns:
+                columns[alteration.new_name] = columns.pop(alteration.name)
+        case nodes.RetypeColumn():
+            columns[alteration.name] = alteration.type
+        case nodes.ColumnDefinition():
+            columns.setdefault(alteration.name, alteration.type)
+    return columns != before
 
 
 def _drop(item: Item) -> Statement:

@@ -1,0 +1,125 @@
+"""Which changes of value columns leave the records that are there readable as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from streamsql.catalog import Source
+from streamsql.schema import Column
+from streamsql.types import BIGINT, DOUBLE, INT, SQLType, is_decimal, precision_scale
+
+
+class _Found(Enum):
+    """How a format finds the field of a column in a record."""
+
+    BY_NAME = auto()
+    BY_NUMBER = auto()
+    BY_PLACE = auto()
+
+
+_FOUND = {
+    "JSON": _Found.BY_NAME,
+    "JSON_SR": _Found.BY_NAME,
+    "AVRO": _Found.BY_NAME,
+    "PROTOBUF": _Found.BY_NUMBER,
+    "PROTOBUF_NOSR": _Found.BY_NUMBER,
+    "DELIMITED": _Found.BY_PLACE,
+}
+"""Of the formats that are not here no column may change: KAFKA's values are bytes of one type."""
+
+_TEXT = frozenset({"JSON", "JSON_SR", "DELIMITED"})
+"""Formats whose numbers are digits. AVRO promotes an int to a long or a double (its specification,
+"Schema Resolution"), PROTOBUF's numbers of 32 and 64 bits are the same bytes, and no others are."""
+
+
+@dataclass(frozen=True)
+class ColumnChange:
+    """A column that is another now, or there no more."""
+
+    before: Column
+    after: Column | None
+
+    def __str__(self) -> str:
+        return f"{self.before} gone" if self.after is None else f"{self.before}, now {self.after}"
+
+    @property
+    def effect(self) -> str:
+        """What it is for the records that are there."""
+        if self.after is None:
+            return "nothing uses it; the records that are there hold it still, unseen"
+        if self.before.name != self.after.name:
+            return "nothing uses it; the records that are there have its values at this place"
+        return "nothing uses it; the records that are there are read as the wider type"
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What becomes of value columns whose records are not written anew."""
+
+    changes: tuple[ColumnChange, ...]
+    added: tuple[Column, ...]
+    """At the end: null in the records that are there."""
+
+
+def upgrade(old: Source, new: Source) -> Upgrade | None:
+    """What becomes of the value columns where records that were written for the old ones are read
+    as well with the new ones; None where they are not."""
+    if old.topic.value_format != new.topic.value_format or old.schema.key != new.schema.key:
+        return None
+    value_format = old.topic.value_format.name
+    was, now = _others(old), _others(new)
+    if not now:
+        return None
+    by_name = _FOUND.get(value_format) is _Found.BY_NAME
+    pairs = _paired_by_name(was, now) if by_name else _paired_by_place(was, now)
+    changes = tuple(ColumnChange(*pair) for pair in pairs if pair[0] != pair[1])
+    kept = tuple(after for _, after in pairs if after is not None)
+    if now[: len(kept)] != kept or not all(_fits(change, value_format) for change in changes):
+        return None
+    return Upgrade(changes, now[len(kept) :])
+
+
+def _others(source: Source) -> tuple[Column, ...]:
+    return tuple(c for c in source.schema.columns if c not in source.schema.key)
+
+
+def _paired_by_name(
+    was: tuple[Column, ...], now: tuple[Column, ...]
+) -> list[tuple[Column, Column | None]]:
+    names = {column.name: column for column in now}
+    return [(column, names.get(column.name)) for column in was]
+
+
+def _paired_by_place(
+    was: tuple[Column, ...], now: tuple[Column, ...]
+) -> list[tuple[Column, Column | None]]:
+    return [(column, now[i] if i < len(now) else None) for i, column in enumerate(was)]
+
+
+def _fits(change: ColumnChange, value_format: str) -> bool:
+    before, after = change.before, change.after
+    found = _FOUND.get(value_format)
+    if found is None:
+        return False
+    if after is None:
+        return found is not _Found.BY_PLACE
+    if (before.namespace, before.header) != (after.namespace, after.header):
+        return False
+    if before.name != after.name and found is not _Found.BY_PLACE:
+        return False
+    return before.type == after.type or _is_read_as(before.type, after.type, value_format)
+
+
+def _is_read_as(before: SQLType, after: SQLType, value_format: str) -> bool:
+    """Whether what was written as the one number is read as the other, and is the same number."""
+    if before == INT and after == BIGINT:
+        return True
+    if before == INT and after == DOUBLE:
+        return value_format in _TEXT or value_format == "AVRO"
+    if value_format not in _TEXT or not is_decimal(after):
+        return False
+    if not is_decimal(before) and before not in (INT, BIGINT):
+        return False
+    (precision, scale), (digits, behind) = precision_scale(after), precision_scale(before)
+    return scale >= behind and precision - scale >= digits - behind
