@@ -97,19 +97,27 @@ RESERVED_COLUMNS = frozenset(c.name for c in PSEUDO_COLUMNS + WINDOW_BOUNDS)
 
 
 class WindowType(Enum):
-    """How windows follow each other: end to end, overlapping, or as long as records keep coming."""
+    """How windows follow each other: end to end, overlapping, growing from one start in steps, or
+    as long as records keep coming."""
 
     TUMBLING = "TUMBLING"
     HOPPING = "HOPPING"
+    CUMULATING = "CUMULATING"
     SESSION = "SESSION"
 
 
 @dataclass(frozen=True)
 class KeyWindow:
-    """How a windowed key is written; `size_ms` is None for sessions, whose keys hold both ends."""
+    """How a windowed key is written; `size_ms` is None where keys hold both bounds."""
 
     type: WindowType
     size_ms: int | None = None
+
+    @property
+    def has_end(self) -> bool:
+        """Whether keys hold the window's end besides its start, which does not tell it: sessions
+        have no size, and cumulating windows of one start have several."""
+        return self.type in (WindowType.SESSION, WindowType.CUMULATING)
 
 
 @dataclass(frozen=True)

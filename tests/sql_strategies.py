@@ -211,6 +211,7 @@ window_functions = st.one_of(
     for kind, advances, keys in (
         (WindowType.TUMBLING, st.none(), no_keys),
         (WindowType.HOPPING, durations, no_keys),
+        (WindowType.CUMULATING, durations, no_keys),
         (WindowType.SESSION, st.none(), st.lists(expressions, max_size=2).map(tuple)),
     )
 )
@@ -242,7 +243,7 @@ windows = st.one_of(
     ),
     st.builds(
         n.Window,
-        st.just(WindowType.HOPPING),
+        st.sampled_from([WindowType.HOPPING, WindowType.CUMULATING]),
         durations,
         durations,
         maybe_duration,

@@ -74,6 +74,7 @@ TOPICS: tuple[Topic, ...] = (
         "WINDOW",
         "WINDOW TUMBLING (SIZE n unit [, RETENTION n unit] [, GRACE PERIOD n unit])\n"
         "WINDOW HOPPING (SIZE n unit, ADVANCE BY n unit [, RETENTION ..] [, GRACE PERIOD ..])\n"
+        "WINDOW CUMULATING (SIZE n unit, ADVANCE BY n unit [, RETENTION ..] [, GRACE PERIOD ..])\n"
         "WINDOW SESSION (n unit [, RETENTION ..] [, GRACE PERIOD ..])",
         "Groups events by time, in windows of their own.",
         "SELECT userid, WINDOWSTART, COUNT(*) FROM pageviews\n"

@@ -131,8 +131,8 @@ class ValueRows:
 
 @dataclass(frozen=True)
 class WindowFunction:
-    """`TUMBLE | HOP | SESSION (TABLE source, DESCRIPTOR(time), ..) [AS] alias` in FROM: a source's
-    rows in each of their windows, with the columns of WINDOW_COLUMNS."""
+    """`TUMBLE | HOP | CUMULATE | SESSION (TABLE source, DESCRIPTOR(time), ..) [AS] alias` in FROM:
+    a source's rows in each of their windows, with the columns of WINDOW_COLUMNS."""
 
     source: SourceRef | Subquery
     window: Window
@@ -190,7 +190,8 @@ query has a WINDOW clause."""
 
 @dataclass(frozen=True)
 class Window:
-    """WINDOW TUMBLING | HOPPING | SESSION; `size` is the gap of a session."""
+    """WINDOW TUMBLING | HOPPING | CUMULATING | SESSION; `size` is the gap of a session, and that of
+    the last cumulating window of a start, which they reach in steps of `advance`."""
 
     type: WindowType
     size: Duration

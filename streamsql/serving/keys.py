@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from streamsql.catalog import Source
 from streamsql.planner.plans.routes import KeyRange, WindowRange
 from streamsql.results import Value
-from streamsql.schema import WindowType
 from streamsql.types import STRING
 from streamsql.values.records import key_encoder
 
@@ -35,7 +34,7 @@ def window_bytes(source: Source) -> int:
     window = source.topic.window
     if window is None:
         return 0
-    return 16 if window.type is WindowType.SESSION else 8
+    return 16 if window.has_end else 8
 
 
 def key_writer(source: Source) -> Callable[[Sequence[Value]], bytes]:
@@ -60,11 +59,12 @@ def packed(keys: Sequence[bytes], source: Source, window: WindowRange | None) ->
 
 
 def _bounds(source: Source, window: WindowRange) -> tuple[int, int]:
-    """Of the number that follows the key's own bytes: a window's start, a session's end."""
+    """Of the number that follows the key's own bytes: a window's end where keys have it, or its
+    start."""
     kind = source.topic.window
     if kind is None:
         return 0, _LAST
-    if kind.type is WindowType.SESSION:
+    if kind.has_end:
         low, high = window.end_from, window.end_to
     else:
         low, high = window.start_from, window.start_to

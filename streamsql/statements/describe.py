@@ -17,7 +17,7 @@ from streamsql.planner.explain.plan import explain as explain_plan
 from streamsql.planner.plans.statements import ExplainPlan, ExplainQueryPlan
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context
-from streamsql.schema import Column, FormatSpec, Kind, Namespace, WindowType
+from streamsql.schema import Column, FormatSpec, Kind, Namespace
 from streamsql.statements.dispatch import handle
 from streamsql.statements.query_details import offsets, query_line, query_lines
 from streamsql.types import to_sql
@@ -98,7 +98,7 @@ def _details(source: Source, context: Context) -> str:
         "Kafka topic": _topic(source, context),
         "Statement": source.statement,
     }
-    if topic.window and topic.window.type is not WindowType.SESSION:
+    if topic.window and topic.window.size_ms is not None:
         facts["Window size"] = f"{topic.window.size_ms} ms"
     lines = [f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items()]
     for title, ids in (

@@ -16,7 +16,7 @@ from streamsql.catalog import Source
 from streamsql.errors import ConfigError
 from streamsql.formats import Side
 from streamsql.kafka.records import Headers, NewRecord, Record
-from streamsql.schema import Column, FormatSpec, KeyWindow, WindowType
+from streamsql.schema import Column, FormatSpec, KeyWindow
 from streamsql.test_driver.json_values import JSON, JSONObject, from_text, to_text
 from streamsql.test_driver.registries import CaseRegistry
 from streamsql.types import STRING
@@ -132,7 +132,7 @@ def decode(record: Record, source: Source, topic: str, registry: CaseRegistry) -
 
 
 def _split_window(key: bytes, window: KeyWindow) -> tuple[bytes, JSONObject]:
-    if window.type is WindowType.SESSION:
+    if window.has_end:
         end, start = struct.unpack(">qq", key[-16:])
         return key[:-16], {"start": start, "end": end, "type": "session"}
     (start,) = struct.unpack(">q", key[-8:])

@@ -144,6 +144,8 @@ CREATE STREAM $s (id INT KEY, v INT)
 CREATE TABLE $w AS SELECT id, COUNT(*) AS n FROM $s
   WINDOW TUMBLING (SIZE 10 SECONDS, RETENTION 100 SECONDS, GRACE PERIOD 1 SECOND) GROUP BY id;
 CREATE TABLE $x AS SELECT id, COUNT(*) AS n FROM $s WINDOW SESSION (5 SECONDS) GROUP BY id;
+CREATE TABLE $c AS SELECT id, COUNT(*) AS n FROM $s
+  WINDOW CUMULATING (SIZE 20 SECONDS, ADVANCE BY 10 SECONDS) GROUP BY id;
 """)
     for second in (1, 2, 12, 25):
         token = insert(live, f"INSERT INTO $s (ROWTIME, id, v) VALUES ({second}000, -7, 1);")
@@ -164,6 +166,9 @@ CREATE TABLE $x AS SELECT id, COUNT(*) AS n FROM $s WINDOW SESSION (5 SECONDS) G
     assert ask(live, sessions + " AND WINDOWEND <= 12000 AND WINDOWSTART > 1000;") == [
         (12000, 12000, 1)
     ]
+    growing = "SELECT WINDOWSTART AS a, WINDOWEND AS b, n FROM $c WHERE id = -7"
+    assert ask(live, growing + " AND WINDOWSTART < 20000;", token) == [(0, 10000, 2), (0, 20000, 3)]
+    assert short(live, growing + " AND WINDOWEND = 20000;") == [(0, 20000, 3)]
     # Time goes on: what is older than the retention is gone.
     token = insert(live, "INSERT INTO $s (ROWTIME, id, v) VALUES (121000, 9, 1);")
     assert ask(live, asked + ";", token) == [third]

@@ -26,6 +26,7 @@ COMPARED = (
     ("table_groups", "lists, histograms and the only value of a table"),
     ("top", "a table whose rows change, move and go"),
     ("windows", "of a hopping window's records those in windows still open count"),
+    ("windows", "of a cumulating window's records those in windows still open count"),
 )
 
 

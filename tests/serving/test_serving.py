@@ -108,8 +108,9 @@ def test_bounds_of_a_time_windows_start(window: WindowRange | None, low: int, hi
     assert packed([b"ab"], source, window) == struct.pack(">qqi", low, high, 2) + b"ab"
 
 
-def test_bounds_of_a_sessions_end() -> None:
-    source = table("k STRING PRIMARY KEY, v INT", "WINDOW_TYPE='SESSION'")
+@pytest.mark.parametrize("type_", ["SESSION", "CUMULATING"])
+def test_bounds_of_a_windows_end(type_: str) -> None:
+    source = table("k STRING PRIMARY KEY, v INT", f"WINDOW_TYPE='{type_}'")
     window = WindowRange(start_from=7, end_from=10, end_to=20)
     assert packed([], source, window) == struct.pack(">qq", 10, 20)
 

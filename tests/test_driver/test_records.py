@@ -70,6 +70,7 @@ def test_a_key_there_and_back(of: Source, key: Any, data: bytes | None) -> None:
     ("window", "given", "tail"),
     [
         (KeyWindow(W.TUMBLING, 10), {"start": 5, "end": 15, "type": "time"}, (5,)),
+        (KeyWindow(W.CUMULATING), {"start": 5, "end": 9, "type": "session"}, (9, 5)),
         (KeyWindow(W.SESSION), {"start": 5, "end": 9, "type": "session"}, (9, 5)),
     ],
 )

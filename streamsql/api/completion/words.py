@@ -35,7 +35,7 @@ WITH_PROPERTIES: dict[str, str] = {
 }
 """Names of WITH (..), the usual first, and what they say."""
 
-_WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "SESSION": ""}
+_WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "CUMULATING": "", "SESSION": ""}
 _NULLABLE = {"OPTIONAL": "", "WRAPPER": ""}
 _DELIMITERS = {"TAB": "", "SPACE": "", "|": ""}
 

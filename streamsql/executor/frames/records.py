@@ -8,7 +8,7 @@ from streamsql.executor.frames.context import record_type
 from streamsql.executor.spark.jvm import SideFormat
 from streamsql.formats import Side
 from streamsql.registry.serdes import SideSchemas
-from streamsql.schema import Column, FormatSpec, KeyWindow, Schema, Topic, WindowType
+from streamsql.schema import Column, FormatSpec, KeyWindow, Schema, Topic
 
 
 def key_side(topic: Topic, schema: Schema, schemas: SideSchemas) -> SideFormat:
@@ -33,9 +33,9 @@ def _side(spec: FormatSpec, columns: tuple[Column, ...], properties: dict[str, s
 
 
 def window_properties(window: KeyWindow | None) -> dict[str, str]:
-    """Time windows write the start after the key, sessions both ends."""
+    """Windows of one size write the start after the key, the others both ends, as sessions do."""
     if window is None:
         return {}
-    if window.type is WindowType.SESSION:
+    if window.has_end:
         return {"window": "session"}
     return {"window": "time", "window.size": str(window.size_ms)}

@@ -10,7 +10,7 @@ from lark import Token
 from streamsql.parser.tokens.keywords import BY_CONTEXT, KEYWORDS, NON_RESERVED
 
 _NUMBERS = frozenset({"INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"})
-_WINDOWS = frozenset({"TUMBLING", "HOPPING", "SESSION"})
+_WINDOWS = frozenset({"TUMBLING", "HOPPING", "CUMULATING", "SESSION"})
 
 _BEGINS_A_VALUE = (
     NON_RESERVED

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from streamsql.errors import ParseError, Span, UnsupportedError
+from streamsql.errors import ParseError, Span
 from streamsql.nodes import Duration, Expression, SourceRef, Window, WindowFunction
 from streamsql.schema import WindowType
 from streamsql.values.intervals import interval
@@ -17,9 +17,17 @@ Source = tuple[str, tuple[Expression, ...]]
 _USAGE = {
     "TUMBLE": "TUMBLE(TABLE source, DESCRIPTOR(time), INTERVAL '10' MINUTE)",
     "HOP": "HOP(TABLE source, DESCRIPTOR(time), INTERVAL '1' MINUTE, INTERVAL '10' MINUTE)",
+    "CUMULATE": "CUMULATE(TABLE source, DESCRIPTOR(time), INTERVAL '1' MINUTE, "
+    "INTERVAL '10' MINUTE)",
     "SESSION": "SESSION(TABLE source PARTITION BY key, DESCRIPTOR(time), INTERVAL '10' MINUTE)",
 }
-"""How each is written: the time between the starts of windows comes before their size."""
+"""How each is written: the time between the starts (or ends) of windows comes before their size."""
+_TYPES = {
+    "TUMBLE": WindowType.TUMBLING,
+    "HOP": WindowType.HOPPING,
+    "CUMULATE": WindowType.CUMULATING,
+    "SESSION": WindowType.SESSION,
+}
 
 
 class WindowBuilder:
@@ -43,6 +51,16 @@ class WindowBuilder:
     ) -> Window:
         return Window(WindowType.HOPPING, size, advance, retention, grace, span)
 
+    def cumulating(
+        self,
+        span: Span,
+        size: Duration,
+        advance: Duration,
+        retention: Duration | None,
+        grace: Duration | None,
+    ) -> Window:
+        return Window(WindowType.CUMULATING, size, advance, retention, grace, span)
+
     def session(
         self, span: Span, gap: Duration, retention: Duration | None, grace: Duration | None
     ) -> Window:
@@ -64,32 +82,22 @@ class WindowBuilder:
 
     def windowed(self, span: Span, name: str, *arguments: Any) -> WindowFunction:
         function = name.upper()
-        if function == "CUMULATE":
-            raise UnsupportedError(
-                "windows that grow, by CUMULATE",
-                hint="HOP has windows of one size that overlap.",
-                span=span,
-            )
         if function not in _USAGE:
             raise ParseError(
                 f"{name} is no table function of FROM: those are {', '.join(_USAGE)}.",
                 hint="EXPLODE and its like stand in the SELECT.",
                 span=span,
             )
-        if len(arguments) != (4 if function == "HOP" else 3):
+        stepped = function in ("HOP", "CUMULATE")
+        if len(arguments) != (4 if stepped else 3):
             raise _misspelt(function, span)
         source, time, *sizes = arguments
         source_name, keys = _source(source, function, span)
         if keys and function != "SESSION":
             raise ParseError(f"{function} takes no PARTITION BY.", span=span)
         durations = [_duration(size, function, span) for size in sizes]
-        types = {"TUMBLE": WindowType.TUMBLING, "HOP": WindowType.HOPPING}
-        window = Window(
-            types.get(function, WindowType.SESSION),
-            durations[-1],
-            durations[0] if function == "HOP" else None,
-            span=span,
-        )
+        advance = durations[0] if stepped else None
+        window = Window(_TYPES[function], durations[-1], advance, span=span)
         return WindowFunction(
             SourceRef(source_name, span=span), window, _time(time, function, span), keys
         )

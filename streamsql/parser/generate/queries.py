@@ -95,6 +95,7 @@ def _value_rows(node: n.ValueRows) -> str:
 _FUNCTIONS = {
     WindowType.TUMBLING: "TUMBLE",
     WindowType.HOPPING: "HOP",
+    WindowType.CUMULATING: "CUMULATE",
     WindowType.SESSION: "SESSION",
 }
 

@@ -13,7 +13,7 @@ from streamsql.planner.joins.conditions import Condition
 from streamsql.planner.plans.combined import combined
 from streamsql.planner.plans.logical import JoinKind, Leaf, LogicalPlan, Scan
 from streamsql.planner.types.inference import coerce
-from streamsql.schema import KeyWindow, Kind, WindowType
+from streamsql.schema import KeyWindow, Kind
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to
 
 _SHOWN = {
@@ -245,11 +245,12 @@ def _check_windows(left: Side, right: Side, condition: Condition) -> None:
             ),
             span=condition.span,
         )
-    if (a.type is WindowType.SESSION) != (b.type is WindowType.SESSION):
+    if a.type is not b.type and (a.has_end or b.has_end):
         raise PlanError(
             f"Can not join sources of different windows: {quote(names[0])} has {a.type.value} "
             f"windows, {quote(names[1])} {b.type.value} windows.",
-            hint="Sessions join sessions; hopping and tumbling windows join each other.",
+            hint="Sessions join sessions, cumulating windows cumulating ones; hopping and tumbling "
+            "windows join each other.",
             span=condition.span,
             ksqldb=says("join-windows", left=a.type.value, right=b.type.value),
         )

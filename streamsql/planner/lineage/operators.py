@@ -32,7 +32,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
-from streamsql.planner.select.window_functions import STARTS
+from streamsql.planner.select.window_functions import STEP
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import (
     RESERVED_COLUMNS,
@@ -114,7 +114,7 @@ def _values(plan: Values) -> Lineage:
 def _filter(plan: Filter) -> Lineage:
     found = lineage(plan.input)
     by = Transformation.JOIN if plan.clause == "ON" else Transformation.FILTER
-    if {column.name for column in columns_in(plan.condition)} == {STARTS}:
+    if {column.name for column in columns_in(plan.condition)} == {STEP}:
         by = Transformation.WINDOW  # The condition is not the user's, but that of HOP in FROM.
     return found.influenced(influence(by, plan.condition, found.columns))
 

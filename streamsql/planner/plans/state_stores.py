@@ -155,8 +155,9 @@ def _windows(window: Window, keys: str, rows: str) -> StateStore:
         growth = f"a session goes {kept} after its end"
         return StateStore("aggregates", f"{by}session", growth + rows)
     overlap = ""
-    if window.type is WindowType.HOPPING and window.advance is not None:
-        overlap = f" ({-(-window.size.ms // window.advance.ms)} windows a row)"
+    if window.advance is not None:
+        most = "up to " if window.type is WindowType.CUMULATING else ""
+        overlap = f" ({most}{-(-window.size.ms // window.advance.ms)} windows a row)"
     growth = f"a window goes {f'{words(duration(grace))} after' if grace else 'at'} its end"
     return StateStore("aggregates", f"{by}window{overlap}", growth + rows)
 

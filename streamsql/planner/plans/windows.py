@@ -66,19 +66,25 @@ def _check_sizes(window: Window) -> None:
         raise PlanError("the SIZE of a window must be more than zero", span=window.span)
     if window.size.ms <= 0:
         raise PlanError("the gap of a session must be more than zero", span=window.span)
-    if window.type is WindowType.HOPPING:
-        advance = window.advance.ms if window.advance else 0
-        if not 0 < advance <= window.size.ms:
-            raise PlanError(
-                "the ADVANCE of a hopping window must be more than zero and at most its SIZE",
-                span=window.span,
-            )
+    advance = window.advance.ms if window.advance else 0
+    if window.type is WindowType.HOPPING and not 0 < advance <= window.size.ms:
+        raise PlanError(
+            "the ADVANCE of a hopping window must be more than zero and at most its SIZE",
+            span=window.span,
+        )
+    if window.type is WindowType.CUMULATING and (advance <= 0 or window.size.ms % advance):
+        raise PlanError(
+            "the SIZE of a cumulating window must be a multiple of its ADVANCE, which is more than "
+            "zero",
+            hint="The windows of one start end an ADVANCE after each other, the last after SIZE.",
+            span=window.span,
+        )
 
 
 def key_window(window: Window) -> KeyWindow:
     """How the keys of the result are written."""
-    session = window.type is WindowType.SESSION
-    return KeyWindow(window.type, None if session else window.size.ms)
+    written = KeyWindow(window.type)
+    return written if written.has_end else replace(written, size_ms=window.size.ms)
 
 
 def duration(ms: int) -> Duration:

@@ -76,7 +76,7 @@ class From:
 
 
 HIDDEN = frozenset({"$RANK", "$NUMBER", "$WINDOW"})
-"""Columns that QUALIFY, RANK and HOP add, which are no part of `*`."""
+"""Columns that QUALIFY, RANK, HOP and CUMULATE add, which are no part of `*`."""
 BuildSubquery = Callable[[Subquery], Derived]
 """Plans a query in FROM."""
 

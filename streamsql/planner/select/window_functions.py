@@ -1,5 +1,5 @@
-"""TUMBLE, HOP and SESSION in FROM, written out: GROUP BY with the bounds of the window is a WINDOW
-clause; anything else sees the rows of a subquery, in each of their windows."""
+"""TUMBLE, HOP, CUMULATE and SESSION in FROM, written out: GROUP BY with the bounds of the window is
+a WINDOW clause; anything else sees the rows of a subquery, in each of their windows."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ from streamsql.types import quote
 
 BOUND = "bound of a window"
 """Key of the `meta` of an expression in GROUP BY that stands for the window by itself."""
-STARTS = "$WINDOW"
-"""The hidden column of a row's hopping windows."""
+STEP = "$WINDOW"
+"""The hidden column that tells a row's windows apart: starts of hopping ones, ends of cumulating
+ones."""
 
 
 def without_functions(query: Query, catalog: Catalog, *, bounded: bool) -> Query:
@@ -124,6 +125,7 @@ def _with_clause(query: Query, function: WindowFunction) -> Query:
         )
     rest = tuple(e for e in query.group_by if not _bound(_meant(e, query), function))
     _check_session(function, rest)
+    _check_cumulating(function, query)
     _check_where(query, function)
 
     def written(node: Expression) -> Expression:
@@ -137,7 +139,7 @@ def _with_clause(query: Query, function: WindowFunction) -> Query:
         items=items,
         relation=replace(function.source, alias=_name(function)),
         window=_lasting(function, query),
-        group_by=rest or (_window_alone(items),),
+        group_by=rest or (_window_alone(items, function.window),),
         having=query.having and query.having.transform(written),
     )
 
@@ -156,12 +158,14 @@ def _item(item: SelectItem, function: WindowFunction, query: Query) -> SelectIte
     return item
 
 
-def _window_alone(items: tuple[SelectItem, ...]) -> Expression:
-    """The bound that identifies a window: one that is selected."""
+def _window_alone(items: tuple[SelectItem, ...], window: Window) -> Expression:
+    """The bound that identifies a window: one that is selected, and of cumulating windows the end
+    if it is."""
     start = _moment(_column("WINDOWSTART"))
     end = _moment(_column("WINDOWEND"))
     selected = [item.expression for item in items if isinstance(item, SelectExpression)]
-    found = end if end in selected and start not in selected else start
+    by_end = window.type is WindowType.CUMULATING or start not in selected
+    found = end if end in selected and by_end else start
     found.meta[BOUND] = True
     return found
 
@@ -179,6 +183,17 @@ def _check_session(function: WindowFunction, keys: tuple[Expression, ...]) -> No
             hint="SESSION(TABLE source PARTITION BY key, ..) GROUP BY key, window_start, "
             "window_end.",
             span=function.span,
+        )
+
+
+def _check_cumulating(function: WindowFunction, query: Query) -> None:
+    """A window is told by its end."""
+    bounds = {_bound(_meant(e, query), function): e for e in query.group_by}
+    if function.window.type is WindowType.CUMULATING and "WINDOWEND" not in bounds:
+        raise UnsupportedError(
+            "the windows of CUMULATE that begin together cannot be one group",
+            hint="GROUP BY window_end, too, which tells them apart.",
+            span=span_of(bounds["WINDOWSTART"]),
         )
 
 
@@ -206,38 +221,53 @@ def _rows(function: WindowFunction) -> Subquery:
         )
     size = window.size.ms
     advance = window.advance.ms if window.advance else size
-    time = _column("ROWTIME")
-    latest = exp.Sub(this=time, expression=exp.Mod(this=time.copy(), expression=_number(advance)))
-    where: Expression | None = None
     relation: SourceRef | Subquery = function.source
-    start: Expression = latest
+    where: Expression | None = None
+    start = _begun(size)
+    end: Expression = _later(start, size)
     if window.type is WindowType.HOPPING:
-        relation = _in_windows(function, latest, size, advance)
-        start = _column(STARTS)
+        relation = _in_windows(function, _first(size, advance), _begun(advance), advance)
+        start = _column(STEP)
+        end = _later(start, size)
         where = exp.GTE(this=start.copy(), expression=_number(0))
-    end = exp.Add(this=start.copy(), expression=_number(size))
+    elif window.type is WindowType.CUMULATING:
+        relation = _in_windows(function, _later(_begun(advance), advance), end, advance)
+        end = _column(STEP)
     bounds = zip(WINDOW_COLUMNS, (start, end), strict=True)
     items = tuple(SelectExpression(_moment(bound), name) for name, bound in bounds)
     query = Query((SelectAll(), *items), relation, where=where, span=function.span)
     return Subquery(query, _name(function), function.span)
 
 
-def _in_windows(function: WindowFunction, latest: Expression, size: int, advance: int) -> Subquery:
-    """A row for each of the windows that a row is in, with its start."""
-    # The windows that begin before the latest one and end behind the row.
+def _begun(length: int) -> Expression:
+    """The last multiple of this length up to the row's time."""
     time = _column("ROWTIME")
-    into = exp.Mod(this=time, expression=_number(advance))
+    return exp.Sub(this=time, expression=exp.Mod(this=time.copy(), expression=_number(length)))
+
+
+def _later(moment: Expression, length: int) -> Expression:
+    return exp.Add(this=moment.copy(), expression=_number(length))
+
+
+def _first(size: int, advance: int) -> Expression:
+    """The start of the first hopping window that ends behind the row."""
+    into = exp.Mod(this=_column("ROWTIME"), expression=_number(advance))
     behind = exp.Div(
         this=exp.Sub(this=_number(size - 1), expression=into), expression=_number(advance)
     )
-    first = exp.Sub(
-        this=latest.copy(), expression=exp.Mul(this=behind, expression=_number(advance))
+    return exp.Sub(
+        this=_begun(advance), expression=exp.Mul(this=behind, expression=_number(advance))
     )
-    series = exp.Anonymous(
-        this="GENERATE_SERIES", expressions=[first, latest.copy(), _number(advance)]
-    )
-    starts = SelectExpression(exp.Anonymous(this="EXPLODE", expressions=[series]), STARTS)
-    query = Query((SelectAll(), starts), function.source, span=function.span)
+
+
+def _in_windows(
+    function: WindowFunction, first: Expression, last: Expression, advance: int
+) -> Subquery:
+    """A row for each of the windows that a row is in, told apart by STEP."""
+    bounds = [first, last.copy(), _number(advance)]
+    series = exp.Anonymous(this="GENERATE_SERIES", expressions=bounds)
+    steps = SelectExpression(exp.Anonymous(this="EXPLODE", expressions=[series]), STEP)
+    query = Query((SelectAll(), steps), function.source, span=function.span)
     return Subquery(query, _name(function), function.span)
 
 

@@ -174,10 +174,10 @@ class WithProperties:
         if text.upper() not in names:
             raise self.invalid("WINDOW_TYPE", f"'{text}' is none of {', '.join(names)}")
         window = WindowType(text.upper())
-        if window is WindowType.SESSION:
+        if KeyWindow(window).has_end:
             if size is not None:
                 raise self.invalid(
-                    "WINDOW_SIZE", "'WINDOW_SIZE' should not be set for SESSION windows"
+                    "WINDOW_SIZE", f"'WINDOW_SIZE' should not be set for {window.value} windows"
                 )
             return KeyWindow(window)
         if size is None:

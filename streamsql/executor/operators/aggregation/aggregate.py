@@ -130,23 +130,36 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
     size = f"{window.size.ms} milliseconds"
     advance = f"{window.advance.ms} milliseconds" if window.advance else size
     windowed = timed.withColumn(_WINDOW, F.window(quoted(_EVENT), size, advance))
-    start, end = (F.unix_millis(F.col(f"`{_WINDOW}`.{bound}")) for bound in ("start", "end"))
-    # The watermark stands still within a batch, stream time does not. And hopping windows reach
-    # back before the epoch; Kafka Streams has none that begin there.
+    start, end = _bounds(window)
+    # Hopping windows reach back before the epoch; Kafka Streams has none that begin there.
+    has_row = start >= 0
+    if window.type is WindowType.CUMULATING:  # Of the same end, it may begin behind the row.
+        has_row &= start <= quoted(TIME_COLUMN)
+    # The watermark stands still within a batch, stream time does not.
     open_yet = end + F.lit(grace) > quoted(_STREAM_TIME)
     if rows.isStreaming:
         late = scope.jvm.late(quoted(TIME_COLUMN), scope.query_id)
         open_yet = F.when(open_yet, F.lit(True)).otherwise(late)
-    return windowed.where((start >= 0) & open_yet)
+    return windowed.where(has_row & open_yet)
+
+
+def _bounds(window: Window) -> tuple[Column, Column]:
+    """Start and end in ms. Spark has no cumulating windows: here they are its hopping ones of the
+    same ends, which tell them apart. They begin at the last multiple of their size before that."""
+    start, end = (F.unix_millis(F.col(f"`{_WINDOW}`.{bound}")) for bound in ("start", "end"))
+    if window.type is WindowType.CUMULATING:
+        last = end - F.lit(1)
+        start = last - F.pmod(last, F.lit(window.size.ms))
+    return start, end
 
 
 def _system_columns(window: Window | None) -> dict[str, Column]:
     none = F.lit(None).cast("bigint")
-    windowed = window is not None
+    start, end = _bounds(window) if window is not None else (none, none)
     return {
         NULL_COLUMN: F.lit(False),
-        START_COLUMN: F.unix_millis(F.col(f"`{_WINDOW}`.start")) if windowed else none,
-        END_COLUMN: F.unix_millis(F.col(f"`{_WINDOW}`.end")) if windowed else none,
+        START_COLUMN: start,
+        END_COLUMN: end,
         # A batch makes one row of a group: there is no order to keep.
         PARTITION_COLUMN: F.lit(0),
         OFFSET_COLUMN: F.lit(0).cast("bigint"),

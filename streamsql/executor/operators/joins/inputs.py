@@ -34,7 +34,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.joins.text import join_text
 from streamsql.planner.plans.logical import Derived, Join, JoinKind, LogicalPlan, Scan
 from streamsql.planner.types.binding import columns_in
-from streamsql.schema import ROWTIME, Kind, WindowType
+from streamsql.schema import ROWTIME, Kind
 from streamsql.types import type_of
 
 ON_COLUMN = "$on"
@@ -143,14 +143,14 @@ def note_stores(node: Join, left: Side, right: Side, scope: Scope) -> None:
 
 
 def window_bounds(node: Join) -> tuple[str, ...]:
-    """The bounds that rows must agree on: windows by size begin alike, sessions end as well."""
+    """The bounds that rows must agree on: windows of one size begin alike, others end as well."""
     if not node.windowed:
         return ()
-    return (START_COLUMN, END_COLUMN) if _has_sessions(node.left) else (START_COLUMN,)
+    return (START_COLUMN, END_COLUMN) if _have_ends(node.left) else (START_COLUMN,)
 
 
-def _has_sessions(plan: LogicalPlan) -> bool:
+def _have_ends(plan: LogicalPlan) -> bool:
     if isinstance(plan, (Derived, Scan)):
         window = plan.source.topic.window
-        return window is not None and window.type is WindowType.SESSION
-    return any(_has_sessions(child) for child in plan.inputs)
+        return window is not None and window.has_end
+    return any(_have_ends(child) for child in plan.inputs)
