@@ -13,7 +13,7 @@ from typing import Any
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateFunction, Query
-from streamsql.schema import Kind, Schema, TimestampColumn, Topic
+from streamsql.schema import Constraint, Kind, Schema, TimestampColumn, Topic
 from streamsql.types import SQLType
 
 Thing = tuple[str, str]
@@ -36,6 +36,8 @@ class Source:
     statement: str = ""
     comment: str | None = None
     """What COMMENT ON says of it."""
+    constraints: tuple[Constraint, ...] = ()
+    """What its records must meet to be read, in the order in which they are looked at."""
 
     def same_but_for_comment(self, other: Source) -> bool:
         """Whether nothing that concerns records tells the two apart."""

@@ -136,6 +136,29 @@ class TimestampColumn:
     format: str | None = None
 
 
+class OnViolation(Enum):
+    """What becomes of a record that violates a constraint; it makes no row in any case."""
+
+    DROP_ROW = "DROP ROW"
+    """Counted, and nothing else."""
+    TO_ERRORS = "TO ERRORS"
+    """Written to the processing log besides."""
+    FAIL = "FAIL"
+    """The query stops before it."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What the records of a stream or table are expected to be: `condition`, in SQL."""
+
+    name: str
+    condition: str
+    on_violation: OnViolation
+
+    def __str__(self) -> str:
+        return f"{quote(self.name)} EXPECT ({self.condition}) ON VIOLATION {self.on_violation.value}"
+
+
 @dataclass(frozen=True)
 class Topic:
     """A topic and how its records are written. `partitions` is None while it is not known."""

@@ -153,6 +153,9 @@ class QueryMetrics:
     rows_late: int = 0
     """Rows that came after their window, with its grace, had closed: one for each window. Of what
     Spark drops in a GROUP BY it counts groups: rows of one task, batch, key and window are one."""
+    violations: Mapping[str, int] | None = field(default_factory=dict)
+    """Records that violated a constraint, by SOURCE.CONSTRAINT: each counts for the first that it
+    violates. Constraints that were met are not listed."""
     records_lost: int = 0
     """Records that Kafka deleted before the query read them; where their number is not known, one
     for each partition."""
@@ -179,6 +182,7 @@ class QueryMetrics:
             bytes_out=found.get("bytes_out"),
             errors=found.get("errors"),
             rows_late=found.get("rows_late", 0),
+            violations=found.get("violations"),
             records_lost=found.get("records_lost", 0),
             last_out_ms=found.get("last_out_ms") or None,
             latency=latency,

@@ -12,7 +12,7 @@ from streamsql.nodes.query import (
     Properties,
     Query,
 )
-from streamsql.schema import Kind
+from streamsql.schema import Kind, OnViolation
 from streamsql.types import SQLType
 
 
@@ -38,6 +38,16 @@ class ColumnDefinition:
 
 
 @dataclass(frozen=True)
+class ConstraintDefinition:
+    """`CONSTRAINT name EXPECT (condition) ON VIOLATION DROP ROW | TO ERRORS | FAIL`."""
+
+    name: str
+    condition: Expression
+    on_violation: OnViolation
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class CreateSource(Statement):
     """CREATE [OR REPLACE] [SOURCE] STREAM | TABLE [IF NOT EXISTS] name (..) WITH (..)."""
 
@@ -51,6 +61,7 @@ class CreateSource(Statement):
     or_replace: bool = False
     if_not_exists: bool = False
     is_source: bool = False
+    constraints: tuple[ConstraintDefinition, ...] = ()
 
 
 @dataclass(frozen=True)

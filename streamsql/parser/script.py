@@ -16,6 +16,7 @@ from lark.exceptions import UnexpectedToken
 from streamsql.errors import ParseError, Span
 from streamsql.nodes import DefineVariable, Explain, Expression, Statement, UndefineVariable
 from streamsql.parser.build.alterations import AlterationBuilder
+from streamsql.parser.build.constraints import ConstraintBuilder
 from streamsql.parser.build.context import resolve_words
 from streamsql.parser.build.definitions import ViewBuilder
 from streamsql.parser.build.expressions import ExpressionBuilder
@@ -33,6 +34,7 @@ from streamsql.types import SQLType
 BUILDERS = Builders(
     DefinitionBuilder(),
     AlterationBuilder(),
+    ConstraintBuilder(),
     ViewBuilder(),
     CommandBuilder(),
     RepairBuilder(),

@@ -65,12 +65,32 @@ def description(source: Source, context: Context, *, extended: bool) -> list[Res
     title = f"Name : {source.name}"
     if source.comment is not None:
         title += f"\n{source.comment}"
-    table = Rows((Field("Field"), Field("Type")), rows, title)
+    tables = [Rows((Field("Field"), Field("Type")), rows, title), *_constraints(source, context)]
     if not extended:
-        return [table]
+        return tables
     catalog = context.state.catalog
     queries = dict.fromkeys([*catalog.readers(source.name), *catalog.writers(source.name)])
-    return [table, Text(_details(source, context)), *offsets(queries, context)]
+    return [*tables, Text(_details(source, context)), *offsets(queries, context)]
+
+
+_CONSTRAINT_FIELDS = tuple(map(Field, ("Constraint", "Expects", "On Violation", "Violations")))
+
+
+def _constraints(source: Source, context: Context) -> list[Rows]:
+    """The constraints, each with the records that have violated it: added up over the queries that
+    read the source, None where one of them does not know."""
+    if not source.constraints:
+        return []
+    metrics = context.state.query_metrics()
+    counted = [metrics[id].violations for id in sorted(metrics)]
+    rows = []
+    for constraint in source.constraints:
+        name = f"{source.name}.{constraint.name}"
+        known = [counts.get(name, 0) for counts in counted if counts is not None]
+        count = sum(known) if len(known) == len(counted) else None
+        action = constraint.on_violation.value
+        rows.append((constraint.name, constraint.condition, action, count))
+    return [Rows(_CONSTRAINT_FIELDS, rows)]
 
 
 def _column_type(column: Column, source: Source) -> str:

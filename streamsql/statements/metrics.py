@@ -21,6 +21,9 @@ def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
         lines["Failed"] = f"{metrics.errors:,} (in the processing log)" if metrics.errors else "0"
     if metrics.rows_late:
         lines["Late"] = f"{metrics.rows_late:,} came after their window had closed"
+    if metrics.violations:
+        counts = (f"{name} {count:,}" for name, count in sorted(metrics.violations.items()))
+        lines["Violated"] = ", ".join(counts)
     if metrics.records_lost:
         lines["Lost"] = f"{metrics.records_lost:,} deleted before they were read"
     if metrics.latency is not None and metrics.latency.count:

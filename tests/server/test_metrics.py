@@ -77,6 +77,7 @@ def test_queries() -> None:
         bytes_out=80,
         errors=1,
         rows_late=2,
+        violations={"S.POSITIVE": 6},
         records_lost=5,
         last_out_ms=1_700_000_000_500,
         latency=Latency((1, 10), (3, 1, 0), 15),
@@ -112,6 +113,8 @@ def test_queries() -> None:
     assert found["streamsql_query_state{query_id=CSAS_B_2,state=error}"] == 1
     assert found["streamsql_query_state{query_id=CSAS_B_2,state=running}"] == 0
     assert found["streamsql_query_mode{mode=real-time,query_id=CTAS_A_1}"] == 1
+    labels = "constraint=S.POSITIVE,query_id=CTAS_A_1"
+    assert found[f"streamsql_query_constraint_violations_total{{{labels}}}"] == 6
     expected = {
         "lag_records": 6,
         "records_in_total": 10,

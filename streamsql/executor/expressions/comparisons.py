@@ -46,14 +46,24 @@ def null_safe(node: exp.Binary, lowering: Lowering) -> Column:
 
 def between(node: exp.Between, lowering: Lowering) -> Column:
     """Lowers BETWEEN."""
+    return _or_false(ranged(node, lowering))
+
+
+def ranged(node: exp.Between, lowering: Lowering) -> Column:
+    """Spark's BETWEEN: null if that is not known."""
     value, low, high = (lowering.lower(node.args[part]) for part in ("this", "low", "high"))
-    return _or_false(value.between(low, high))
+    return value.between(low, high)
 
 
 def in_list(node: exp.In, lowering: Lowering) -> Column:
     """Lowers IN."""
+    return _or_false(listed(node, lowering))
+
+
+def listed(node: exp.In, lowering: Lowering) -> Column:
+    """Spark's IN: null if that is not known."""
     value = _comparable(node.this, lowering)
-    return _or_false(value.isin(*(_comparable(item, lowering) for item in node.expressions)))
+    return value.isin(*(_comparable(item, lowering) for item in node.expressions))
 
 
 def is_null(node: exp.Is, lowering: Lowering) -> Column:
@@ -63,6 +73,11 @@ def is_null(node: exp.Is, lowering: Lowering) -> Column:
 
 def like(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Column:
     """Lowers LIKE and ILIKE, with or without ESCAPE."""
+    return lowering.checked_condition(matched(node, lowering), "LIKE of null")
+
+
+def matched(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Column:
+    """Spark's LIKE: null if a side is null."""
     escape = node.expression.name if isinstance(node, exp.Escape) else None
     match = node.this if isinstance(node, exp.Escape) else node
     value, pattern = lowering.lower(match.this), lowering.lower(match.expression)
@@ -70,10 +85,8 @@ def like(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Column:
     if escape is None:
         # Spark escapes by a backslash unless told otherwise; SQL has no escape by itself.
         pattern = _without_escapes(match.expression, pattern)
-        result = function(value, pattern)
-    else:
-        result = function(value, pattern, F.lit(escape))
-    return lowering.checked_condition(result, "LIKE of null")
+        return function(value, pattern)
+    return function(value, pattern, F.lit(escape))
 
 
 def _without_escapes(node: Expression, pattern: Column) -> Column:

@@ -49,6 +49,21 @@ def predicate(expression: Expression, context: ColumnContext) -> Column:
     return _guarded(lowering.condition(expression), expression, lowering)
 
 
+class _ThreeValued(Lowering):
+    """Where NULL is neither true nor false, in AND and OR too."""
+
+    def operand(self, node: Expression) -> Column:
+        return self.lower(node)
+
+
+def expectation(expression: Expression, context: ColumnContext) -> Column:
+    """Whether the condition is not false: as in SQL's CHECK, and unlike in WHERE, a comparison with
+    NULL is NULL, which is as good as true. Null if the expression fails."""
+    lowering = _ThreeValued(EXPECTATIONS, {}, context.columns, context.guard, expression)
+    value = F.coalesce(lowering.lower(expression), F.lit(True))
+    return _guarded(value, expression, lowering)
+
+
 def aggregate(
     call: Expression, context: ColumnContext, order: Column, sign: Column | None = None
 ) -> Column:
@@ -165,3 +180,14 @@ CONDITIONS: Mapping[type[Expression], Rule] = {
     exp.GTE: compare.compared,
 }
 """Rules that may give null for false, for where that means the same."""
+
+EXPECTATIONS: Mapping[type[Expression], Rule] = {
+    **RULES,
+    **CONDITIONS,
+    exp.Between: compare.ranged,
+    exp.In: compare.listed,
+    exp.Like: compare.matched,
+    exp.ILike: compare.matched,
+    exp.Escape: compare.matched,
+}
+"""Rules of three-valued logic."""

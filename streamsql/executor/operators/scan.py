@@ -23,6 +23,7 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.frames.event_time import event_time
 from streamsql.executor.frames.records import key_side, value_side
+from streamsql.executor.operators.constraints import meeting_constraints
 from streamsql.executor.spark.jvm import NULL_VALUE
 from streamsql.formats import FORMATS
 from streamsql.planner.plans.logical import Scan
@@ -63,13 +64,14 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     if scope.names_causes and scope.scans:
         partition = partition + F.lit(len(scope.scans) * INPUT_PARTITIONS)
     scope.scans.append(node)
-    return rows.withColumns(
+    rows = rows.withColumns(
         {
             "ROWTIME": quoted(TIME_COLUMN),
             PARTITION_COLUMN: partition,
             OFFSET_COLUMN: F.col("ROWOFFSET"),
         }
     )
+    return meeting_constraints(rows, node, scope)
 
 
 def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:

@@ -18,6 +18,8 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
+from streamsql.schema import OnViolation
+
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -206,6 +208,24 @@ class Jvm:
     def late(self, time: Column, query_id: str) -> Column:
         """FALSE for a row of that time (BIGINT ms), which is counted as late for the query."""
         return _column(self._io.expressions.Expressions.late(_java(time), query_id))
+
+    def meets_constraint(
+        self,
+        satisfied: Column,
+        constraint: str,
+        message: str,
+        on_violation: OnViolation,
+        log: ProcessingLog,
+        step: str,
+    ) -> Column:
+        """Whether a row meets a constraint; one that does not is counted for it, and besides, as
+        `on_violation` says, in the log, or fails the query. Null `satisfied`: not met, and in the
+        log already."""
+        check = self._io.expressions.ConstraintCheck.of(
+            constraint, message, on_violation.name, log.java, step
+        )
+        struct = _java(F.struct(satisfied.alias("satisfied")))
+        return _column(self._io.expressions.Expressions.meets(struct, check))
 
     def whole(self, struct: Column) -> Column:
         """TRUE, though Spark does not know it: all of the struct's columns have to be there."""

@@ -21,6 +21,7 @@ _BEGINS_A_VALUE = (
 # Word -> what follows it where it is a keyword. Anywhere else it is a name.
 FOLLOWED_BY: dict[str, frozenset[str]] = {
     "AT": frozenset({"TIME"}),
+    "CONSTRAINT": NON_RESERVED | {"IDENTIFIER"},
     "EMIT": frozenset({"CHANGES", "FINAL"}),
     "END": frozenset(),
     "ESCAPE": frozenset({"TEXT_LITERAL"}),
@@ -52,6 +53,7 @@ _ENDS_A_VALUE = (_ENDS_A_CLAUSE - BY_CONTEXT - {"STAR"}) | {"END"}
 # Words that are names wherever they can be; word -> what stands before them where more may come.
 _NAMES_FIRST: dict[str, frozenset[str]] = {
     "AT": _ENDS_A_VALUE,
+    "CONSTRAINT": frozenset({"LPAR", "COMMA"}),
     "END": _ENDS_A_VALUE,
     "EXCEPT": _ENDS_A_CLAUSE,
     "EXTRACT": frozenset(),
@@ -139,10 +141,18 @@ def _windows(tokens: list[Token], i: int) -> bool:
     return not named or _type(tokens, at) in _WINDOWS
 
 
+def _constrains(tokens: list[Token], i: int) -> bool:
+    """A column may be called `constraint`; behind its type come other words than names."""
+    follows = _type(tokens, i + 2)
+    misspelt = follows in (None, "IDENTIFIER") and tokens[0].type == "CREATE"
+    return _type(tokens, i - 1) in ("LPAR", "COMMA") and (follows == "EXPECT" or misspelt)
+
+
 _NOT_A_VALUE = BY_CONTEXT - {"EXTRACT"}
 # Word -> what else must hold.
 _FITS: dict[str, Callable[[list[Token], int], bool]] = {
     "AT": lambda tokens, i: _type(tokens, i + 2) in ("ZONE", None),
+    "CONSTRAINT": _constrains,
     "EXTRACT": _extracts,
     "FILTER": _filters,
     "ILIKE": _before_a_value(_ENDS_A_VALUE | {"NOT"}),

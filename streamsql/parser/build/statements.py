@@ -12,6 +12,7 @@ from streamsql import nodes as n
 from streamsql.errors import ParseError, Span
 from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, Duration, Expression, Property, Query
+from streamsql.parser.build.constraints import SourceColumns
 from streamsql.parser.build.items import as_written
 from streamsql.schema import Kind
 from streamsql.types import SQLType
@@ -31,17 +32,18 @@ class DefinitionBuilder:
         kind: Kind,
         if_not_exists: bool | None,
         name: str,
-        columns: tuple[ColumnDefinition, ...] | None,
+        given: SourceColumns | None,
         properties: tuple[Property, ...] | None,
     ) -> n.CreateSource:
         return n.CreateSource(
             kind,
             name,
-            columns or (),
+            given.columns if given else (),
             properties or (),
             or_replace=bool(or_replace),
             if_not_exists=bool(if_not_exists),
             is_source=bool(source),
+            constraints=given.constraints if given else (),
             span=span,
         )
 

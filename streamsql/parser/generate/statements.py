@@ -55,8 +55,17 @@ def _column_definition(node: n.ColumnDefinition) -> str:
     return f"{name(node.name)} {type_sql(node.type)}{role}"
 
 
-def _columns(columns: tuple[n.ColumnDefinition, ...]) -> str:
-    return listed(*map(_column_definition, columns)) if columns else ""
+@to_sql.register
+def _constraint(node: n.ConstraintDefinition) -> str:
+    condition, action = expression_sql(node.condition), node.on_violation.value
+    return f"CONSTRAINT {name(node.name)} EXPECT ({condition}) ON VIOLATION {action}"
+
+
+def _columns(
+    columns: tuple[n.ColumnDefinition, ...], constraints: tuple[n.ConstraintDefinition, ...] = ()
+) -> str:
+    given = [*map(_column_definition, columns), *map(_constraint, constraints)]
+    return listed(*given) if given else ""
 
 
 # -- definitions ---------------------------------------------------------------------------------
@@ -71,7 +80,7 @@ def _create_source(node: n.CreateSource) -> str:
         node.kind.value,
         node.if_not_exists and "IF NOT EXISTS",
         name(node.name),
-        _columns(node.columns),
+        _columns(node.columns, node.constraints),
         _properties(node.properties),
     )
 

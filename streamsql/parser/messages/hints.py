@@ -46,6 +46,7 @@ _ELSEWHERE = {
     "INTERSECT": _BETWEEN_QUERIES,
     "EXCEPT": _BETWEEN_QUERIES,
     "OFFSET": "OFFSET stands at the end of a pull query: LIMIT 10 OFFSET 20.",
+    "CHECK": "Conditions on records are written CONSTRAINT name EXPECT (..) ON VIOLATION DROP ROW.",
     "TOP": "The number of rows is limited by LIMIT at the end of the query.",
     "USING": "Columns that both sides have go between brackets: USING (id).",
     "CROSS": "There is no CROSS JOIN: a join needs ON a.id = b.id.",
@@ -112,7 +113,10 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
         and trouble.type_at(1) == "NULL"
         and trouble.position.keywords >= {"KEY"}
     ):
-        return "Columns have no constraints: leave NOT NULL out."
+        return (
+            "Write it among the columns: "
+            "CONSTRAINT name EXPECT (column IS NOT NULL) ON VIOLATION DROP ROW."
+        )
     return None
 
 

@@ -129,6 +129,10 @@ class _Reader:
     def _(self, node: Scan, place: Place, stage: int) -> Iterator[Part]:
         yield Part(place, "FROM", "", node.source.name, stage=stage)
         yield Part(place, "records of", node.source.name, _records(node.source), stage=stage)
+        for constraint in node.source.constraints:
+            name = f"{node.source.name}.{constraint.name}"
+            yield Part(place, "CONSTRAINT", name, constraint.condition, stage=stage)
+            yield Part(place, "ON VIOLATION of", name, constraint.on_violation.value, stage=stage)
         if node.start is not None:
             yield Part(place, "FROM", "start", start_text(node.start), stage=stage)
 

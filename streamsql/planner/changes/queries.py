@@ -99,7 +99,7 @@ def _select(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differen
 
 
 def _rows(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
-    """Table functions, and how records are read: as a filter, but for what remembers."""
+    """Table functions, how records are read, and which: as a filter, but for what remembers."""
     if was is not None and now is not None and was.text == now.text:
         return
     part = now or was
@@ -113,6 +113,14 @@ def _rows(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference
 
 
 _RECORDS = "records of"
+_ON_VIOLATION = "ON VIOLATION of"
+
+
+def _violations(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """What becomes of records that make no row in any case."""
+    if was is not None and now is not None and was.text != now.text:
+        effect = "holds for the records that are read from now on"
+        yield _difference(was, now, ChangeClass.IN_PLACE, effect)
 
 
 def _start(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
@@ -192,6 +200,8 @@ _COMPARISONS: Mapping[str, _Comparison] = {
     "SELECT": _select,
     "table functions": _rows,
     _RECORDS: _rows,
+    "CONSTRAINT": _rows,
+    _ON_VIOLATION: _violations,
     "ROW_NUMBER": _count,
 }
 """By clause; all others are what state depends on."""
@@ -251,7 +261,7 @@ def _difference(
 
 
 def _where(part: Part) -> str:
-    named = part.clause in ("SELECT", _RECORDS)
+    named = part.clause in ("SELECT", _RECORDS, "CONSTRAINT", _ON_VIOLATION)
     clause = f"{part.clause} {part.name}" if named else part.clause
     if part.name in ("ON", "WITHIN", "start"):
         clause = f"{part.clause}, {part.name}"

@@ -32,6 +32,7 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
         yield from _upgraded(readable)
     yield from _topics(old.topic, new.topic)
     yield from _times(old, new)
+    yield from _constraints(old, new)
     if old.is_source != new.is_source:
         text = "read-only now" if new.is_source else "not read-only any more"
         effect = "DROP it and create it again: its topic stays"
@@ -129,6 +130,22 @@ def _times(old: Source, new: Source) -> Iterator[Difference]:
         yield Difference(
             ChangeClass.SETTINGS, "RETENTION_MS", text, "the topic keeps what it was made with"
         )
+
+
+def _constraints(old: Source, new: Source) -> Iterator[Difference]:
+    """What they mean for a query that reads the source is a change of the query."""
+    effect = "holds for what is read from now on"
+    was, now = ({c.name: str(c) for c in source.constraints} for source in (old, new))
+    for name in dict.fromkeys((*was, *now)):
+        if was.get(name) != now.get(name):
+            before, after = was.get(name), now.get(name)
+            text = f"{before}, now {after}"
+            if before is None or after is None:
+                text = f"{after} added" if after else f"{before} is gone"
+            yield Difference(ChangeClass.IN_PLACE, "CONSTRAINT", text, effect)
+    if was == now and list(was) != list(now):
+        text = f"in another order: {', '.join(now)}"
+        yield Difference(ChangeClass.IN_PLACE, "CONSTRAINT", text, effect)
 
 
 def _format(value: object) -> str:

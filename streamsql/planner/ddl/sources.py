@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError, Span, TypeMismatchError
 from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
+from streamsql.planner.ddl.constraints import declared_constraints
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
 from streamsql.planner.ddl.schema_inference import inferred_columns
 from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
@@ -96,6 +98,8 @@ def plan_create_source(
         statement.is_source,
         statement=statement_sql(statement),
     )
+    constraints = declared_constraints(statement.constraints, source, catalog.types)
+    source = replace(source, constraints=constraints)
     if existing is not None:
         check_upgrade(existing, source, users_of(existing, catalog))
     return SourcePlan(source, create, existing is not None)

@@ -115,7 +115,8 @@ def _scan(plan: Scan) -> str:
     alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
     start = f", from {start_text(plan.start)}" if plan.start else ""
     source = f"{quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
-    return f"Scan {plan.kind.value} {source}{start}"
+    checked = "; ".join(map(str, plan.source.constraints))
+    return f"Scan {plan.kind.value} {source}{start}{f', {checked}' if checked else ''}"
 
 
 @operator_line.register

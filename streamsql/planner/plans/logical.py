@@ -23,6 +23,7 @@ from streamsql.schema import (
     Column,
     Kind,
     Namespace,
+    OnViolation,
     Schema,
     TimestampColumn,
 )
@@ -59,13 +60,25 @@ class LogicalPlan:
 
 
 @dataclass(frozen=True)
+class BoundConstraint:
+    """A constraint whose condition is bound to the columns of its source's scan."""
+
+    name: str
+    condition: Expression
+    on_violation: OnViolation
+
+
+@dataclass(frozen=True)
 class Scan(LogicalPlan):
-    """The records of a source's topic, decoded; unreadable ones go to the processing log."""
+    """The records of a source's topic, decoded; unreadable ones go to the processing log, and
+    those that violate a constraint are left out."""
 
     source: Source
     alias: str
     start: StartPosition | None = None
     """Where reading begins, instead of where auto.offset.reset says."""
+    constraints: tuple[BoundConstraint, ...] = ()
+    """The source's, in their order."""
 
     @cached_property
     def schema(self) -> Schema:

@@ -154,6 +154,8 @@ def _not_served(scan: Scan) -> str | None:
         return f"the table {name}, made by CREATE TABLE, is not served from a store"
     if source.schema.headers:
         return f"{name} has header columns, which no store keeps"
+    if scan.constraints:
+        return f"{name} has constraints, which no store checks"
     if scan.start is not None:
         return f"it says where reading of {name} begins"
     return None

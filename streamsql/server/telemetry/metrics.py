@@ -140,6 +140,15 @@ def _numbers(infos: Sequence[QueryInfo], metrics: Mapping[str, QueryMetrics]) ->
         counter = CounterMetricFamily(f"streamsql_query_{name}", doc, labels=_QUERY)
         _fill(counter, ((id, number(found)) for id, found in known))
         yield counter
+    violations = CounterMetricFamily(
+        "streamsql_query_constraint_violations",
+        "Records that violated a constraint.",
+        labels=(*_QUERY, "constraint"),
+    )
+    for id, found in known:
+        for constraint, count in (found.violations or {}).items():
+            violations.add_metric((id, constraint), count)
+    yield violations
     for name, doc, number in _GAUGES:
         gauge = GaugeMetricFamily(f"streamsql_query_{name}", doc, labels=_QUERY)
         _fill(gauge, ((id, number(found)) for id, found in known))

@@ -86,6 +86,11 @@ public final class Expressions {
     return call(new LateRows(query), "drop", DataTypes.BooleanType, List.of(time), false);
   }
 
+  /** Whether the row, of which the struct says whether it is satisfied, meets the constraint. */
+  public static Column meets(Column struct, ConstraintCheck check) {
+    return call(check, "meets", DataTypes.BooleanType, List.of(struct), false);
+  }
+
   /** TRUE; but all of the struct's columns have to be there: {@link WholeRows}. */
   public static Column whole(Column struct) {
     return call(new WholeRows(), "pass", DataTypes.BooleanType, List.of(struct), false);

@@ -93,6 +93,18 @@ public final class ProcessingLog implements Serializable {
         });
   }
 
+  /**
+   * A record that violates a constraint is counted for it, unless nothing is written anywhere: then
+   * the record is read beside the query that counts it. Gives the record's place in words.
+   */
+  public String violated(String constraint) {
+    if (!topic.isEmpty()) {
+      QueryMetrics.of(queryId).violated(constraint);
+    }
+    CurrentRecord source = CurrentRecord.get();
+    return source == null ? "an unknown place" : Place.of(source).text();
+  }
+
   /** A result that could not be written to its topic; the source is null where it is not known. */
   public void productionError(String step, String error, CurrentRecord source) {
     send(
@@ -145,6 +157,10 @@ public final class ProcessingLog implements Serializable {
   private record Place(String topic, int partition, long offset) {
     static Place of(CurrentRecord source) {
       return source == null ? null : new Place(source.topic(), source.partition(), source.offset());
+    }
+
+    String text() {
+      return "topic " + topic + ", partition " + partition + ", offset " + offset;
     }
   }
 

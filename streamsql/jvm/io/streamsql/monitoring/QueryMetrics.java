@@ -35,6 +35,7 @@ public final class QueryMetrics {
   private final LongAdder errors = new LongAdder();
   private final LongAdder lost = new LongAdder();
   private final LongAdder late = new LongAdder();
+  private final Map<String, LongAdder> violations = new ConcurrentHashMap<>();
   private final LongAdder latencySum = new LongAdder();
   private final LongAdder[] latencies = new LongAdder[BOUNDS.length + 1];
   private volatile long lastOut;
@@ -81,6 +82,11 @@ public final class QueryMetrics {
     late.increment();
   }
 
+  /** A record violated the constraint. */
+  void violated(String constraint) {
+    violations.computeIfAbsent(constraint, name -> new LongAdder()).increment();
+  }
+
   void progressed(QueryProgress.Seen seen) {
     progress = progress.and(seen);
   }
@@ -116,6 +122,7 @@ public final class QueryMetrics {
       out.writeNumberField("errors", errors.sum());
       out.writeNumberField("last_out_ms", lastOut);
       writeLatencies(out);
+      writeViolations(out);
     }
     seen.write(out);
   }
@@ -132,6 +139,14 @@ public final class QueryMetrics {
       out.writeNumber(count.sum());
     }
     out.writeEndArray();
+  }
+
+  private void writeViolations(JsonGenerator out) throws IOException {
+    out.writeObjectFieldStart("violations");
+    for (Map.Entry<String, LongAdder> entry : violations.entrySet()) {
+      out.writeNumberField(entry.getKey(), entry.getValue().sum());
+    }
+    out.writeEndObject();
   }
 
   /** Forgets a query: it has ended, or begins anew. */

@@ -1,0 +1,75 @@
+"""The conditions of constraints: what may stand in them, and how a source's are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from streamsql.catalog import Source
+from streamsql.errors import PlanError, UnsupportedError
+from streamsql.functions import REGISTRY
+from streamsql.functions.base import ScalarFunction
+from streamsql.nodes import Expression
+from streamsql.parser import parse_expression
+from streamsql.planner.plans.logical import BoundConstraint, Scan
+from streamsql.planner.scopes.scope import Scope
+from streamsql.planner.scopes.spans import span_of
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.types.binding import aggregates_in, bind, resolve_names, table_functions_in
+from streamsql.planner.types.inference import require_boolean
+from streamsql.types import SQLType
+
+_CLAUSE = "CONSTRAINT"
+
+
+def condition_text(condition: Expression, source: Source, types: Mapping[str, SQLType]) -> str:
+    """A condition over the source's records as the catalog keeps it: without custom types, which
+    may go. Raises a StreamSQLError for what cannot be one."""
+    for part in _of_several(condition):
+        raise PlanError(
+            f"A constraint is about one record: {expression_text(part)} is not.",
+            hint="Conditions on what a query makes of records belong into its HAVING or WHERE.",
+            span=span_of(part),
+        )
+    scope = _scope(source, types)
+    resolved = resolve_names(condition, scope, _CLAUSE)
+    require_boolean(bind(condition, scope, _CLAUSE), _CLAUSE)
+    for call in resolved.find_all(exp.Anonymous):
+        function = REGISTRY.find(call.name)
+        if isinstance(function, ScalarFunction) and not function.deterministic:
+            raise UnsupportedError(
+                f"{function.name} is not supported in a constraint: a record that is read again "
+                "must meet it as before",
+                hint="The WHERE of a query can call it. The time of a record is ROWTIME.",
+                span=span_of(call),
+            )
+    return expression_text(resolved)
+
+
+def _of_several(condition: Expression) -> list[Expression]:
+    """The parts that look at other records, or make several of one."""
+    queries = [part for part in condition.find_all(exp.In) if part.args.get("query") is not None]
+    others = condition.find_all(exp.Exists, exp.Window)
+    return [
+        *queries,
+        *others,
+        *aggregates_in(condition),
+        *table_functions_in(condition),
+    ]
+
+
+def constraints_of(source: Source, types: Mapping[str, SQLType]) -> tuple[BoundConstraint, ...]:
+    """What a scan of the source checks."""
+    return tuple(
+        BoundConstraint(
+            constraint.name,
+            bind(parse_expression(constraint.condition), _scope(source, types), _CLAUSE),
+            constraint.on_violation,
+        )
+        for constraint in source.constraints
+    )
+
+
+def _scope(source: Source, types: Mapping[str, SQLType]) -> Scope:
+    return Scope(source.name, Scan(source, source.name).schema, types=types)
