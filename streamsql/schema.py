@@ -156,7 +156,9 @@ class Constraint:
     on_violation: OnViolation
 
     def __str__(self) -> str:
-        return f"{quote(self.name)} EXPECT ({self.condition}) ON VIOLATION {self.on_violation.value}"
+        return (
+            f"{quote(self.name)} EXPECT ({self.condition}) ON VIOLATION {self.on_violation.value}"
+        )
 
 
 @dataclass(frozen=True)

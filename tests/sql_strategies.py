@@ -11,7 +11,7 @@ from streamsql import nodes as n
 from streamsql import types
 from streamsql.parser import KEYWORDS
 from streamsql.parser.tokens.lexer import SYMBOLS
-from streamsql.schema import Kind, WindowType
+from streamsql.schema import Kind, OnViolation, WindowType
 
 # -- names, types, literals ----------------------------------------------------------------------
 
@@ -328,6 +328,9 @@ def column_definitions(draw: st.DrawFn, kind: Kind) -> tuple[n.ColumnDefinition,
     return tuple(result)
 
 
+constraints = st.lists(
+    st.builds(n.ConstraintDefinition, names, expressions, st.sampled_from(OnViolation)), max_size=1
+).map(tuple)
 created_sources = kinds.flatmap(
     lambda kind: st.builds(
         n.CreateSource,
@@ -338,6 +341,7 @@ created_sources = kinds.flatmap(
         flags,
         flags,
         flags,
+        constraints,
     )
 )
 plain_columns = st.lists(st.builds(n.ColumnDefinition, names, sql_types), min_size=1, max_size=2)

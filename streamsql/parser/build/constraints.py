@@ -1,4 +1,4 @@
-"""Builds what stands in the columns of CREATE STREAM | TABLE: columns, and constraints among them."""
+"""Builds what stands among the columns of CREATE STREAM | TABLE: columns and constraints."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cached_property
 
 from streamsql.catalog import Source
-from streamsql.nodes import Emit, Expression, JoinType, StartPosition, Window
+from streamsql.nodes import ConstraintDefinition, Emit, Expression, JoinType, StartPosition, Window
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.join_windows import JoinWindow
 from streamsql.schema import (
@@ -23,7 +23,6 @@ from streamsql.schema import (
     Column,
     Kind,
     Namespace,
-    OnViolation,
     Schema,
     TimestampColumn,
 )
@@ -60,15 +59,6 @@ class LogicalPlan:
 
 
 @dataclass(frozen=True)
-class BoundConstraint:
-    """A constraint whose condition is bound to the columns of its source's scan."""
-
-    name: str
-    condition: Expression
-    on_violation: OnViolation
-
-
-@dataclass(frozen=True)
 class Scan(LogicalPlan):
     """The records of a source's topic, decoded; unreadable ones go to the processing log, and
     those that violate a constraint are left out."""
@@ -77,8 +67,8 @@ class Scan(LogicalPlan):
     alias: str
     start: StartPosition | None = None
     """Where reading begins, instead of where auto.offset.reset says."""
-    constraints: tuple[BoundConstraint, ...] = ()
-    """The source's, in their order."""
+    constraints: tuple[ConstraintDefinition, ...] = ()
+    """The source's, in their order, with conditions over this schema."""
 
     @cached_property
     def schema(self) -> Schema:

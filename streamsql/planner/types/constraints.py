@@ -10,9 +10,9 @@ from streamsql.catalog import Source
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
-from streamsql.nodes import Expression
+from streamsql.nodes import ConstraintDefinition, Expression
 from streamsql.parser import parse_expression
-from streamsql.planner.plans.logical import BoundConstraint, Scan
+from streamsql.planner.plans.logical import Scan
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
@@ -59,10 +59,12 @@ def _of_several(condition: Expression) -> list[Expression]:
     ]
 
 
-def constraints_of(source: Source, types: Mapping[str, SQLType]) -> tuple[BoundConstraint, ...]:
+def constraints_of(
+    source: Source, types: Mapping[str, SQLType]
+) -> tuple[ConstraintDefinition, ...]:
     """What a scan of the source checks."""
     return tuple(
-        BoundConstraint(
+        ConstraintDefinition(
             constraint.name,
             bind(parse_expression(constraint.condition), _scope(source, types), _CLAUSE),
             constraint.on_violation,
