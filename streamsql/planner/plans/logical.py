@@ -60,15 +60,13 @@ class LogicalPlan:
 
 @dataclass(frozen=True)
 class Scan(LogicalPlan):
-    """The records of a source's topic, decoded; unreadable ones go to the processing log, and
-    those that violate a constraint are left out."""
+    """The records of a source's topic, decoded; unreadable ones go to the processing log."""
 
     source: Source
     alias: str
     start: StartPosition | None = None
     """Where reading begins, instead of where auto.offset.reset says."""
-    constraints: tuple[ConstraintDefinition, ...] = ()
-    """The source's, in their order, with conditions over this schema."""
+    constraints: tuple[ConstraintDefinition, ...] = ()  # whose conditions are over its schema
 
     @cached_property
     def schema(self) -> Schema:

@@ -40,7 +40,7 @@ from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
 from streamsql.planner.select.values import values_source
 from streamsql.planner.select_list.items import Stars, column_items
-from streamsql.planner.types.constraints import constraints_of
+from streamsql.planner.types.constraints import bound_constraints
 from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind
 from streamsql.types import quote
 
@@ -142,7 +142,7 @@ def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
     except CatalogError as error:
         error.span = ref.span
         raise
-    constraints = constraints_of(source, catalog.types)
+    constraints = bound_constraints(source, catalog.types)
     return Scan(source, ref.alias or source.name, ref.start, constraints)
 
 

@@ -59,7 +59,7 @@ def _of_several(condition: Expression) -> list[Expression]:
     ]
 
 
-def constraints_of(
+def bound_constraints(
     source: Source, types: Mapping[str, SQLType]
 ) -> tuple[ConstraintDefinition, ...]:
     """What a scan of the source checks."""
