@@ -7,7 +7,7 @@ from awaiting import await_until
 from engine.live import PATIENCE, Live
 
 from streamsql.engine import QueryInfo, QueryState
-from streamsql.results import Rows, RowStream
+from streamsql.results import Answer, Rows
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -66,7 +66,7 @@ def test_a_query_stops_before_a_violation_that_is_to_fail_it(live: Live) -> None
     live.run(TABLE.format("FAIL") + "INSERT INTO $t VALUES ('a', 1);")
     assert live.table("TWICE", lambda rows: len(rows) == 1) == {"a": (2,)}
     (result,) = live.run("SELECT * FROM $t;")
-    assert isinstance(result, RowStream)
+    assert isinstance(result, Answer)
     assert [row.values for row in result.rows] == [("a", 1)]
 
     live.run("INSERT INTO $t VALUES ('a', 10);")

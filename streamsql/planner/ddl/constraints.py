@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from streamsql.catalog import Source
 from streamsql.errors import PlanError
 from streamsql.nodes import ConstraintDefinition
-from streamsql.planner.types.constraints import condition_text
+from streamsql.planner.select.constraints import condition_text
 from streamsql.schema import Constraint
 from streamsql.types import SQLType, quote
 

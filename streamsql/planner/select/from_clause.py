@@ -38,9 +38,9 @@ from streamsql.planner.plans.logical import (
 )
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
+from streamsql.planner.select.constraints import bound_constraints
 from streamsql.planner.select.values import values_source
 from streamsql.planner.select_list.items import Stars, column_items
-from streamsql.planner.types.constraints import bound_constraints
 from streamsql.schema import WINDOW_BOUNDS, Column, FormatSpec, KeyWindow, Kind
 from streamsql.types import quote
 
