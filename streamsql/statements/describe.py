@@ -65,7 +65,10 @@ def description(source: Source, context: Context, *, extended: bool) -> list[Res
     title = f"Name : {source.name}"
     if source.comment is not None:
         title += f"\n{source.comment}"
-    tables = [Rows((Field("Field"), Field("Type")), rows, title), *_constraints(source, context)]
+    tables: list[Result] = [
+        Rows((Field("Field"), Field("Type")), rows, title),
+        *_constraints(source, context),
+    ]
     if not extended:
         return tables
     catalog = context.state.catalog
