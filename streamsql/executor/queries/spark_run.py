@@ -155,6 +155,8 @@ _SITUATIONS = (
     (re.compile(r"ThrottlingQuotaExceededException"), "Kafka refuses more than the quota"),
 )
 """Outside of the engine, and as good as new once somebody has seen to them."""
+_OF_A_TASK = re.compile(r"^.*Job aborted due to stage failure: .* \(TID \d+\) \([^()]*\): ")
+"""What Spark puts before the error of a task that has no cause."""
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error)?: (.+)$")
 
 
@@ -190,7 +192,7 @@ def _in_situation(text: str, message: str, retryable: bool) -> Failure:
 def _root_message(text: str) -> str:
     """The message of the innermost cause."""
     causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
-    line = causes[-1] if causes else _first_line(text)
+    line = _OF_A_TASK.sub("", causes[-1] if causes else _first_line(text))
     match = _CAUSE.match(line)
     return match.group(1) if match else line.removeprefix("Caused by: ")
 

@@ -16,6 +16,7 @@ from streamsql.nodes import (
     RetypeColumn,
 )
 from streamsql.planner.changes.columns import ColumnChange, upgrade
+from streamsql.planner.ddl.constraints import check_unconstrained
 from streamsql.planner.ddl.replacing import users_of
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
@@ -135,6 +136,7 @@ def _changed(
     if after == column:
         return source
     _check_role(column, source, span)
+    check_unconstrained(column.name, source, span)
     if users := users_of(source, catalog):
         raise PlanError(
             f"Cannot alter column {quote(name)}: {source.name} is used by {', '.join(users)}.",

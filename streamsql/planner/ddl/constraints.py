@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamsql.catalog import Source
-from streamsql.errors import PlanError
+from streamsql.errors import PlanError, Span
 from streamsql.nodes import ConstraintDefinition
+from streamsql.parser import parse_expression
 from streamsql.planner.select.constraints import condition_text
+from streamsql.planner.types.binding import columns_in
 from streamsql.schema import Constraint
 from streamsql.types import SQLType, quote
 
@@ -27,3 +29,16 @@ def declared_constraints(
         Constraint(d.name, condition_text(d.condition, source, types), d.on_violation)
         for d in definitions
     )
+
+
+def check_unconstrained(column: str, source: Source, span: Span | None) -> None:
+    """PlanError where a constraint of the source is about the column."""
+    for constraint in source.constraints:
+        if any(read.name == column for read in columns_in(parse_expression(constraint.condition))):
+            raise PlanError(
+                f"Cannot alter column {quote(column)}: the constraint {quote(constraint.name)} is "
+                "about it.",
+                hint=f"CREATE OR REPLACE {source.kind.value} {quote(source.name)} changes columns "
+                "and constraints together.",
+                span=span,
+            )
