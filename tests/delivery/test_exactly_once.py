@@ -64,6 +64,16 @@ def test_many_failures(
     run(trial, failures=50, seed=seed, apart=(2.0, 8.0))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "microbatch"])
+def test_pauses_longer_than_time_outs(
+    tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy, mode: str
+) -> None:
+    trial = Trial(tmp_path, broker, proxy, SHAPES, mode=mode)
+    trial.faults = [trial.stop_spark_for_long]
+    run(trial, failures=4, seed=1, apart=(2.0, 8.0))
+
+
 def doubled(trial: Trial, failures: int) -> str:
     """What is wrong with the rows of the projection."""
     try:

@@ -56,6 +56,13 @@ class Trial:
         self._broker, self._proxy = broker, proxy
         self.bootstrap = bootstrap = broker.bootstrap
         self._shapes = shapes
+        self.faults: list[Callable[[random.Random], None]] = [
+            self._kill_engine,
+            self._kill_spark,
+            self._kill_spark,
+            self._kill_broker,
+            self._stop_spark_for_a_while,
+        ]
         self._kafka = KafkaClient(bootstrap)
         for topic in ("events", "answers", "names"):
             self._kafka.create_topic(topic, 2, -1, {}, exists_ok=True)
@@ -96,13 +103,6 @@ class Trial:
         """Have events written at that rate while that many failures happen, each that many seconds
         after the pipelines have come back from the one before, or, now and then, earlier."""
         dice = random.Random(seed)
-        faults: list[Callable[[random.Random], None]] = [
-            self._kill_engine,
-            self._kill_spark,
-            self._kill_spark,
-            self._kill_broker,
-            self._stop_spark_for_a_while,
-        ]
         with Events(self.bootstrap, rate):
             let_pass(apart[1])
             self._proxy.fails = True
@@ -110,7 +110,7 @@ class Trial:
                 if dice.random() >= EARLY:
                     self._await_rows()
                 let_pass(dice.uniform(*apart))
-                dice.choice(faults)(dice)
+                dice.choice(self.faults)(dice)
             self._proxy.fails = False
             let_pass(apart[1])
 
@@ -156,10 +156,18 @@ class Trial:
         self._broker.start()
 
     def _stop_spark_for_a_while(self, dice: random.Random) -> None:
+        self._stop_spark(dice.uniform(0.5, 8.0))
+
+    def stop_spark_for_long(self, dice: random.Random) -> None:
+        """Longer than the broker lets a transaction of real time be open (30 s, looked at every
+        10), and than it waits for a consumer's and a producer's next word."""
+        self._stop_spark(dice.uniform(45.0, 60.0))
+
+    def _stop_spark(self, seconds: float) -> None:
         with suppress(psutil.NoSuchProcess):
             spark = self._spark()
             spark.suspend()
-            let_pass(dice.uniform(0.5, 8.0))
+            let_pass(seconds)
             spark.resume()
 
     def close(self) -> None:
