@@ -78,7 +78,7 @@ def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
     """The records that are read, and the rows that each of them makes: one, or what a database's
     changes come to."""
     topic, schema = node.source.topic, node.source.schema
-    raw = _records(topic.name, scope)
+    raw = _records(topic.name, node.kind, scope)
     value = value_side(topic, schema, scope.context.schemas.reading)
     if FORMATS[topic.value_format.name].written_as is not None:
         table = node.kind is Kind.TABLE
@@ -90,7 +90,7 @@ def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
     return raw, scope.jvm.decode(key, value, scope.log, _STEP)
 
 
-def _records(topic: str, scope: Scope) -> DataFrame:
+def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
     context = scope.context
     if context.records is not None:
         return context.records(topic)
@@ -108,6 +108,7 @@ def _records(topic: str, scope: Scope) -> DataFrame:
         reader = reader.option("streamsql.query", scope.query_id).option(
             "streamsql.sleeps.at.once", context.sleeps_at_once
         )
+        reader = reader.option("streamsql.table", kind is Kind.TABLE)
     if context.goes_on_after_loss:
         reader = reader.option("streamsql.loss.log", context.processing_log_topic)
     if context.max_records_per_batch is not None:

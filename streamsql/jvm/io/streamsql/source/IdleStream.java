@@ -33,21 +33,24 @@ final class IdleStream
   private final DataLoss loss;
   private final Map<String, Object> settings;
   private final String query;
+  private final boolean isTable;
   private boolean availableNow;
   private boolean realTime;
 
-  /** The settings are those of Kafka's clients. */
+  /** The settings are those of Kafka's clients; {@code isTable}: see {@link TopicSource#TABLE}. */
   IdleStream(
       MicroBatchStream kafka,
       QueryInputs.Input input,
       DataLoss loss,
       Map<String, Object> settings,
-      String query) {
+      String query,
+      boolean isTable) {
     this.kafka = kafka;
     this.input = input;
     this.loss = loss;
     this.settings = settings;
     this.query = query;
+    this.isTable = isTable;
   }
 
   @Override
@@ -79,7 +82,13 @@ final class IdleStream
   @Override
   public InputPartition[] planInputPartitions(Offset start) {
     input.begin(start.json());
-    InputPartition[] own = ((SupportsRealTimeMode) kafka).planInputPartitions(begin(start, null));
+    Offset begin = begin(start, null);
+    if (isTable) {
+      ReadLimit all = ReadLimit.allAvailable();
+      Offset end = ((SupportsTriggerAvailableNow) kafka).latestOffset(begin, all);
+      input.beginTable(begin.json(), (end == null ? begin : end).json());
+    }
+    InputPartition[] own = ((SupportsRealTimeMode) kafka).planInputPartitions(begin);
     return Arrays.stream(own)
         .map(partition -> TailReader.Partition.of(partition, loss.topicId()))
         .toArray(InputPartition[]::new);
@@ -113,7 +122,8 @@ final class IdleStream
   @Override
   public PartitionReaderFactory createReaderFactory() {
     PartitionReaderFactory own = kafka.createReaderFactory();
-    return realTime ? new TailReader.Factory(own, settings, query) : own;
+    int number = isTable ? input.number : TailReader.STREAM;
+    return realTime ? new TailReader.Factory(own, settings, query, number) : own;
   }
 
   @Override

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
@@ -31,6 +32,8 @@ public final class QueryInputs {
   private final String query;
   private final Ends ends;
   private final List<Input> inputs = new ArrayList<>();
+  private final TablesFirst tablesFirst = new TablesFirst();
+  private int made;
   private volatile boolean asleep;
   private volatile boolean finishing;
   private volatile boolean finished;
@@ -59,6 +62,11 @@ public final class QueryInputs {
   /** Those of a query that runs; null where it does not, or not in this JVM. */
   static QueryInputs find(String query) {
     return QUERIES.get(query);
+  }
+
+  /** What rows of streams wait for when a batch begins. */
+  TablesFirst tablesFirst() {
+    return tablesFirst;
   }
 
   /** Whether the query's batch is to end now: then it reads no more. */
@@ -145,6 +153,12 @@ public final class QueryInputs {
 
   /** Whether Spark's offsets of a topic, as JSON, are where it ends. */
   private static boolean isAt(String offsets, String topic, Map<String, Map<Integer, Long>> known) {
+    Map<Integer, Long> found = parsed(offsets, topic);
+    return !found.isEmpty() && found.equals(known.get(topic));
+  }
+
+  /** Spark's offsets of a topic, which are JSON; none where they are something else. */
+  private static Map<Integer, Long> parsed(String offsets, String topic) {
     Map<Integer, Long> found = new HashMap<>();
     try {
       Json.TREES
@@ -153,9 +167,9 @@ public final class QueryInputs {
           .properties()
           .forEach(e -> found.put(Integer.valueOf(e.getKey()), e.getValue().asLong()));
     } catch (IOException notOffsets) {
-      return false;
+      return Map.of();
     }
-    return !found.isEmpty() && found.equals(known.get(topic));
+    return found;
   }
 
   private synchronized void remove(Input input) {
@@ -169,6 +183,10 @@ public final class QueryInputs {
   final class Input {
     private final String topic;
     private final boolean atOnce;
+
+    /** Of the inputs of the query that there have been. */
+    final int number = made++;
+
     private String start = "";
     private String end = "none yet";
     private boolean ended = true;
@@ -192,6 +210,22 @@ public final class QueryInputs {
       } catch (InterruptedException stopped) {
         throw new UncheckedIOException(new InterruptedIOException("stopped while it slept"));
       }
+    }
+
+    /**
+     * A real-time batch of a table begins, which is at {@code start} and ends at {@code end} now.
+     */
+    void beginTable(String start, String end) {
+      Map<Integer, Long> begins = parsed(start, topic);
+      Map<TopicPartition, Long> unread = new HashMap<>();
+      parsed(end, topic)
+          .forEach(
+              (partition, offset) -> {
+                if (begins.getOrDefault(partition, 0L) < offset) {
+                  unread.put(new TopicPartition(topic, partition), offset);
+                }
+              });
+      tablesFirst.awaits(number, unread);
     }
 
     /** The round has ended at these offsets. */

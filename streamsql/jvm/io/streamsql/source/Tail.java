@@ -40,6 +40,9 @@ final class Tail {
 
   private long position;
 
+  /** Kafka has been read up to here: what lies between is no record, as a transaction's end. */
+  private long looked;
+
   /** Where fetching is to go on; negative: where it is. */
   private long seek;
 
@@ -61,6 +64,7 @@ final class Tail {
     bytes = unreadBytes = 0;
     foremost = end;
     from = position = seek = offset;
+    looked = 0;
   }
 
   /**
@@ -96,6 +100,13 @@ final class Tail {
     }
     position = found.get(found.size() - 1).offset() + 1;
     notifyAll();
+  }
+
+  /** Kafka has been read up to this offset, asked for after what was found was added. */
+  synchronized void look(long offset) {
+    if (seek < 0) {
+      looked = offset;
+    }
   }
 
   private void forgetFirst() {
@@ -200,6 +211,11 @@ final class Tail {
       unreadBytes -= size(ring[place(foremost)]);
     }
     return found;
+  }
+
+  /** Whether a reader whose next is this number has all records of before the offset. */
+  synchronized boolean isReadTo(long number, long offset) {
+    return number == end && looked >= offset;
   }
 
   /** Whether the record of a number is held, or will be. */

@@ -24,6 +24,11 @@ import scala.Function1;
  * what comes next, as Spark's own reader does.
  */
 final class TailReader implements SupportsRealTimeRead<InternalRow> {
+  /** In place of a table's number, where a stream is read. */
+  static final int STREAM = -1;
+
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
   private final PartitionReaderFactory kafka;
   private final KafkaBatchInputPartition input;
   private final TopicPartition partition;
@@ -41,25 +46,40 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   /** Those of the query; null on a cluster. */
   private final QueryInputs inputs;
 
+  /** Which table of the query it reads, or {@link #STREAM}. */
+  private final int table;
+
+  /** Up to which offset the table is read before streams are; of a stream, whether it waits. */
+  private long wanted;
+
   private TailReader(
-      PartitionReaderFactory kafka, Partition place, TopicTails tails, QueryInputs inputs) {
+      PartitionReaderFactory kafka,
+      Partition place,
+      TopicTails tails,
+      QueryInputs inputs,
+      int table) {
     this.kafka = kafka;
     this.input = place.input;
     this.inputs = inputs;
+    this.table = table;
     partition = input.offsetRange().topicPartition();
     toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(input.includeHeaders());
     next = input.offsetRange().fromOffset();
     tail = tails.enter(partition, place.topicId, next);
     number = tail.find(next);
+    if (inputs != null) {
+      wanted = table == STREAM ? 1 : inputs.tablesFirst().wanted(table, partition);
+    }
   }
 
   /** Makes the readers of a query's real-time batch; `settings` are of Kafka's consumer. */
-  record Factory(PartitionReaderFactory kafka, Map<String, Object> settings, String query)
+  record Factory(
+      PartitionReaderFactory kafka, Map<String, Object> settings, String query, int table)
       implements PartitionReaderFactory {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition partition) {
       return partition instanceof Partition place
-          ? new TailReader(kafka, place, TopicTails.of(settings), QueryInputs.find(query))
+          ? new TailReader(kafka, place, TopicTails.of(settings), QueryInputs.find(query), table)
           : kafka.createReader(partition);
     }
   }
@@ -86,13 +106,19 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
       return RecordStatus.newStatusWithoutArrivalTime(false);
     }
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
+    if (wanted > 0 && !begins(deadline)) {
+      return RecordStatus.newStatusWithoutArrivalTime(false);
+    }
     while (number >= 0) {
-      ConsumerRecord<byte[], byte[]> found = take(deadline);
+      boolean looks = wanted > 0;
+      ConsumerRecord<byte[], byte[]> found =
+          take(looks ? Math.min(deadline, System.nanoTime() + LOOK_NANOS) : deadline);
       if (found == null) {
-        if (tail.has(number)) {
+        if (!tail.has(number)) {
+          number = -1;
+        } else if (!looks || !begins(deadline) || System.nanoTime() >= deadline) {
           return RecordStatus.newStatusWithoutArrivalTime(false);
         }
-        number = -1;
       } else {
         number++;
         if (found.offset() >= next) {
@@ -103,6 +129,31 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
       }
     }
     return nextOfOwn(start, timeout);
+  }
+
+  /**
+   * Of a stream, whether the tables have been read, for which it waits. A table tells that it has
+   * been: the row that was given last has been passed on when the next one is asked for.
+   */
+  private boolean begins(long deadline) throws IOException {
+    TablesFirst tables = inputs.tablesFirst();
+    if (table != STREAM) {
+      if (next >= wanted || (number >= 0 && tail.isReadTo(number, wanted))) {
+        tables.hasRead(table, partition);
+      }
+      wanted = tables.wanted(table, partition);
+      return goesOn();
+    }
+    try {
+      if (!tables.await(deadline, this::goesOn)) {
+        return false;
+      }
+      wanted = 0;
+      return true;
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("the task was stopped");
+    }
   }
 
   private boolean goesOn() {

@@ -41,6 +41,9 @@ public final class TopicSource implements TableProvider {
   /** The topic that lost records are noted in; without the option, they stop the query. */
   public static final String LOSS_LOG = "streamsql.loss.log";
 
+  /** Whether rows of other topics are looked up in what is read: see {@link TablesFirst}. */
+  public static final String TABLE = "streamsql.table";
+
   private final TableProvider kafka = new KafkaSourceProvider();
 
   @Override
@@ -106,7 +109,9 @@ public final class TopicSource implements TableProvider {
       QueryInputs.Input input =
           QueryInputs.of(query, TopicEnds.of(settings))
               .reading(topic, options.getBoolean(AT_ONCE, false));
-      return new IdleStream(stream, input, loss(checkpoint, topic, settings), settings, query);
+      DataLoss loss = loss(checkpoint, topic, settings);
+      boolean isTable = options.getBoolean(TABLE, false);
+      return new IdleStream(stream, input, loss, settings, query, isTable);
     }
 
     private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {

@@ -16,6 +16,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,7 +124,10 @@ final class TopicTails {
         try {
           long begin = System.nanoTime();
           ConsumerRecords<byte[], byte[]> records = from.poll(POLL);
-          found.forEach(tail -> tail.add(records.records(tail.partition)));
+          for (Tail tail : found) {
+            tail.add(records.records(tail.partition));
+            look(from, tail);
+          }
           long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
           TimeUnit.MILLISECONDS.sleep(
               records.isEmpty() ? Math.max(0, LEAST_POLL_MILLIS - passed) : pause(readers()));
@@ -143,6 +147,15 @@ final class TopicTails {
         consumer = null;
       }
       breakOff(all);
+    }
+  }
+
+  /** Not of a partition whose leader has changed just now. */
+  private static void look(Consumer<byte[], byte[]> from, Tail tail) {
+    try {
+      tail.look(from.position(tail.partition, Duration.ZERO));
+    } catch (TimeoutException changed) {
+      LOG.trace("where it is in a partition is not known", changed);
     }
   }
 

@@ -1,0 +1,56 @@
+"""A real-time batch of a stream-table join begins with what the table has already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from awaiting import await_until
+from pyspark.sql import SparkSession
+
+from streamsql.catalog import Catalog
+from streamsql.executor.frames.context import LoweringContext
+from streamsql.executor.lowering.streaming import lower
+from streamsql.executor.queries.start import Trigger, start
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
+from streamsql.parser import parse
+from streamsql.planner.plans.statements import QueryStatementPlan
+from streamsql.planner.statements import apply, plan
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+SQL = """
+CREATE STREAM tf_e (id STRING KEY, n INT)
+  WITH (KAFKA_TOPIC='tf_e', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE TABLE tf_t (id STRING PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC='tf_t', VALUE_FORMAT='JSON', PARTITIONS=1);
+CREATE STREAM tf_j AS SELECT tf_e.id, n, name FROM tf_e JOIN tf_t ON tf_e.id = tf_t.id;
+"""
+NAMES, EVENTS = 20_000, 200
+
+
+def test_rows_of_a_stream_meet_what_the_table_has(
+    spark: SparkSession, broker: EmbeddedBroker, kafka: KafkaClient, tmp_path: Path
+) -> None:
+    for topic in ("tf_e", "tf_t", "TF_J", "tf_log"):
+        kafka.create_topic(topic, 1, -1)
+    catalog = Catalog()
+    for statement in parse(SQL):
+        planned = plan(statement, catalog, {})
+        apply(planned, catalog)
+    assert isinstance(planned, QueryStatementPlan)
+    context = LoweringContext(spark, broker.bootstrap, tmp_path, "tf_log", sleeps=True)
+    lowered = lower(planned.query, context)
+    start(lowered, Trigger.AVAILABLE_NOW).awaitTermination(60)
+    kafka.produce("tf_t", [NewRecord(b"%d" % i, b'{"NAME":"x"}') for i in range(NAMES)])
+    last = b"%d" % (NAMES - 1)
+    kafka.produce("tf_e", [NewRecord(last, b'{"N":%d}' % i) for i in range(EVENTS)])
+    live = start(lower(planned.query, context), Trigger.REAL_TIME)
+    try:
+        await_until(
+            lambda: kafka.end_offsets("TF_J") == {0: EVENTS}, "each event to meet its row", 60
+        )
+    finally:
+        live.stop()
