@@ -3,7 +3,7 @@
 From the topics written, along the queries that read them, to the tables asked for. Of a query in
 micro-batches it is known exactly what it has processed. Of one in real time it is known what it has
 read: its results are taken to be complete once its topic has been at rest for a moment (or, if it
-never is, after a second), a query's latency being some milliseconds.
+never is, after a second), a query's latency being some milliseconds, or some more when it is new.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from streamsql.waiting import await_condition
 LOOK_SECONDS = 0.02
 REST_SECONDS = 0.1
 """How long a real-time query's topic has to stay as it is."""
+NEW_SECONDS, NEW_REST_SECONDS = 10.0, 0.5
+"""The same for a run this young, whose first rows wait for code to be compiled."""
 RESTLESS_SECONDS = 1.0
 """How long to wait for that."""
 
@@ -84,13 +86,13 @@ class Consistency:
         if not await_condition(reached, deadline - time.monotonic(), every=LOOK_SECONDS):
             raise _late()
 
-    def ends(self, topic: str, at_rest: bool, deadline: float) -> Ends:
-        """Where a topic ends, once it is at rest if that is asked for."""
+    def ends(self, topic: str, rest: float, deadline: float) -> Ends:
+        """Where a topic ends, once it has been at rest for so many seconds, if any."""
         client = self._client()
         ends = client.end_offsets(topic)
         restless = min(deadline, time.monotonic() + RESTLESS_SECONDS)
-        while at_rest and time.monotonic() < restless:
-            time.sleep(REST_SECONDS)
+        while rest and time.monotonic() < restless:
+            time.sleep(rest)
             before, ends = ends, client.end_offsets(topic)
             if before == ends:
                 break
@@ -104,9 +106,12 @@ class Consistency:
             for info in self._queries.infos()
         )
 
-    def in_real_time(self, query: QueryLinks) -> bool:
-        """Whether a query runs in real time just now."""
-        return self._in_real_time(query.id)
+    def rest(self, query: QueryLinks) -> float:
+        """How many seconds a query's topic is to be at rest, for its results to be complete."""
+        if not self._in_real_time(query.id):
+            return 0.0
+        is_new = time.monotonic() - self._queries.live_since(query.id) < NEW_SECONDS
+        return NEW_REST_SECONDS if is_new else REST_SECONDS
 
     def _positions(self, query_id: str, real_time: bool) -> Mapping[str, Ends]:
         try:
@@ -141,8 +146,8 @@ class _Walk:
             if not wanted:
                 continue
             self._consistency.await_query(query, wanted, self._deadline)
-            at_rest = self._consistency.in_real_time(query)
-            for partition, end in self._consistency.ends(topic, at_rest, self._deadline).items():
+            rest = self._consistency.rest(query)
+            for partition, end in self._consistency.ends(topic, rest, self._deadline).items():
                 ends[partition] = max(end, ends.get(partition, 0))
         return ends
 

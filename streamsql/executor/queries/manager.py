@@ -179,6 +179,10 @@ class QueryManager:
         """How far a query has come, as far as that is known."""
         return self._find(query_id).positions
 
+    def live_since(self, query_id: str) -> float:
+        """When a query's live run began, in `time.monotonic()`; now if it has had none."""
+        return self._find(query_id).live_since or time.monotonic()
+
     def close(self) -> None:
         """Stop all queries; their checkpoints stay."""
         with self._changed:
@@ -285,7 +289,7 @@ class QueryManager:
         except Exception as error:
             failure = classify(error)
             query.failed(failure.text, failure.retryable, time.monotonic())
-            self._give_up_drain(query)
+            query.give_up_drain()
 
     def _settle_stopped(self, query: PersistentQuery) -> None:
         query.succeeded()
@@ -383,16 +387,11 @@ class QueryManager:
         self._launcher.stopped(query.id)
         if failure is not None:
             query.failed(failure.text, failure.retryable or self._watch.outage is not None, now)
-            self._give_up_drain(query)
+            query.give_up_drain()
             return
         query.positions = run.positions() or query.positions
         query.rounds += 1
         query.recovered()
         if query.drain and query.started_at >= query.drain_since:
             query.drain = False
-            query.settled.set()
-
-    def _give_up_drain(self, query: PersistentQuery) -> None:
-        """A drain goes on over outages, but not over errors that come again and again."""
-        if query.drain and not query.retryable and query.failures >= 3:
             query.settled.set()

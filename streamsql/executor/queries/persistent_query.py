@@ -178,6 +178,11 @@ class PersistentQuery:
         more = {"query_id": self.id, "mode": mode}
         _log.info("query is %s", activity.value, extra=more)
 
+    def give_up_drain(self) -> None:
+        """A drain goes on over outages, but not over errors that come again and again."""
+        if self.drain and not self.retryable and self.failures >= 3:
+            self.settled.set()
+
     def failed(self, text: str, retryable: bool, now: float) -> None:
         """Note a failure and when to try again: later after each."""
         _log.warning("query failed: %s", text, extra={"query_id": self.id})
