@@ -50,6 +50,7 @@ public final class InProcessShuffle extends StreamingShuffleManager {
       throw new UnsupportedOperationException("a task that reads several partitions of a shuffle");
     }
     Lane lane = exchange(handle).lane(partition);
+    lane.open();
     return () -> new LaneRows<K, C>(lane, task);
   }
 

@@ -15,11 +15,24 @@ final class Lane {
   private static final long LOOK_MS = 200;
 
   private ArrayDeque<Object> rows = new ArrayDeque<>();
+  private boolean read;
   private long bytes;
   private int writing;
 
   Lane(int writers) {
     writing = writers;
+  }
+
+  /**
+   * Begins to read, which one task does once.
+   *
+   * @throws IllegalStateException for another, as its rows would be those that the first one left
+   */
+  synchronized void open() {
+    if (read) {
+      throw new IllegalStateException("the rows of a lane have been taken by a task before");
+    }
+    read = true;
   }
 
   /** Adds a row that nobody changes any more; waits while the reader is far behind. */

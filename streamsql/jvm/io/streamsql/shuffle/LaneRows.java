@@ -1,9 +1,10 @@
 package io.streamsql.shuffle;
 
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.NoSuchElementException;
 import org.apache.spark.TaskContext;
-import org.apache.spark.TaskKilledException;
 import org.apache.spark.util.MutablePair;
 import scala.Product2;
 import scala.collection.AbstractIterator;
@@ -28,7 +29,10 @@ final class LaneRows<K, C> extends AbstractIterator<Product2<K, C>> {
         taken = lane.take(taken, task);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
-        throw new TaskKilledException("interrupted");
+        task.killTaskIfInterrupted();
+        // A task that is killed is run again, one that fails ends the job: what this one has taken
+        // from the lane is nowhere any more.
+        throw new UncheckedIOException(new InterruptedIOException("the task was interrupted"));
       }
       ended = taken.isEmpty();
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
+import org.apache.spark.TaskContextImpl;
 import org.apache.spark.TaskKilledException;
 import org.junit.jupiter.api.Test;
 import scala.Product2;
@@ -74,15 +76,29 @@ class LaneTest {
   }
 
   @Test
-  void anInterruptEndsTheWait() throws Exception {
-    Lane lane = new Lane(1);
+  void anInterruptFailsTheTaskAsAKilledOneWouldBeRunAgain() throws Exception {
+    assertEquals(UncheckedIOException.class, thrownWhenInterrupted(task));
+    TaskContext killed = TaskContext$.MODULE$.empty();
+    ((TaskContextImpl) killed).markInterrupted("stage cancelled");
+    assertEquals(TaskKilledException.class, thrownWhenInterrupted(killed));
+  }
+
+  private static Class<?> thrownWhenInterrupted(TaskContext task) throws InterruptedException {
+    LaneRows<Object, Object> rows = new LaneRows<>(new Lane(1), task);
     List<Throwable> thrown = new ArrayList<>();
     Thread reader =
-        new Thread(() -> thrown.add(assertThrows(TaskKilledException.class, () -> rows(lane))));
+        new Thread(() -> thrown.add(assertThrows(RuntimeException.class, rows::hasNext)));
     reader.start();
     reader.interrupt();
     reader.join(10_000);
-    assertEquals(1, thrown.size());
+    return thrown.get(0).getClass();
+  }
+
+  @Test
+  void rowsAreTakenByOneTask() {
+    Lane lane = new Lane(1);
+    lane.open();
+    assertThrows(IllegalStateException.class, lane::open);
   }
 
   @Test
