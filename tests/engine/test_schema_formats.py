@@ -1,4 +1,4 @@
-"""Formats with schemas through a whole engine: declared, inferred, written, restarted."""
+"""Formats with schemas through a whole engine: declared, inferred, written, changed, restarted."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ def test_a_schema_that_the_subject_refuses(live: Live, registry: RegistryClient)
 
 
 ALTERATIONS = {
+    "JSON": ("DROP COLUMN a, ALTER COLUMN n TYPE DECIMAL(12, 1)", ("x", Decimal("1.0"), "y")),
+    "DELIMITED": ("RENAME COLUMN a TO c, ALTER COLUMN n TYPE BIGINT", ("x", 7, 1, "y")),
     "AVRO": ("ALTER COLUMN n TYPE DOUBLE, DROP COLUMN a", ("x", 1.0, "y")),
     "JSON_SR": ("ALTER COLUMN n TYPE DECIMAL(12, 1), DROP COLUMN a", ("x", Decimal("1.0"), "y")),
     "PROTOBUF": ("ALTER n SET DATA TYPE BIGINT, DROP b", ("x", 7, 1)),

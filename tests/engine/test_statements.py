@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from decimal import Decimal
 
 import pytest
 from awaiting import await_until
@@ -88,25 +87,6 @@ def test_if_not_exists_and_or_replace(live: Live) -> None:
     assert "W | INTEGER" in live.texts("DESCRIBE $s;")
     live.run("ALTER STREAM $s ADD COLUMN z DOUBLE;")
     assert "Z | DOUBLE" in live.texts("DESCRIBE $s;")
-
-
-ALTERATIONS = {
-    "JSON": ("DROP COLUMN a, ALTER COLUMN n TYPE DECIMAL(12, 1)", ("x", Decimal("1.0"), "y")),
-    "DELIMITED": ("RENAME COLUMN a TO c, ALTER COLUMN n TYPE BIGINT", ("x", 7, 1, "y")),
-}
-
-
-@pytest.mark.parametrize("value_format", ALTERATIONS)
-def test_columns_change_before_the_records(live: Live, value_format: str) -> None:
-    alterations, row = ALTERATIONS[value_format]
-    live.run(
-        "CREATE STREAM $s (id STRING KEY, a INT, n INT, b STRING) WITH (KAFKA_TOPIC='$s',"
-        f" PARTITIONS=1, KEY_FORMAT='KAFKA', VALUE_FORMAT='{value_format}');"
-        "INSERT INTO $s VALUES ('x', 7, 1, 'y');"
-    )
-    live.run(f"ALTER STREAM $s {alterations};")
-    live.run(f"INSERT INTO $s VALUES ({', '.join(map(repr, map(str, row)))});")
-    assert live.rows("SELECT * FROM $s EMIT CHANGES;", 2) == [row, row]
 
 
 def test_stream_as_select(live: Live, kafka: KafkaClient) -> None:

@@ -68,7 +68,7 @@ def upgrade(old: Source, new: Source) -> Upgrade | None:
     if old.topic.value_format != new.topic.value_format or old.schema.key != new.schema.key:
         return None
     value_format = old.topic.value_format.name
-    was, now = _others(old), _others(new)
+    was, now = other_columns(old), other_columns(new)
     if not now:
         return None
     by_name = _FOUND.get(value_format) is _Found.BY_NAME
@@ -80,7 +80,8 @@ def upgrade(old: Source, new: Source) -> Upgrade | None:
     return Upgrade(changes, now[len(kept) :])
 
 
-def _others(source: Source) -> tuple[Column, ...]:
+def other_columns(source: Source) -> tuple[Column, ...]:
+    """Those that are no part of the key."""
     return tuple(c for c in source.schema.columns if c not in source.schema.key)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from streamsql.catalog import Source
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
-from streamsql.planner.changes.columns import Upgrade, upgrade
+from streamsql.planner.changes.columns import Upgrade, other_columns, upgrade
 from streamsql.planner.explain.plan import key_window_text
 from streamsql.schema import Column, KeyWindow, Topic
 
@@ -66,7 +66,7 @@ def _added(columns: Collection[Column]) -> Difference:
 
 
 def _values(old: Source, new: Source) -> Iterator[Difference]:
-    was, now = _others(old), _others(new)
+    was, now = other_columns(old), other_columns(new)
     names = {column.name for column in now}
     known = {column.name: column for column in was}
     for column in was:
@@ -88,10 +88,6 @@ def _values(old: Source, new: Source) -> Iterator[Difference]:
 
 def _column(text: str) -> Difference:
     return Difference(ChangeClass.REBUILD, "columns", text, _WRITTEN)
-
-
-def _others(source: Source) -> tuple[Column, ...]:
-    return tuple(c for c in source.schema.columns if c not in source.schema.key)
 
 
 def _topics(old: Topic, new: Topic) -> Iterator[Difference]:
