@@ -6,18 +6,16 @@ from pathlib import Path
 
 import pytest
 from awaiting import await_until
+from planner.plan_script import Script
 from pyspark.sql import SparkSession
 
-from streamsql.catalog import Catalog
 from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.lowering.streaming import lower
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
-from streamsql.parser import parse
 from streamsql.planner.plans.statements import QueryStatementPlan
-from streamsql.planner.statements import apply, plan
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -36,10 +34,7 @@ def test_rows_of_a_stream_meet_what_the_table_has(
 ) -> None:
     for topic in ("tf_e", "tf_t", "TF_J", "tf_log"):
         kafka.create_topic(topic, 1, -1)
-    catalog = Catalog()
-    for statement in parse(SQL):
-        planned = plan(statement, catalog, {})
-        apply(planned, catalog)
+    planned = Script().run(SQL)
     assert isinstance(planned, QueryStatementPlan)
     context = LoweringContext(spark, broker.bootstrap, tmp_path, "tf_log", sleeps=True)
     lowered = lower(planned.query, context)

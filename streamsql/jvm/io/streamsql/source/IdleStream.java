@@ -33,24 +33,21 @@ final class IdleStream
   private final DataLoss loss;
   private final Map<String, Object> settings;
   private final String query;
-  private final boolean isTable;
   private boolean availableNow;
   private boolean realTime;
 
-  /** The settings are those of Kafka's clients; {@code isTable}: see {@link TopicSource#TABLE}. */
+  /** The settings are those of Kafka's clients. */
   IdleStream(
       MicroBatchStream kafka,
       QueryInputs.Input input,
       DataLoss loss,
       Map<String, Object> settings,
-      String query,
-      boolean isTable) {
+      String query) {
     this.kafka = kafka;
     this.input = input;
     this.loss = loss;
     this.settings = settings;
     this.query = query;
-    this.isTable = isTable;
   }
 
   @Override
@@ -83,7 +80,7 @@ final class IdleStream
   public InputPartition[] planInputPartitions(Offset start) {
     input.begin(start.json());
     Offset begin = begin(start, null);
-    if (isTable) {
+    if (input.isWaitedFor()) {
       ReadLimit all = ReadLimit.allAvailable();
       Offset end = ((SupportsTriggerAvailableNow) kafka).latestOffset(begin, all);
       input.beginTable(begin.json(), (end == null ? begin : end).json());
@@ -122,7 +119,7 @@ final class IdleStream
   @Override
   public PartitionReaderFactory createReaderFactory() {
     PartitionReaderFactory own = kafka.createReaderFactory();
-    int number = isTable ? input.number : TailReader.STREAM;
+    int number = input.isWaitedFor() ? input.number : TailReader.STREAM;
     return realTime ? new TailReader.Factory(own, settings, query, number) : own;
   }
 

@@ -104,10 +104,15 @@ public final class QueryInputs {
     return progress == null ? -1 : progress.batchId();
   }
 
-  /** One input more, until it is closed; `atOnce`: see {@link TopicSource#AT_ONCE}. */
-  synchronized Input reading(String topic, boolean atOnce) {
+  /**
+   * One input more, until it is closed.
+   *
+   * @param atOnce see {@link TopicSource#AT_ONCE}
+   * @param isTable see {@link TopicSource#TABLE}
+   */
+  synchronized Input reading(String topic, boolean atOnce, boolean isTable) {
     finishing = finished = false;
-    Input input = new Input(topic, atOnce);
+    Input input = new Input(topic, atOnce, isTable);
     inputs.add(input);
     return input;
   }
@@ -183,6 +188,7 @@ public final class QueryInputs {
   final class Input {
     private final String topic;
     private final boolean atOnce;
+    private final boolean isTable;
 
     /** Of the inputs of the query that there have been. */
     final int number = made++;
@@ -194,9 +200,10 @@ public final class QueryInputs {
     /** Where the topic ended when the last round began; null if that was not looked up. */
     private Map<Integer, Long> ends;
 
-    private Input(String topic, boolean atOnce) {
+    private Input(String topic, boolean atOnce, boolean isTable) {
       this.topic = topic;
       this.atOnce = atOnce;
+      this.isTable = isTable;
     }
 
     private boolean mayBeginAsleep() {
@@ -209,6 +216,13 @@ public final class QueryInputs {
         await(this, offsets);
       } catch (InterruptedException stopped) {
         throw new UncheckedIOException(new InterruptedIOException("stopped while it slept"));
+      }
+    }
+
+    /** Whether it is a table that rows of a stream wait for. */
+    boolean isWaitedFor() {
+      synchronized (QueryInputs.this) {
+        return isTable && !inputs.stream().allMatch(input -> input.isTable);
       }
     }
 

@@ -150,9 +150,8 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
       }
       wanted = 0;
       return true;
-    } catch (InterruptedException stopped) {
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException("the task was stopped");
+    } catch (InterruptedException e) {
+      throw stopped();
     }
   }
 
@@ -163,10 +162,14 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   private ConsumerRecord<byte[], byte[]> take(long deadline) throws IOException {
     try {
       return tail.take(number, deadline, this::goesOn);
-    } catch (InterruptedException stopped) {
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException("the task was stopped");
+    } catch (InterruptedException e) {
+      throw stopped();
     }
+  }
+
+  private static InterruptedIOException stopped() {
+    Thread.currentThread().interrupt();
+    return new InterruptedIOException("the task was stopped");
   }
 
   @SuppressWarnings("unchecked")

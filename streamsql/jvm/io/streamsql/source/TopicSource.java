@@ -108,10 +108,8 @@ public final class TopicSource implements TableProvider {
       String topic = options.get("subscribe");
       QueryInputs.Input input =
           QueryInputs.of(query, TopicEnds.of(settings))
-              .reading(topic, options.getBoolean(AT_ONCE, false));
-      DataLoss loss = loss(checkpoint, topic, settings);
-      boolean isTable = options.getBoolean(TABLE, false);
-      return new IdleStream(stream, input, loss, settings, query, isTable);
+              .reading(topic, options.getBoolean(AT_ONCE, false), options.getBoolean(TABLE, false));
+      return new IdleStream(stream, input, loss(checkpoint, topic, settings), settings, query);
     }
 
     private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class QueryInputsTest {
   private final FakeEnds ends = new FakeEnds();
   private final QueryInputs inputs = new QueryInputs("q", ends);
-  private final QueryInputs.Input orders = inputs.reading("orders", false);
+  private final QueryInputs.Input orders = inputs.reading("orders", false, false);
 
   @Test
   void aQuerySleepsAfterTwoRoundsWithoutNews() {
@@ -57,7 +57,7 @@ class QueryInputsTest {
 
   @Test
   void anInputThatMovesKeepsTheOthersAwake() {
-    QueryInputs.Input payments = inputs.reading("payments", false);
+    QueryInputs.Input payments = inputs.reading("payments", false, false);
     for (int i = 0; i < 5; i++) {
       round(orders, "5", "5");
       round(payments, Integer.toString(i), Integer.toString(i + 1));
@@ -77,12 +77,12 @@ class QueryInputsTest {
   @Test
   void whatTimeDoesNotMoveBeginsAsleepAtTheEndOfItsTopic() {
     QueryInputs single = new QueryInputs("s", ends);
-    single.reading("bills", true).begin("{\"bills\":{\"0\":0}}");
+    single.reading("bills", true, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
     ends.grow("bills");
-    new QueryInputs("t", ends).reading("bills", true).begin("{\"bills\":{\"0\":0}}");
+    new QueryInputs("t", ends).reading("bills", true, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
-    new QueryInputs("u", ends).reading("bills", false).begin("{\"bills\":{\"0\":1}}");
+    new QueryInputs("u", ends).reading("bills", false, false).begin("{\"bills\":{\"0\":1}}");
     assertEquals(1, ends.slept);
   }
 

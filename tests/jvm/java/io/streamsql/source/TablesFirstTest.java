@@ -19,14 +19,14 @@ class TablesFirstTest {
 
   @Test
   void withoutTablesNothingIsWaitedFor() throws InterruptedException {
-    inputs.reading("orders", false);
+    inputs.reading("orders", false, false);
     assertTrue(isOpen());
   }
 
   @Test
   void streamsWaitUntilEachTableHasBeenRead() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false);
-    QueryInputs.Input again = inputs.reading("users", false);
+    QueryInputs.Input users = inputs.reading("users", false, true);
+    QueryInputs.Input again = inputs.reading("users", false, true);
     users.beginTable("{\"users\":{\"0\":3}}", "{\"users\":{\"0\":7}}");
     again.beginTable("{\"users\":{\"0\":0}}", "{\"users\":{\"0\":7}}");
     assertEquals(7, tables.wanted(users.number, USERS));
@@ -39,14 +39,23 @@ class TablesFirstTest {
 
   @Test
   void aTableThatIsReadAlreadyIsNotWaitedFor() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false);
+    QueryInputs.Input users = inputs.reading("users", false, true);
     users.beginTable("{\"users\":{\"0\":7}}", "{\"users\":{\"0\":7}}");
     assertTrue(isOpen());
   }
 
   @Test
+  void onlyStreamsWait() {
+    QueryInputs.Input users = inputs.reading("users", false, true);
+    assertFalse(users.isWaitedFor());
+    QueryInputs.Input orders = inputs.reading("orders", false, false);
+    assertTrue(users.isWaitedFor());
+    assertFalse(orders.isWaitedFor());
+  }
+
+  @Test
   void theNextBatchBeginsAnew() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false);
+    QueryInputs.Input users = inputs.reading("users", false, true);
     users.beginTable("{\"users\":{\"0\":0}}", "{\"users\":{\"0\":7}}");
     users.beginTable("{\"users\":{\"0\":7}}", "{\"users\":{\"0\":7}}");
     assertTrue(isOpen());
@@ -54,7 +63,7 @@ class TablesFirstTest {
 
   @Test
   void whoIsToEndItsBatchWaitsNoLonger() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false);
+    QueryInputs.Input users = inputs.reading("users", false, true);
     users.beginTable("{\"users\":{\"0\":0}}", "{\"users\":{\"0\":7}}");
     long hour = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
     assertFalse(tables.await(hour, () -> false));
