@@ -1,7 +1,8 @@
-"""A real-time batch of a stream-table join begins with what the table has already."""
+"""In real time a row of a stream meets what its table has when it comes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ CREATE TABLE tf_t (id STRING PRIMARY KEY, name STRING)
 CREATE STREAM tf_j AS SELECT tf_e.id, n, name FROM tf_e JOIN tf_t ON tf_e.id = tf_t.id;
 """
 NAMES, EVENTS = 20_000, 200
+MORE, AT_ONCE = 20, 100
 
 
 def test_rows_of_a_stream_meet_what_the_table_has(
@@ -39,13 +41,27 @@ def test_rows_of_a_stream_meet_what_the_table_has(
     context = LoweringContext(spark, broker.bootstrap, tmp_path, "tf_log", sleeps=True)
     lowered = lower(planned.query, context)
     start(lowered, Trigger.AVAILABLE_NOW).awaitTermination(60)
-    kafka.produce("tf_t", [NewRecord(b"%d" % i, b'{"NAME":"x"}') for i in range(NAMES)])
-    last = b"%d" % (NAMES - 1)
-    kafka.produce("tf_e", [NewRecord(last, b'{"N":%d}' % i) for i in range(EVENTS)])
+    write_names(kafka, range(NAMES))
+    write_events(kafka, [NAMES - 1] * EVENTS)
     live = start(lower(planned.query, context), Trigger.REAL_TIME)
     try:
-        await_until(
-            lambda: kafka.end_offsets("TF_J") == {0: EVENTS}, "each event to meet its row", 60
-        )
+        await_rows(kafka, EVENTS)  # The table is far behind when the batch begins.
+        for i in range(MORE):  # Table and stream are read at the same time.
+            fresh = range(NAMES + i * AT_ONCE, NAMES + (i + 1) * AT_ONCE)
+            write_names(kafka, fresh)
+            write_events(kafka, fresh)
+        await_rows(kafka, EVENTS + MORE * AT_ONCE)
     finally:
         live.stop()
+
+
+def write_names(kafka: KafkaClient, ids: Iterable[int]) -> None:
+    kafka.produce("tf_t", [NewRecord(b"%d" % i, b'{"NAME":"x"}') for i in ids])
+
+
+def write_events(kafka: KafkaClient, ids: Iterable[int]) -> None:
+    kafka.produce("tf_e", [NewRecord(b"%d" % i, b'{"N":%d}' % i) for i in ids])
+
+
+def await_rows(kafka: KafkaClient, count: int) -> None:
+    await_until(lambda: kafka.end_offsets("TF_J") == {0: count}, f"{count} rows", 60)

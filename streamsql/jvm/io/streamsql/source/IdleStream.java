@@ -81,9 +81,7 @@ final class IdleStream
     input.begin(start.json());
     Offset begin = begin(start, null);
     if (input.isWaitedFor()) {
-      ReadLimit all = ReadLimit.allAvailable();
-      Offset end = ((SupportsTriggerAvailableNow) kafka).latestOffset(begin, all);
-      input.beginTable(begin.json(), (end == null ? begin : end).json());
+      input.beginTable(begin.json());
     }
     InputPartition[] own = ((SupportsRealTimeMode) kafka).planInputPartitions(begin);
     return Arrays.stream(own)

@@ -64,7 +64,7 @@ public final class QueryInputs {
     return QUERIES.get(query);
   }
 
-  /** What rows of streams wait for when a batch begins. */
+  /** What rows of streams wait for. */
   TablesFirst tablesFirst() {
     return tablesFirst;
   }
@@ -226,20 +226,17 @@ public final class QueryInputs {
       }
     }
 
-    /**
-     * A real-time batch of a table begins, which is at {@code start} and ends at {@code end} now.
-     */
-    void beginTable(String start, String end) {
-      Map<Integer, Long> begins = parsed(start, topic);
-      Map<TopicPartition, Long> unread = new HashMap<>();
-      parsed(end, topic)
+    /** A real-time batch of a table begins at these offsets. */
+    void beginTable(String offsets) {
+      Map<TopicPartition, Long> starts = new HashMap<>();
+      parsed(offsets, topic)
           .forEach(
-              (partition, offset) -> {
-                if (begins.getOrDefault(partition, 0L) < offset) {
-                  unread.put(new TopicPartition(topic, partition), offset);
+              (partition, start) -> {
+                if (start >= 0) { // Else it is read by Spark's own reader, which tells nothing.
+                  starts.put(new TopicPartition(topic, partition), start);
                 }
               });
-      tablesFirst.awaits(number, unread);
+      tablesFirst.begin(number, starts);
     }
 
     /** The round has ended at these offsets. */

@@ -7,58 +7,70 @@ import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Has a real-time batch of a query begin with its tables: rows of streams wait until the tables
- * have been read up to where they ended when the batch was planned. What had been written to a
- * table by then is known to all rows that are read after it, as it would be in a micro-batch. Of
- * what is written later, each record is taken as it comes.
+ * Has a row of a stream come after the rows of the query's tables that Kafka was known to have when
+ * the row came, in a real-time batch as it is in a micro-batch. Kafka Streams has the same rule:
+ * KIP-695, with {@code max.task.idle.ms} 0.
  */
 final class TablesFirst {
-  /** How long rows of streams wait at most: a table that far behind is no reason to stand still. */
-  private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(10);
-
-  /** How often who waits looks whether its task is to end. */
-  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-
   /** A partition as one of the query's inputs reads it. */
   private record Place(int input, TopicPartition partition) {}
 
-  /** The offsets up to which tables are still to be read. */
-  private final Map<Place, Long> left = new HashMap<>();
+  private final Map<Place, TableProgress> tables = new HashMap<>();
 
-  private long begin;
-
-  /** A batch is planned, in which an input, a table, is to be read up to these offsets. */
-  synchronized void awaits(int input, Map<TopicPartition, Long> ends) {
-    left.keySet().removeIf(place -> place.input == input);
-    ends.forEach((partition, end) -> left.put(new Place(input, partition), end));
-    begin = System.nanoTime();
+  /** A batch is planned in which an input, a table, is read from these offsets on. */
+  synchronized void begin(int input, Map<TopicPartition, Long> starts) {
+    tables.keySet().removeIf(place -> place.input == input);
+    starts.forEach(
+        (partition, start) -> tables.put(new Place(input, partition), new TableProgress(start)));
   }
 
-  /** The offset up to which an input is to read the partition before streams are; 0: none. */
-  synchronized long wanted(int input, TopicPartition partition) {
-    return left.getOrDefault(new Place(input, partition), 0L);
+  /** Whether there is nothing to wait for, however long the batch goes on. */
+  synchronized boolean isEmpty() {
+    return tables.isEmpty();
   }
 
-  /** An input has read so far, and all that it has read has been passed on. */
-  synchronized void hasRead(int input, TopicPartition partition) {
-    left.remove(new Place(input, partition));
-    if (left.isEmpty()) {
-      notifyAll();
+  /** That of a partition of a table; null if no stream waits for it. */
+  synchronized TableProgress of(int input, TopicPartition partition) {
+    return tables.get(new Place(input, partition));
+  }
+
+  /** What rows of streams wait for that have come by now. */
+  synchronized Wait await() {
+    Map<TableProgress, Long> ends = new HashMap<>();
+    tables.values().forEach(table -> ends.put(table, table.end()));
+    return new Wait(ends);
+  }
+
+  /** Lasts until each table has been read up to an end, and what was read has been passed on. */
+  static final class Wait {
+    /** A table that far behind is no reason to stand still. */
+    private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
+
+    private final long begin = System.nanoTime();
+    private final Map<TableProgress, Long> ends;
+
+    private Wait(Map<TableProgress, Long> ends) {
+      this.ends = ends;
     }
-  }
 
-  /** Waits for the tables until then, or while it is to be waited; whether they have been read. */
-  synchronized boolean await(long deadline, BooleanSupplier waits) throws InterruptedException {
-    while (!left.isEmpty() && waits.getAsBoolean()) {
-      long now = System.nanoTime();
-      if (now - begin > MOST_NANOS) {
-        left.clear();
-      } else if (now >= deadline) {
-        return false;
-      } else {
-        TimeUnit.NANOSECONDS.timedWait(this, Math.min(deadline - now, LOOK_NANOS));
+    /** Waits until then, or while it is to be waited; whether it is over. */
+    boolean isOver(long deadline, BooleanSupplier waits) throws InterruptedException {
+      while (!isOver()) {
+        long left = deadline - System.nanoTime();
+        if (left <= 0 || !waits.getAsBoolean()) {
+          return false;
+        }
+        TimeUnit.NANOSECONDS.sleep(Math.min(left, LOOK_NANOS));
       }
+      return true;
     }
-    return left.isEmpty();
+
+    private boolean isOver() {
+      ends.replaceAll((table, end) -> end == TableProgress.UNKNOWN ? table.end() : end);
+      ends.entrySet().removeIf(each -> each.getKey().hasReached(each.getValue()));
+      return ends.isEmpty() || System.nanoTime() - begin > MOST_NANOS;
+    }
   }
 }

@@ -27,8 +27,6 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   /** In place of a table's number, where a stream is read. */
   static final int STREAM = -1;
 
-  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
-
   private final PartitionReaderFactory kafka;
   private final KafkaBatchInputPartition input;
   private final TopicPartition partition;
@@ -46,11 +44,19 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   /** Those of the query; null on a cluster. */
   private final QueryInputs inputs;
 
-  /** Which table of the query it reads, or {@link #STREAM}. */
-  private final int table;
+  /** Of a table that streams wait for; null of another. */
+  private final TableProgress progress;
 
-  /** Up to which offset the table is read before streams are; of a stream, whether it waits. */
-  private long wanted;
+  /** Those that a stream waits for; null if there is none. */
+  private final TablesFirst tables;
+
+  /** The records before this number have been waited for; at first, not even what lies before. */
+  private long waited = -1;
+
+  /** What the next record waits for, while it does, and up to which number it is waited for. */
+  private TablesFirst.Wait wait;
+
+  private long waits;
 
   private TailReader(
       PartitionReaderFactory kafka,
@@ -61,14 +67,16 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
     this.kafka = kafka;
     this.input = place.input;
     this.inputs = inputs;
-    this.table = table;
     partition = input.offsetRange().topicPartition();
     toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(input.includeHeaders());
     next = input.offsetRange().fromOffset();
     tail = tails.enter(partition, place.topicId, next);
     number = tail.find(next);
-    if (inputs != null) {
-      wanted = table == STREAM ? 1 : inputs.tablesFirst().wanted(table, partition);
+    TablesFirst all = inputs == null ? new TablesFirst() : inputs.tablesFirst();
+    tables = table == STREAM && !all.isEmpty() ? all : null;
+    progress = all.of(table, partition);
+    if (progress != null) {
+      progress.readsOf(tail);
     }
   }
 
@@ -105,20 +113,16 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
     if (!goesOn()) {
       return RecordStatus.newStatusWithoutArrivalTime(false);
     }
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
-    if (wanted > 0 && !begins(deadline)) {
-      return RecordStatus.newStatusWithoutArrivalTime(false);
+    if (progress != null) {
+      progress.hasPassedOn(next, number); // Else the next one would not be asked for.
     }
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
     while (number >= 0) {
-      boolean looks = wanted > 0;
-      ConsumerRecord<byte[], byte[]> found =
-          take(looks ? Math.min(deadline, System.nanoTime() + LOOK_NANOS) : deadline);
-      if (found == null) {
-        if (!tail.has(number)) {
-          number = -1;
-        } else if (!looks || !begins(deadline) || System.nanoTime() >= deadline) {
-          return RecordStatus.newStatusWithoutArrivalTime(false);
-        }
+      ConsumerRecord<byte[], byte[]> found = take(deadline);
+      if (found == null && !tail.has(number)) {
+        number = -1;
+      } else if (found == null || !mayCome(deadline)) {
+        return RecordStatus.newStatusWithoutArrivalTime(false);
       } else {
         number++;
         if (found.offset() >= next) {
@@ -128,31 +132,33 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
         }
       }
     }
-    return nextOfOwn(start, timeout);
+    return mayCome(deadline)
+        ? nextOfOwn(start, timeout)
+        : RecordStatus.newStatusWithoutArrivalTime(false);
   }
 
   /**
-   * Of a stream, whether the tables have been read, for which it waits. A table tells that it has
-   * been: the row that was given last has been passed on when the next one is asked for.
+   * Whether what is next may come: of a stream, after what had come of the tables with it. Read by
+   * Spark's own reader it is behind them anyway, but for the first record of a batch.
    */
-  private boolean begins(long deadline) throws IOException {
-    TablesFirst tables = inputs.tablesFirst();
-    if (table != STREAM) {
-      if (next >= wanted || (number >= 0 && tail.isReadTo(number, wanted))) {
-        tables.hasRead(table, partition);
-      }
-      wanted = tables.wanted(table, partition);
-      return goesOn();
+  private boolean mayCome(long deadline) throws IOException {
+    if (tables == null || number < waited) {
+      return true;
+    }
+    if (wait == null) {
+      waits = tail.end();
+      wait = tables.await();
     }
     try {
-      if (!tables.await(deadline, this::goesOn)) {
+      if (!wait.isOver(deadline, this::goesOn)) {
         return false;
       }
-      wanted = 0;
-      return true;
     } catch (InterruptedException e) {
       throw stopped();
     }
+    wait = null;
+    waited = waits;
+    return true;
   }
 
   private boolean goesOn() {

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -124,9 +125,10 @@ final class TopicTails {
         try {
           long begin = System.nanoTime();
           ConsumerRecords<byte[], byte[]> records = from.poll(POLL);
+          found.forEach(tail -> know(from, tail));
           for (Tail tail : found) {
             tail.add(records.records(tail.partition));
-            look(from, tail);
+            tail.look(position(from, tail));
           }
           long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
           TimeUnit.MILLISECONDS.sleep(
@@ -150,12 +152,22 @@ final class TopicTails {
     }
   }
 
-  /** Not of a partition whose leader has changed just now. */
-  private static void look(Consumer<byte[], byte[]> from, Tail tail) {
+  private static void know(Consumer<byte[], byte[]> from, Tail tail) {
+    OptionalLong lag = from.currentLag(tail.partition);
+    if (lag.isPresent()) {
+      tail.know(position(from, tail) + lag.getAsLong());
+    }
+  }
+
+  /**
+   * Where it is in a partition; 0 if that is not known, as when its leader has changed just now.
+   */
+  private static long position(Consumer<byte[], byte[]> from, Tail tail) {
     try {
-      tail.look(from.position(tail.partition, Duration.ZERO));
+      return from.position(tail.partition, Duration.ZERO);
     } catch (TimeoutException changed) {
       LOG.trace("where it is in a partition is not known", changed);
+      return 0;
     }
   }
 

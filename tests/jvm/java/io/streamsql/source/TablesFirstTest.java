@@ -1,6 +1,5 @@
 package io.streamsql.source;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,31 +16,66 @@ class TablesFirstTest {
   private final QueryInputs inputs = new QueryInputs("q", new NoEnds());
   private final TablesFirst tables = inputs.tablesFirst();
 
+  private final Tail tail = new Tail(USERS, "id", 3);
+
   @Test
   void withoutTablesNothingIsWaitedFor() throws InterruptedException {
     inputs.reading("orders", false, false);
-    assertTrue(isOpen());
+    assertTrue(tables.isEmpty());
+    assertTrue(isOver(tables.await()));
   }
 
   @Test
-  void streamsWaitUntilEachTableHasBeenRead() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false, true);
-    QueryInputs.Input again = inputs.reading("users", false, true);
-    users.beginTable("{\"users\":{\"0\":3}}", "{\"users\":{\"0\":7}}");
-    again.beginTable("{\"users\":{\"0\":0}}", "{\"users\":{\"0\":7}}");
-    assertEquals(7, tables.wanted(users.number, USERS));
-    tables.hasRead(users.number, USERS);
-    assertFalse(isOpen(), "the same table is read once more");
-    tables.hasRead(again.number, USERS);
-    assertTrue(isOpen());
-    assertEquals(0, tables.wanted(users.number, USERS));
+  void streamsWaitUntilEachTableHasBeenReadToItsEnd() throws InterruptedException {
+    TableProgress one = reading(7);
+    TableProgress other = reading(7);
+    TablesFirst.Wait wait = tables.await();
+    one.hasPassedOn(7, 4);
+    assertFalse(isOver(wait), "the same table is read once more");
+    other.hasPassedOn(6, 3);
+    assertFalse(isOver(wait));
+    other.hasPassedOn(7, 4);
+    assertTrue(isOver(wait));
   }
 
   @Test
-  void aTableThatIsReadAlreadyIsNotWaitedFor() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false, true);
-    users.beginTable("{\"users\":{\"0\":7}}", "{\"users\":{\"0\":7}}");
-    assertTrue(isOpen());
+  void whatComesLaterIsNotWaitedFor() throws InterruptedException {
+    TableProgress users = reading(7);
+    users.hasPassedOn(7, 4);
+    TablesFirst.Wait wait = tables.await();
+    tail.know(9);
+    assertTrue(isOver(wait));
+    assertFalse(isOver(tables.await()));
+  }
+
+  @Test
+  void aTableOfWhichNothingIsKnownYetIsWaitedFor() throws InterruptedException {
+    QueryInputs.Input input = inputs.reading("users", false, true);
+    input.beginTable("{\"users\":{\"0\":3}}");
+    TablesFirst.Wait wait = tables.await();
+    assertFalse(isOver(wait), "its reader has not begun");
+    TableProgress users = tables.of(input.number, USERS);
+    users.readsOf(tail);
+    assertFalse(isOver(wait), "Kafka has not said where it ends");
+    tail.know(3);
+    assertTrue(isOver(wait));
+  }
+
+  @Test
+  void theEndOfATransactionIsNoRecord() throws InterruptedException {
+    TableProgress users = reading(4);
+    TablesFirst.Wait wait = tables.await();
+    users.hasPassedOn(3, tail.find(tail.takeSeek()));
+    assertFalse(isOver(wait));
+    tail.look(4);
+    assertTrue(isOver(wait));
+  }
+
+  @Test
+  void aTableThatIsFetchedNoLongerIsNotWaitedFor() throws InterruptedException {
+    reading(7);
+    tail.breakOff();
+    assertTrue(isOver(tables.await()));
   }
 
   @Test
@@ -54,23 +88,24 @@ class TablesFirstTest {
   }
 
   @Test
-  void theNextBatchBeginsAnew() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false, true);
-    users.beginTable("{\"users\":{\"0\":0}}", "{\"users\":{\"0\":7}}");
-    users.beginTable("{\"users\":{\"0\":7}}", "{\"users\":{\"0\":7}}");
-    assertTrue(isOpen());
-  }
-
-  @Test
   void whoIsToEndItsBatchWaitsNoLonger() throws InterruptedException {
-    QueryInputs.Input users = inputs.reading("users", false, true);
-    users.beginTable("{\"users\":{\"0\":0}}", "{\"users\":{\"0\":7}}");
+    reading(7);
     long hour = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
-    assertFalse(tables.await(hour, () -> false));
+    assertFalse(tables.await().isOver(hour, () -> false));
   }
 
-  private boolean isOpen() throws InterruptedException {
-    return tables.await(System.nanoTime(), () -> true);
+  /** The progress of one more input that reads the table, of which Kafka says where it ends. */
+  private TableProgress reading(long end) {
+    QueryInputs.Input input = inputs.reading("users", false, true);
+    input.beginTable("{\"users\":{\"0\":3}}");
+    TableProgress users = tables.of(input.number, USERS);
+    users.readsOf(tail);
+    tail.know(end);
+    return users;
+  }
+
+  private static boolean isOver(TablesFirst.Wait wait) throws InterruptedException {
+    return wait.isOver(System.nanoTime(), () -> true);
   }
 
   private static final class NoEnds implements Ends {
