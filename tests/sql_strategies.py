@@ -369,6 +369,7 @@ statements = st.one_of(
     st.builds(n.Print, topics, flags, st.none() | st.integers(0, 9), st.none() | st.integers(0, 9)),
     st.builds(n.Describe, source_names.filter(lambda name: name != "STREAMS"), flags),
     st.builds(n.ControlQuery, st.sampled_from(n.QueryAction), st.none() | folded),
+    st.builds(n.AlterQuery, folded, properties.filter(bool)),
     st.builds(n.SetProperty, texts, texts),
     st.builds(n.AssertTopic, topics, properties, maybe_duration, flags),
     st.builds(n.AssertSchema, st.none() | topics, st.none() | st.integers(0, 99)),

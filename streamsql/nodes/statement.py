@@ -193,6 +193,17 @@ class ControlQuery(Statement):
 
 
 @dataclass(frozen=True)
+class AlterQuery(Statement):
+    """ALTER QUERY name SET ('name' = 'value', ..): properties, as SET has them, of one query."""
+
+    effect = Effect.DEFINES
+    changes = "query"
+
+    name: str
+    properties: Properties
+
+
+@dataclass(frozen=True)
 class ReplayErrors(Statement):
     """REPLAY [ALL] ERRORS OF query [WHERE ..] [DRY RUN]; the condition is on the processing log."""
 

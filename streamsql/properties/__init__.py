@@ -204,6 +204,9 @@ ADMINS = frozenset(
 )
 """What only an administrator may set: it names other systems, or files of the server's machine."""
 
+OF_QUERIES = (*(p.name for p in processing.DEFINITIONS), RECORDS_PER_BATCH, LOG_ROWS)
+"""Of how a query runs and delivers, whatever it computes: what ALTER QUERY may set."""
+
 HIDDEN = "[hidden]"
 
 PREFIXES = ("ksql.streams.", "streamsql.", "ksql.")

@@ -117,6 +117,8 @@ class History:
             case nodes.ControlQuery(action=QueryAction.TERMINATE, query_id=query_id):
                 name = query_id or "ALL"
                 return self._owners.get(name, ("query", name))
+            case nodes.AlterQuery(name=name):
+                return self._owners.get(name, ("query", name))
             case nodes.ControlQuery(query_id=query_id):
                 return "run", query_id or "ALL"
         kind = statement.creates or statement.changes or statement.ends

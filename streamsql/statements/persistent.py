@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streamsql.nodes import CreateAsSelect, InsertInto
+from streamsql.nodes import AlterQuery, CreateAsSelect, InsertInto
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
+from streamsql.planner.ddl.alter_query import replacement, settings
 from streamsql.planner.ddl.replacement import check_goes_on
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.registry.serdes import register_written
@@ -33,7 +34,23 @@ def insert_into(statement: InsertInto, context: Context) -> Iterable[Result]:
     return _start(statement, context)
 
 
-def _start(statement: CreateAsSelect | InsertInto, context: Context) -> Iterable[Result]:
+@handle.register
+def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
+    """ALTER QUERY .. SET: the query goes on with the settings. What is logged is the CREATE OR
+    REPLACE that it comes to, with the query's properties."""
+    state = context.state
+    with state.lock:
+        create = replacement(statement, state.catalog)
+        known = state.queries.definition(statement.name).properties
+        properties = {**known, **settings(statement)}
+        if properties == known:
+            return [Message(f"Query {statement.name} has these settings already.")]
+        session = replace(context.session, properties=properties)
+        _, *warnings = _start(create, replace(context, session=session))
+    return [Message(f"Query {statement.name} altered.", statement.name), *warnings]
+
+
+def _start(statement: CreateAsSelect | InsertInto, context: Context) -> list[Result]:
     state = context.state
     topics = state.topics()
     with state.lock:

@@ -47,3 +47,25 @@ def test_behind_a_join_and_a_repartition(live: Live) -> None:
     live.run("INSERT INTO $s VALUES (1, 3, 'b'), (1, 6, 'c');")
     assert sorted(live.rows(rows, 3)[1:]) == [(1, "ANN", 3), (1, "ANN", 6)]
     assert live.rows("SELECT * FROM $p EMIT CHANGES;", 2) == [("a", 5, None), ("c", 6, 1)]
+
+
+def test_settings_of_one_query(live: Live) -> None:
+    """ALTER QUERY: it goes on from the same state, and a restart knows the settings."""
+    live.run(SOURCES)
+    live.run("CREATE TABLE $t WITH (FORMAT='JSON') AS SELECT id, SUM(v) AS n FROM $s GROUP BY id;")
+    (query_id,) = (q.id for q in live.engine.queries() if q.sink == live.name("T"))
+    live.run("INSERT INTO $s VALUES (1, 5, 'a');")
+    live.table("t", lambda rows: rows == {1: (5,)})
+    alter = f"""ALTER QUERY {query_id} SET
+        ('processing.mode' = 'microbatch', 'processing.guarantee' = 'exactly_once');"""
+    assert live.texts(alter) == [f"Query {query_id} altered."]
+    assert live.texts(alter) == [f"Query {query_id} has these settings already."]
+    live.run("INSERT INTO $s VALUES (1, 2, 'a');")
+    live.table("t", lambda rows: rows == {1: (7,)})
+    live.restart()
+    info = live.query(query_id)
+    assert (info.mode, info.guarantee) == ("micro-batch", "exactly_once")
+    live.run(f"ALTER QUERY {query_id} SET ('processing.mode' = 'auto');")
+    live.run("INSERT INTO $s VALUES (1, 2, 'a');")
+    live.table("t", lambda rows: rows == {1: (9,)})
+    assert live.query(query_id).mode == "real-time"

@@ -46,6 +46,7 @@ EXAMPLES: dict[type[nodes.Statement], str] = {
         AS 'def thrice(x): return 3 * x';""",
     nodes.DropFunction: "DROP FUNCTION twice;",
     nodes.ControlQuery: "PAUSE CSAS_MADE_0;",
+    nodes.AlterQuery: "ALTER QUERY CSAS_MADE_0 SET ('processing.mode' = 'microbatch');",
 }
 """By their classes. What a new one keeps should be seen in the catalog that it leaves."""
 

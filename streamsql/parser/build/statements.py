@@ -178,7 +178,7 @@ class DefinitionBuilder:
             seen.add(p.name)
         return given
 
-    with_options = with_
+    with_options = settings = with_
 
     def property(self, span: Span, name: str, value: Any) -> Property:
         return Property(name, value, span)
@@ -288,6 +288,11 @@ class CommandBuilder:
 
     def resume(self, span: Span) -> n.QueryAction:
         return n.QueryAction.RESUME
+
+    def alter_query(
+        self, span: Span, query_id: str, properties: tuple[Property, ...]
+    ) -> n.AlterQuery:
+        return n.AlterQuery(query_id.upper(), properties, span=span)
 
     def set_property(self, span: Span, name: str, value: str) -> n.SetProperty:
         return n.SetProperty(name, value, span=span)

@@ -32,11 +32,11 @@ def _property_value(value: str | int | float | bool) -> str:
 
 
 def _properties(properties: n.Properties) -> str:
-    if not properties:
-        return ""
-    return "WITH " + listed(
-        *(f"{_option_name(p.name)} = {_property_value(p.value)}" for p in properties)
-    )
+    return f"WITH {_in_parentheses(properties)}" if properties else ""
+
+
+def _in_parentheses(properties: n.Properties) -> str:
+    return listed(*(f"{_option_name(p.name)} = {_property_value(p.value)}" for p in properties))
 
 
 _ROLES = {
@@ -282,6 +282,11 @@ def _print(node: n.Print) -> str:
 @to_sql.register
 def _control_query(node: n.ControlQuery) -> str:
     return f"{node.action.value} {'ALL' if node.query_id is None else name(node.query_id)}"
+
+
+@to_sql.register
+def _alter_query(node: n.AlterQuery) -> str:
+    return f"ALTER QUERY {name(node.name)} SET {_in_parentheses(node.properties)}"
 
 
 @to_sql.register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Thing
-from streamsql.errors import BindError, did_you_mean
+from streamsql.errors import BindError, Span, did_you_mean
 from streamsql.nodes import (
     ControlQuery,
     QueryAction,
@@ -32,13 +32,18 @@ def plan_control(statement: ControlQuery, catalog: Catalog) -> ControlPlan:
     """TERMINATE, PAUSE and RESUME."""
     if statement.query_id is None:
         return ControlPlan(statement.action, tuple(catalog.queries))
-    if statement.query_id not in catalog.queries:
-        raise BindError(
-            f"Unknown queryId: {statement.query_id}",
-            hint=did_you_mean(statement.query_id, catalog.queries) or "SHOW QUERIES lists them.",
-            span=statement.span,
-        )
+    check_runs(statement.query_id, catalog, statement.span)
     return ControlPlan(statement.action, (statement.query_id,))
+
+
+def check_runs(query_id: str, catalog: Catalog, span: Span | None) -> None:
+    """BindError where no persistent query has the id."""
+    if query_id not in catalog.queries:
+        raise BindError(
+            f"Unknown queryId: {query_id}",
+            hint=did_you_mean(query_id, catalog.queries) or "SHOW QUERIES lists them.",
+            span=span,
+        )
 
 
 @plan_statement.register

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from streamsql import nodes
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import StreamSQLError
+from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.parser.tokens.lexer import lex
 from streamsql.planner.plans.statements import (
@@ -122,6 +122,11 @@ class _Planner:
             self._broken.add(_name(statement))
 
     def _plan(self, line: Line) -> None:
+        if isinstance(line.statement, nodes.AlterQuery):
+            raise UnsupportedError(
+                "ALTER QUERY does not say what is to be, but what is to be done",
+                hint="SET the property before the statement of the query.",
+            )
         given = {**self._properties, **line.settings}
         properties = {name: value for name, value in given.items() if value is not None}
         catalog = self.wanted.catalog
