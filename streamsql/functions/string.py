@@ -20,6 +20,20 @@ def _substring(F: Any, text: SparkColumn, position: SparkColumn, *length: SparkC
     return F.when(position.isNotNull(), F.substr(text, start, wanted))
 
 
+def _end(part: str) -> Any:
+    """LEFT or RIGHT: so many characters of one end; with a negative number, all but so many of the
+    other end, as in PostgreSQL."""
+
+    def impl(F: Any, text: SparkColumn, count: SparkColumn) -> SparkColumn:
+        size = F.length(text)
+        rest = F.greatest(size + count, F.lit(0))
+        wanted = F.when(count < 0, rest).otherwise(F.least(count, size))
+        start = F.lit(1) if part == "LEFT" else size - wanted + 1
+        return F.when(count.isNotNull(), F.substr(text, start, wanted))
+
+    return impl
+
+
 def _concat(F: Any, *values: SparkColumn) -> SparkColumn:
     return F.concat_ws("", *values)
 
@@ -181,6 +195,19 @@ STRINGS = (
         each("value {}, position INT -> {}", "STRING BYTES", _substring),
         each("value {}, position INT, length INT -> {}", "STRING BYTES", _substring),
         example=(("SUBSTRING('stream', 2, 3)", "'tre'"), ("SUBSTRING('stream', -2)", "'am'")),
+    ),
+    *(
+        scalar(
+            name,
+            f"So many characters at the {end} of a text; a negative number: all but so many.",
+            _CATEGORY,
+            overload("text STRING, count INT -> STRING", _end(name)),
+            example=((f"{name}('stream', 2)", few), (f"{name}('stream', -2)", many)),
+        )
+        for name, end, few, many in (
+            ("LEFT", "beginning", "'st'", "'stre'"),
+            ("RIGHT", "end", "'am'", "'ream'"),
+        )
     ),
     scalar(
         "INSTR",

@@ -340,4 +340,10 @@ AGGREGATES = (
         *(overload(text, _n_by_offset("EARLIEST")) for text in _N_OFFSET_SIGNATURES),
         example=("EARLIEST_BY_OFFSET(x) of NULL, 1, 2", "1"),
     ),
+    aggregate(
+        "ANY_VALUE",
+        "One of the values that are not null: the first that arrived.",
+        overload("column T -> T", _by_offset("min_by")),
+        example=("ANY_VALUE(x) of NULL, 1, 2", "1"),
+    ),
 )

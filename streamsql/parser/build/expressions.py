@@ -1,9 +1,8 @@
-"""Builds expressions and types: one method for each rule of grammar/expressions.lark."""
+"""Builds expressions: one method for each of their rules in grammar/expressions.lark."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, TypeVar
+from typing import Any
 
 from lark import Token
 from sqlglot import exp
@@ -11,121 +10,16 @@ from sqlglot.expressions import DataType
 
 from streamsql import types
 from streamsql.errors import ParseError, Span
-from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.parser.build.items import with_tokens
+from streamsql.parser.build.literals import LiteralBuilder, TypeBuilder, at
 from streamsql.parser.build.schemas import check_schema
-from streamsql.types import SQLType
 from streamsql.values.intervals import interval
-
-MAX_BIGINT = 2**63 - 1
-
-E = TypeVar("E", bound=exp.Expr)
-
-
-def at(node: E, span: Span) -> E:
-    """The node, knowing its place."""
-    node.meta.update(line=span.line, column=span.column, start=span.start, end=span.end)
-    return node
 
 
 def identifier(name: str) -> exp.Identifier:
     """A name as an expression's part."""
     return exp.Identifier(this=name, quoted=True)
-
-
-class TypeBuilder:
-    """Makes types of the grammar's rules."""
-
-    def named_type(self, span: Span, name: str) -> SQLType:
-        known = types.PRIMITIVES.get(name)
-        return at(known.copy() if known else types.custom(name), span)
-
-    def parameterized_type(self, span: Span, name: str, *parameters: str) -> SQLType:
-        if types.PRIMITIVES.get(name) != types.STRING:
-            raise ParseError(f"type {name} takes no parameters", span=span)
-        return self.named_type(span, name)
-
-    def decimal_type(self, span: Span, precision: str, scale: str) -> SQLType:
-        p, s = int(precision), int(scale)
-        if p < 1:
-            raise ParseError(f"DECIMAL precision must be >= 1: DECIMAL({p},{s})", span=span)
-        if s > p or s < 0:
-            raise ParseError(
-                f"DECIMAL scale must be between 0 and the precision: DECIMAL({p}, {s})",
-                span=span,
-                ksqldb=says("decimal-scale", precision=p, scale=s),
-            )
-        return at(types.decimal(p, s), span)
-
-    def array_type(self, span: Span, element: SQLType) -> SQLType:
-        return at(types.array(element), span)
-
-    def map_type(self, span: Span, key: SQLType, value: SQLType) -> SQLType:
-        return at(types.map_(key, value), span)
-
-    def struct_type(self, span: Span, *fields: tuple[str, SQLType] | None) -> SQLType:
-        return at(types.struct([field for field in fields if field]), span)
-
-    def type_field(self, span: Span, name: str, kind: SQLType) -> tuple[str, SQLType]:
-        return name, kind
-
-    @with_tokens
-    def type_parameter(self, span: Span, token: Token) -> str:
-        return str(token)
-
-
-class LiteralBuilder:
-    """Makes literals of the grammar's rules."""
-
-    def text(self, span: Span, value: str) -> Expression:
-        return at(exp.Literal.string(value), span)
-
-    def decimal_text(self, span: Span, value: str) -> Expression:
-        sign, digits = ("-", value[1:]) if value.startswith("-") else ("", value)
-        if not digits.replace(".", "", 1).isdecimal() or not digits.isascii():
-            raise ParseError(f"invalid DECIMAL literal: '{value}'", span=span)
-        return _number(span, "DECIMAL_LITERAL", sign + (digits if "." in digits else digits + "."))
-
-    def true(self, span: Span) -> Expression:
-        return at(exp.Boolean(this=True), span)
-
-    def false(self, span: Span) -> Expression:
-        return at(exp.Boolean(this=False), span)
-
-    def null(self, span: Span) -> Expression:
-        return at(exp.Null(), span)
-
-    @with_tokens
-    def unsigned_number(self, span: Span, token: Token) -> Expression:
-        return _number(span, token.type, token.value)
-
-    @with_tokens
-    def signed_number(self, span: Span, minus: Token, token: Token) -> Expression:
-        if token.value.startswith("-"):  # a variable's value
-            return at(exp.Neg(this=_number(span, token.type, token.value)), span)
-        return _number(span, token.type, "-" + token.value)
-
-
-def _number(span: Span, kind: str, text: str) -> Expression:
-    """A literal with its sign; the text says its type: `1` integer, `1.` DECIMAL, `1e0` DOUBLE."""
-    if kind == "INTEGER_LITERAL":
-        sign, digits = ("-", text[1:]) if text[0] == "-" else ("", text)
-        digits = digits.lstrip("0") or "0"
-        if len(digits) > 19 or not -MAX_BIGINT - 1 <= int(sign + digits) <= MAX_BIGINT:
-            raise bad_number(f"Invalid numeric literal: {text}", span)
-        text = sign + digits
-    elif kind == "DOUBLE_LITERAL":
-        text = text.upper()
-        if math.isinf(float(text)):
-            raise bad_number(f"Number overflows DOUBLE: {text}", span)
-    return at(exp.Literal(this=text, is_string=False), span)
-
-
-def bad_number(message: str, span: Span) -> ParseError:
-    """The error of a literal that is too large; ksqlDB counts its column from 2."""
-    place = f"line {span.line}:{span.column + 1}: "
-    return ParseError(message, span=span, ksqldb=says("cannot-prepare", reason=place + message))
 
 
 def _text(word: Token | str) -> str:
@@ -151,6 +45,22 @@ def _escaped(node: type[exp.Expr]) -> Any:
     return build
 
 
+def _compared_to(node: type[exp.Expr], truth: bool) -> Any:
+    def build(self: object, span: Span, operand: Expression) -> Expression:
+        return at(node(this=operand, expression=at(exp.Boolean(this=truth), span)), span)
+
+    return build
+
+
+def _any_of(span: Span, value: Expression, call: exp.Anonymous) -> Expression:
+    """`x = ANY (array)`; ARRAY_CONTAINS alone would find a NULL among others."""
+    if len(call.expressions) != 1:
+        raise ParseError(f"{call.name} takes one array", span=span)
+    found = at(exp.Anonymous(this="ARRAY_CONTAINS", expressions=[*call.expressions, value]), span)
+    absent = at(exp.Is(this=value.copy(), expression=exp.Null()), span)
+    return at(exp.And(this=at(exp.Not(this=absent), span), expression=found), span)
+
+
 def _negated(method: Any) -> Any:
     def build(self: object, span: Span, *values: Any) -> Expression:
         return at(exp.Not(this=method(self, span, *values)), span)
@@ -163,7 +73,6 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     or_ = _binary(exp.Or)
     and_ = _binary(exp.And)
-    equal = _binary(exp.EQ)
     not_equal = _binary(exp.NEQ)
     less = _binary(exp.LT)
     less_equal = _binary(exp.LTE)
@@ -179,6 +88,11 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     multiply = _binary(exp.Mul)
     divide = _binary(exp.Div)
     modulo = _binary(exp.Mod)
+
+    def equal(self, span: Span, left: Expression, right: Expression) -> Expression:
+        if isinstance(right, exp.Anonymous) and right.name in ("ANY", "SOME"):
+            return _any_of(span, left, right)
+        return at(exp.EQ(this=left, expression=right), span)
 
     def not_(self, span: Span, operand: Expression) -> Expression:
         return at(exp.Not(this=operand), span)
@@ -196,6 +110,11 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
         return at(exp.Is(this=operand, expression=exp.Null()), span)
 
     is_not_null = _negated(is_null)
+
+    is_true = _compared_to(exp.NullSafeEQ, True)
+    is_not_true = _compared_to(exp.NullSafeNEQ, True)
+    is_false = _compared_to(exp.NullSafeEQ, False)
+    is_not_false = _compared_to(exp.NullSafeNEQ, False)
 
     def between(
         self, span: Span, operand: Expression, low: Expression, high: Expression
@@ -310,6 +229,21 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
 
     def call_distinct(self, span: Span, name: str, arguments: list[Expression]) -> Expression:
         return self.call(span, name, [at(exp.Distinct(expressions=arguments), span)])
+
+    def call_from(self, span: Span, name: str, *arguments: Expression) -> Expression:
+        if name.upper() != "SUBSTRING":
+            raise ParseError(
+                f"{name.upper()}(.. FROM ..) is not known",
+                hint="SUBSTRING is written so; others have commas between their arguments.",
+                span=span,
+            )
+        return self.call(span, name, list(arguments))
+
+    def left_call(self, span: Span, arguments: list[Expression]) -> Expression:
+        return self.call(span, "LEFT", arguments)
+
+    def right_call(self, span: Span, arguments: list[Expression]) -> Expression:
+        return self.call(span, "RIGHT", arguments)
 
     def filtered(self, span: Span, call: Expression, condition: Expression) -> Expression:
         return at(exp.Filter(this=call, expression=condition), span)

@@ -169,7 +169,12 @@ def _lambda(node: exp.Lambda) -> Printed:
 
 
 def _call(node: exp.Anonymous) -> Printed:
-    return PRIMARY, f"{name(node.this)}({_list(node.expressions)})"
+    called = node.name if node.name in _RESERVED_CALLS else name(node.this)
+    return PRIMARY, f"{called}({_list(node.expressions)})"
+
+
+_RESERVED_CALLS = ("LEFT", "RIGHT")
+"""Functions that are called by a reserved word."""
 
 
 def _over(node: exp.Window) -> Printed:
