@@ -29,6 +29,10 @@ INSERT INTO typed VALUES ('{"n": 1, "price": 2.5}');
 INSERT INTO typed VALUES ('no json');
 INSERT INTO typed VALUES ('{"n": 2, "price": 9.5}');
 """
+FILE = """
+CREATE STREAM typed_json (n INT, price DOUBLE) WITH (KAFKA_TOPIC='typed', VALUE_FORMAT='JSON');
+CREATE STREAM dear AS SELECT n, price FROM typed_json WHERE price > 2;
+"""
 TIDY = """DROP STREAM dear; DROP STREAM typed_json; DROP STREAM typed;"""
 PULL = "SELECT * FROM counts;"
 EDITOR = "document.querySelector('.sql-editor')?.shadowRoot?.querySelector('.cm-content')"
@@ -181,12 +185,34 @@ def test_errors_by_reason(page: Page) -> None:
     page.screenshot(SHOTS / "errors.png")
 
 
+def test_changes_planned_applied_and_taken_back(server: LiveServer, page: Page) -> None:
+    show(page, "changes")
+    write(page, FILE)
+    page.click("Plan")
+    page.shows("class 2, goes on where it stopped", ".planned")
+    page.shows("PRICE > 1, now PRICE > 2", ".planned")
+    page.screenshot(SHOTS / "changes.png")
+    page.click("Apply")
+    page.shows("Stream DEAR changed", ".outcome")
+    assert "PRICE > 2" in str(server.ksql("DESCRIBE dear;"))
+    page.click("Take back the last apply")
+    page.shows("PRICE > 2, now PRICE > 1", ".planned")
+    page.click("Apply")
+    page.shows("Stream DEAR changed", ".outcome")
+    page.click("Plan")
+    page.shows("1 changed.", ".outcome")
+    write(page, "CREATE STREAM x AS SELECT * FROM nothing;")
+    page.click("Plan")
+    page.shows("NOTHING does not exist", ".outcome")
+    page.shows("Nothing can be applied", ".outcome")
+
+
 def test_a_phone_and_the_dark(page: Page) -> None:
     page.size(390, 780)
     page.js("document.querySelector('.theme select').value = 'dark'")
     page.js("document.querySelector('.theme select').dispatchEvent(new Event('change'))")
     try:
-        for view in ("graph", "editor", "errors"):
+        for view in ("graph", "editor", "errors", "changes"):
             show(page, view)
             page.await_js("document.documentElement.scrollWidth <= 390")
             page.screenshot(SHOTS / f"phone-{view}.png")
@@ -203,7 +229,7 @@ def test_no_serious_fault_for_who_does_not_see(page: Page) -> None:
     found = []
     for theme in ("dark", "light"):
         page.js(f"document.documentElement.dataset.theme = '{theme}'")
-        for view in ("graph", "editor", "errors"):
+        for view in ("graph", "editor", "errors", "changes"):
             show(page, view)
             page.js("new Promise((done) => requestAnimationFrame(done))")
             result = page.js(

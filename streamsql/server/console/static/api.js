@@ -61,13 +61,31 @@ export function parse(text) {
     /^-?\d+$/.test(context.source) ? context.source : value);
 }
 
+/** What statements give, as lines. */
+export function execute(sql, session, signal) {
+  return linesOf("streamsql/execute", { sql, ...settings(session) }, signal);
+}
+
+/** What applying files gives, as lines. */
+export function apply(given, session, signal) {
+  return linesOf("streamsql/apply", { ...given, ...settings(session) }, signal);
+}
+
+/** What files would change. */
+export function planned(given, session, signal) {
+  return post("streamsql/plan", { ...given, ...settings(session) }, { signal });
+}
+
+function settings(session) {
+  return { properties: session.properties, sessionVariables: session.variables };
+}
+
 /**
- * The lines that statements give, as they come, in arrays. Nothing is read before it is asked for:
- * who is slow holds the query back.
+ * The lines of an answer as they come, in arrays. Nothing is read before it is asked for: who is
+ * slow holds the query back.
  */
-export async function* execute(sql, session, signal) {
-  const body = { sql, properties: session.properties, sessionVariables: session.variables };
-  const answer = await sent("streamsql/execute", body, { signal });
+async function* linesOf(path, body, signal) {
+  const answer = await sent(path, body, { signal });
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {

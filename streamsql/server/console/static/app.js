@@ -1,13 +1,14 @@
 // The console: who has come in sees a view; the part of the URL behind # says which.
 
 import { get, login, post, whenClosed } from "./api.js";
+import { Changes } from "./changes.js";
 import { Editor } from "./editor.js";
 import { Errors } from "./errors.js";
 import { GraphView } from "./graph.js";
 import { read, write } from "./storage.js";
 import { html, render, useEffect, useRef, useState } from "./vendor/ui.js";
 
-const VIEWS = { graph: "Graph", editor: "Editor", errors: "Errors" };
+const VIEWS = { graph: "Graph", editor: "Editor", errors: "Errors", changes: "Changes" };
 const NO_TOKEN = 40101;
 const TOKEN = "#token=";
 const THEMES = { auto: "Auto", light: "Light", dark: "Dark" };
@@ -87,6 +88,7 @@ function App() {
       ${who && view === "graph" && html`<${GraphView} onOpen=${open} />`}
       ${who && view === "editor" && html`<${Editor} given=${taken(given)} />`}
       ${who && view === "errors" && html`<${Errors} />`}
+      ${who && view === "changes" && html`<${Changes} />`}
     </main>`;
 }
 

@@ -13,9 +13,12 @@ function tabsOf(node) {
     return { Explain: `EXPLAIN ${quoted(node.query.id)};`, Statement: node.query.sql };
   }
   if (node.kind === "topic") return { Records: sample(node.name) };
-  const describe = { Describe: `DESCRIBE ${quoted(node.name)} EXTENDED;` };
-  if (node.kind === "view") return describe;
-  return { ...describe, Records: sample(node.source.topic), Statement: node.source.statement };
+  const told = {
+    Describe: `DESCRIBE ${quoted(node.name)} EXTENDED;`,
+    Lineage: `SHOW LINEAGE OF ${quoted(node.name)};`,
+  };
+  if (node.kind === "view") return told;
+  return { ...told, Records: sample(node.source.topic), Statement: node.source.statement };
 }
 
 export function Details({ node, onClose, onOpen }) {

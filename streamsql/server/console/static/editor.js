@@ -54,7 +54,7 @@ export function Editor({ given }) {
   };
   return html`<div class="editor">
     <div class="pane">
-      <${SqlEditor} text=${text.current} handle=${handle} keys=${keys} onChange=${changed} />
+      <${SqlEditor} text=${text.current} handle=${handle} keys=${keys} checks onChange=${changed} />
       <div class="toolbar" role="toolbar" aria-label="Statements">
         <button class="primary" onClick=${start} title="Ctrl-Enter">Run</button>
         <button onClick=${startPlan} title="Ctrl-E">Explain</button>

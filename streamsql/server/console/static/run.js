@@ -1,6 +1,6 @@
 // Statements at work: what they have given so far, for a view to show.
 
-import { execute } from "./api.js";
+import { apply, execute } from "./api.js";
 import { writer } from "./types.js";
 
 /** Of a query that goes on, the newest rows are kept; of one that ends, so many. */
@@ -23,10 +23,14 @@ const breath = () => new Promise((done) => setTimeout(done, 0));
 let runs = 0;
 
 export class Run {
-  /** `notify` is called when there is something new, as often as lines come. */
-  constructor(sql, notify) {
+  /**
+   * Of statements, or of {files, prune} that are applied; `notify` is called when there is something
+   * new, as often as lines come.
+   */
+  constructor(work, notify) {
     this.id = ++runs;
-    this.sql = sql;
+    this._ask = typeof work === "string" ? execute : apply;
+    this._work = work;
     this.results = [];
     this.running = false;
     this.error = null;
@@ -42,7 +46,7 @@ export class Run {
     this._notify(this);
     try {
       let since = performance.now();
-      for await (const lines of execute(this.sql, session, this._abort.signal)) {
+      for await (const lines of this._ask(this._work, session, this._abort.signal)) {
         for (const line of lines) {
           this._take(line);
           if (performance.now() - since > BREATH_MS) {

@@ -119,7 +119,7 @@ async function check(view) {
   });
 }
 
-function extensions(words, keys, changed) {
+function extensions(words, keys, checks, changed) {
   const bound = Object.entries(keys).map(([key, run]) => ({ key, run: () => (run(), true) }));
   return [
     Prec.highest(keymap.of(bound)),
@@ -133,7 +133,7 @@ function extensions(words, keys, changed) {
     StreamLanguage.define(tokenizer(words)),
     syntaxHighlighting(colours),
     autocompletion({ override: [complete] }),
-    linter(check, { delay: CHECK_MS }),
+    checks ? linter(check, { delay: CHECK_MS }) : [],
     // Tab leaves the editor, as it does everywhere else in a page.
     keymap.of([
       ...closeBracketsKeymap,
@@ -149,8 +149,11 @@ function extensions(words, keys, changed) {
   ];
 }
 
-/** `handle.current` becomes the view; `keys` are functions by CodeMirror's names of keys. */
-export function SqlEditor({ text, handle, keys, onChange }) {
+/**
+ * `handle.current` becomes the view; `keys` are functions by CodeMirror's names of keys; `checks`:
+ * whether what cannot be run now is underlined.
+ */
+export function SqlEditor({ text, handle, keys, checks, onChange }) {
   const host = useRef(null);
   useEffect(() => {
     let view = null;
@@ -160,7 +163,7 @@ export function SqlEditor({ text, handle, keys, onChange }) {
     get("streamsql/words").catch(() => []).then((words) => {
       if (gone) return;
       const changed = (state) => onChange(state.doc.toString());
-      const state = EditorState.create({ doc: text, extensions: extensions(words, keys, changed) });
+      const state = EditorState.create({ doc: text, extensions: extensions(words, keys, checks, changed) });
       view = new EditorView({ state, parent: root, root });
       handle.current = view;
     });

@@ -20,15 +20,15 @@ function useNews() {
   return [count, tell.current];
 }
 
-/** The Run of `sql` with a function that begins another; one at a time. */
+/** A Run with a function that begins another, of what it is given; one at a time. */
 export function useRun() {
   const [, tell] = useNews();
   const [run, setRun] = useState(null);
   const current = useRef(null);
   useEffect(() => () => current.current?.stop(), []);
-  const begin = (sql) => {
+  const begin = (work) => {
     current.current?.stop();
-    current.current = sql === null ? null : new Run(sql, tell);
+    current.current = work === null ? null : new Run(work, tell);
     setRun(current.current);
     current.current?.start();
     return current.current;
