@@ -23,15 +23,19 @@ from streamsql.errors import InternalError, StreamSQLError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (without the program's name), and its exit code."""
-    args = build_parser().parse_args(argv)
+    parser = build_parser()
+    args = parser.parse_args(argv)
     if args.version:
         print(version_line())
         return 0
     if args.execute is not None:
         args.handler = "subcommands.run:execute"
+    if args.postgres and args.handler not in _WITH_POSTGRES:
+        parser.error("--postgres is an option of the shell and of `streamsql server`")
     return guarded(_handler(args.handler), args)
 
 
+_WITH_POSTGRES = ("shell.shell:command", "subcommands.server:command")
 Handler = Callable[[argparse.Namespace], int]
 
 

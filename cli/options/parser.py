@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from streamsql.cli.options.data import add_datagen_options, add_load_options, positive
 from streamsql.cli.options.files import add_file_options
 from streamsql.cli.options.server import add_server_options
 from streamsql.cli.options.sizes import add_size_options, sizes_of
@@ -25,8 +26,6 @@ examples:
   streamsql connect http://localhost:8088      the shell over a server
 """
 
-_KEY_HELP = "key column(s), each COL or COL:TYPE (types: STRING, INT, BIGINT, DOUBLE)"
-
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
@@ -40,6 +39,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     parser.add_argument(
         "-e", "--execute", metavar="SQL", action="append", help="run the statements and exit"
+    )
+    parser.add_argument(
+        "--postgres",
+        metavar="PORT",
+        help="in the shell: take clients of PostgreSQL too, of this machine (default: none)",
     )
     add_size_options(parser, None)
     _common(parser, top=True)
@@ -223,23 +227,7 @@ def _kafka(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def _load(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(commands, "load", "Load a file into a topic.", "subcommands.data:load_command")
-    parser.add_argument(
-        "file", metavar="FILE", help=".csv, .json(l), .parquet or .txt (also .gz, .zip); - is stdin"
-    )
-    parser.add_argument("--topic", required=True, help="created if there is none")
-    parser.add_argument("--key", metavar="COL,..", help=_KEY_HELP)
-    parser.add_argument("--key-format", type=str.upper, choices=("KAFKA", "JSON", "DELIMITED"))
-    parser.add_argument("--timestamp", metavar="COL", help="the column with the event time")
-    parser.add_argument(
-        "--timestamp-format",
-        metavar="PATTERN",
-        help="such as 'yyyy-MM-dd HH:mm:ss' (default: ISO 8601 or milliseconds)",
-    )
-    parser.add_argument("--format", type=str.upper, choices=("JSON", "DELIMITED"), default="JSON")
-    parser.add_argument("--input-format", choices=("csv", "json", "parquet", "text"))
-    parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
-    parser.add_argument("--rate", type=_positive, metavar="N", help="records a second")
-    parser.add_argument("--limit", type=_positive, metavar="N", help="records at most")
+    add_load_options(parser)
     _common(parser)
 
 
@@ -250,22 +238,7 @@ def _datagen(commands: Commands[argparse.ArgumentParser]) -> None:
         "Write made-up records into a topic.",
         "subcommands.data:datagen_command",
     )
-    parser.add_argument(
-        "--schema", required=True, choices=("users", "pageviews", "orders", "nexmark")
-    )
-    parser.add_argument(
-        "--topic", help="default: the schema's name; of nexmark's three topics their names' begin"
-    )
-    parser.add_argument("--rate", type=_positive, default=10, metavar="N", help="records a second")
-    parser.add_argument("--count", type=_positive, metavar="N", help="default: until Ctrl-C")
-    parser.add_argument("--seed", type=int, metavar="N", help="the same records every time")
-    parser.add_argument(
-        "--start",
-        type=_positive,
-        metavar="MS",
-        help="the first event's time; the others follow at the rate, however fast they are written",
-    )
-    parser.add_argument("--partitions", type=_positive, metavar="N", help="of a new topic")
+    add_datagen_options(parser)
     _common(parser)
 
 
@@ -292,7 +265,7 @@ def _test(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--report", metavar="FILE", help="write the results there, as JSON lines")
     parser.add_argument("--junit", metavar="FILE", help="write the results there, as JUnit XML")
-    parser.add_argument("--jobs", type=_positive, default=4, metavar="N", help="tests at a time")
+    parser.add_argument("--jobs", type=positive, default=4, metavar="N", help="tests at a time")
     parser.add_argument("-v", "--verbose", action="store_true", help="show passed tests too")
     _common(parser)
 
@@ -368,16 +341,6 @@ def _user(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _add(commands, "user", "The users of a server.", "subcommands.user:command")
     add_user_options(parser)
     _common(parser, remote=True)
-
-
-def _positive(text: str) -> int:
-    try:
-        number = int(text.replace("_", ""))
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return number
 
 
 def properties_of(args: argparse.Namespace) -> dict[str, str]:

@@ -23,6 +23,7 @@ def _add_service(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--postgres",
         metavar="HOST:PORT",
+        default=argparse.SUPPRESS,
         help="take clients of PostgreSQL too: psql, drivers, BI tools (default: none; PORT alone "
         "is this machine only)",
     )

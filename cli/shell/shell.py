@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import make_engine
 from streamsql.cli.execution.execution import Interrupted, run
+from streamsql.cli.execution.postgres import port_of_shell
 from streamsql.cli.shell.commands import find_command
 from streamsql.cli.shell.startup import wait_for_start
 from streamsql.cli.terminal.identity import INTERRUPTED, version_line
@@ -24,6 +26,7 @@ from streamsql.errors import StreamSQLError
 if TYPE_CHECKING:
     from streamsql.cli.execution.connection import Connection
     from streamsql.cli.shell.prompt import Prompt
+    from streamsql.engine import Engine
 
 
 def command(args: argparse.Namespace) -> int:
@@ -41,17 +44,28 @@ def _interactive(args: argparse.Namespace) -> int:
     load_language()
     data = DataDir.at(args.data).create()
     engine = make_engine(args, warm_up=True)
-    engine.start()
-    try:
-        prompt = Prompt(engine, data.root / "history")
-        place = ("Data folder", str(data.root))
-        shell = Shell(engine, Renderer(args.output or "table"), place, args.debug)
-        shell.greet()
-        converse(shell, prompt)
-    finally:
-        with waiting(engine.startup, "stopping Kafka and Spark"):
-            engine.close()
+    with _port(args.postgres, engine) as remarks:
+        engine.start()
+        try:
+            prompt = Prompt(engine, data.root / "history")
+            place = ("Data folder", str(data.root))
+            shell = Shell(engine, Renderer(args.output or "table"), place, args.debug)
+            shell.greet(*remarks)
+            converse(shell, prompt)
+        finally:
+            with waiting(engine.startup, "stopping Kafka and Spark"):
+                engine.close()
     return 0
+
+
+@contextmanager
+def _port(address: str | None, engine: Engine) -> Iterator[list[str]]:
+    """PostgreSQL's port, if one is wanted, and what is said of it."""
+    if address is None:
+        yield []
+        return
+    with port_of_shell(address, engine) as at:
+        yield ["clients of PostgreSQL: psql -h {} -p {}".format(*at)]
 
 
 def converse(shell: Shell, prompt: Prompt) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import kafka_of, spark_of
+from streamsql.cli.execution.postgres import listener, postgres_address, warn_if_open
 from streamsql.cli.options.parser import assignments, properties_of
-from streamsql.cli.subcommands.postgres import listener, postgres_address, warn_if_open
 from streamsql.cli.subcommands.queries_file import QueriesFile
 from streamsql.errors import ConfigError, UnsupportedError
 from streamsql.server.settings.config import ServerConfig, listen_address

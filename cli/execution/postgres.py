@@ -1,8 +1,12 @@
-"""PostgreSQL's port of `streamsql server`: what --postgres makes."""
+"""PostgreSQL's port of `streamsql server` and of the shell: what --postgres makes."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from streamsql.errors import ConfigError
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
     from streamsql.postgres.listener import Listener
 
 _log = logging.getLogger("streamsql.server")
+_HERE = ("127.0.0.1", "::1", "localhost")
+_CLOSE_SECONDS = 5.0
 
 
 def listener(address: str, engine: Engine, config: ServerConfig) -> Listener:
@@ -41,7 +47,7 @@ def listener(address: str, engine: Engine, config: ServerConfig) -> Listener:
 def warn_if_open(address: str, config: ServerConfig) -> None:
     """To whoever gives statements, which can run code and delete data, to everybody."""
     host, port = postgres_address(address)
-    if config.users_file is None and host not in ("127.0.0.1", "::1", "localhost"):
+    if config.users_file is None and host not in _HERE:
         _log.warning("no --users-file: everybody who reaches %s:%s may do everything", host, port)
 
 
@@ -52,3 +58,29 @@ def postgres_address(text: str) -> tuple[str, int]:
     if "://" in text or ":" not in text:
         raise ConfigError(f"{text} is not an address for --postgres", hint="Use HOST:PORT.")
     return listen_address(text)
+
+
+@contextmanager
+def port_of_shell(address: str, engine: Engine) -> Iterator[tuple[str, int]]:
+    """Listens while the shell is there, for this machine only: a shell knows no users. Host and
+    port; ConfigError for another address, ExternalError for one that cannot be had."""
+    host, _ = postgres_address(address)
+    if host not in _HERE:
+        raise ConfigError(
+            f"the shell listens on this machine only, and not on {host}",
+            hint="streamsql server --postgres has users and TLS.",
+        )
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="postgres", daemon=True)
+    thread.start()
+    try:
+        port = listener(address, engine, ServerConfig())
+        asyncio.run_coroutine_threadsafe(port.start(), loop).result()
+        try:
+            yield host, port.port
+        finally:
+            asyncio.run_coroutine_threadsafe(port.close(), loop).result(_CLOSE_SECONDS)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(_CLOSE_SECONDS)
+        loop.close()
