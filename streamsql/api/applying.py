@@ -24,7 +24,8 @@ T = TypeVar("T")
 
 class Changes:
     """What files say is to run, against what runs. Without a session that is the engine's own;
-    `variables` go before the session's."""
+    `variables` go before the session's. Where the files are `partial`, what they read and do not
+    define is what runs; they cannot be pruned by."""
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
@@ -35,6 +36,7 @@ class Changes:
         variables: Mapping[str, str] | None = None,
         *,
         prune: bool = False,
+        partial: bool = False,
         session: Session | None = None,
     ) -> ChangePlan:
         """What `apply` would change, without changing it."""
@@ -45,7 +47,10 @@ class Changes:
             with state.lock:
                 running = running_of_replay(replay_of(state))
             # Not in there: a schema registry may be asked, and no statement is to wait for that.
-            return plan_of_running(texts, context.session, state.schemas(), running, prune=prune)
+            schemas = state.schemas()
+            return plan_of_running(
+                texts, context.session, schemas, running, prune=prune, partial=partial
+            )
 
         return self._told("the files were not planned", plan)
 
@@ -55,6 +60,7 @@ class Changes:
         variables: Mapping[str, str] | None = None,
         *,
         prune: bool = False,
+        partial: bool = False,
         session: Session | None = None,
     ) -> list[Result]:
         """Have what runs become what files say, all of it at once: what was done. The
@@ -63,7 +69,8 @@ class Changes:
             self._state.failover.check_leads()
         context = self._context(variables or {}, session)
         return self._told(
-            "the files were not applied", lambda: apply_files(texts, context, prune=prune)
+            "the files were not applied",
+            lambda: apply_files(texts, context, prune=prune, partial=partial),
         )
 
     def plan_undo(self, session: Session | None = None) -> ChangePlan:

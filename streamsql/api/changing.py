@@ -166,9 +166,10 @@ def plan_of_running(
     running: Running,
     *,
     prune: bool,
+    partial: bool = False,
 ) -> ChangePlan:
-    """Against what runs; `session` as read_wanted has it."""
-    wanted = read_wanted(texts, session, schemas, running)
+    """Against what runs; `session` and `partial` as read_wanted has them."""
+    wanted = read_wanted(texts, session, schemas, running, partial=partial)
     items = tuple(differences(wanted, running, prune=prune))
     shown = (
         _shown(item, _readers(item.name, wanted.catalog if item.definitions else running.catalog))

@@ -202,6 +202,10 @@ def test_files_are_planned_and_applied(server: LiveServer) -> None:
         (item,) = remote.changes.plan_undo().changes
         assert (item.name, item.parts[0].text) == ("APPLIED_LARGE", "V > 7, now V > 5")
         assert [r.text for r in remote.changes.undo() if isinstance(r, Message)] == changed
+    part = {"files": [{"name": "g.sql", "sql": large.format(7)}], "partial": True}
+    assert server.client.post("/streamsql/plan", json=part).json()["exit_code"] == 2
+    refused = server.client.post("/streamsql/plan", json={**part, "prune": True})
+    assert (refused.status_code, "do not say what is to go" in refused.text) == (400, True)
     refused = server.client.post("/streamsql/apply", json={"files": [{"sql": "x"}]})
     assert (refused.status_code, refused.json()["message"]) == (
         400,

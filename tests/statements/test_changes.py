@@ -9,6 +9,7 @@ from engine.offline import Offline
 from statements.world import World
 
 from streamsql.api.applying import Changes
+from streamsql.api.changing import plan_of_running
 from streamsql.errors import (
     CatalogError,
     ConfigError,
@@ -36,12 +37,12 @@ STREAM = (
 TABLE = "CREATE TABLE T AS SELECT K, COUNT(*) AS N FROM S GROUP BY K EMIT CHANGES;"
 
 
-def steps(runs: str, files: str, *, prune: bool = False) -> list[str]:
+def steps(runs: str, files: str, *, prune: bool = False, partial: bool = False) -> list[str]:
     """The statements that make of what runs what the files say."""
     world = World()
     world.shell(runs)
     running = running_of_log(world.entries)
-    wanted = read_wanted([NamedText("f.sql", files)], Session(), None, running)
+    wanted = read_wanted([NamedText("f.sql", files)], Session(), None, running, partial=partial)
     assert not wanted.errors
     items = differences(wanted, running, prune=prune)
     return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
@@ -61,6 +62,29 @@ def test_what_runs_is_replaced_and_what_is_not_wanted_goes_last() -> None:
         "DROP VIEW W;",
         "DROP STREAM L;",
     ]
+
+
+def test_files_that_are_a_part_read_what_runs() -> None:
+    changed = TABLE.replace("N FROM", "N, COUNT(*) * 2 AS M FROM")
+    view = "CREATE VIEW W AS SELECT K, N FROM T;"
+    runs = STREAM + TABLE + view
+    assert steps(runs, TABLE, partial=True) == []
+    assert steps(runs, changed, partial=True) == [changed.replace("CREATE", "CREATE OR REPLACE")]
+    assert steps(runs, view.replace("K, N", "K"), partial=True) == [
+        "CREATE OR REPLACE VIEW W AS SELECT K FROM T;"
+    ]
+    second = TABLE.replace("TABLE T", "TABLE U")
+    assert steps(runs, second, partial=True) == [second]
+
+
+def test_files_that_are_a_part_leave_the_rest_and_know_who_reads_them() -> None:
+    world = World()
+    world.shell(STREAM + TABLE)
+    added = NamedText("f.sql", STREAM.replace("V INTEGER", "V INTEGER, X STRING"))
+    running = running_of_log(world.entries)
+    plan = plan_of_running([added], Session(), None, running, prune=False, partial=True)
+    found = [(item.name, item.action, item.readers) for item in plan.items]
+    assert found == [("S", "changed", ("T",)), ("T", "not in the files", ())]
 
 
 def test_only_the_alter_that_is_new() -> None:

@@ -36,7 +36,7 @@ _TOO_LARGE = "Files that have nothing to do with each other can be applied one a
 
 @dataclass(frozen=True)
 class FilesRequest:
-    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune}, or
+    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune, partial}, or
     {undo: true} to take back what was applied last."""
 
     files: tuple[NamedText, ...]
@@ -44,22 +44,29 @@ class FilesRequest:
     properties: Mapping[str, Any]
     variables: Mapping[str, Any]
     prune: bool
+    partial: bool
 
     @staticmethod
     def of(body: object) -> FilesRequest:
         """From a parsed body; RequestError for what is none."""
         given = as_object(body, "the request")
         files, undo = given.get("files", []), _flag(given, "undo")
+        prune, partial = _flag(given, "prune"), _flag(given, "partial")
         if not isinstance(files, list) or bool(files) == undo:
             raise RequestError(
                 BAD_REQUEST, 'the request gives no list of "files", nor "undo" alone'
+            )
+        if prune and partial:
+            raise RequestError(
+                BAD_REQUEST, 'files that are a part ("partial") do not say what is to go ("prune")'
             )
         return FilesRequest(
             tuple(map(_file, files)),
             undo,
             as_object(given.get("properties") or {}, "properties"),
             as_object(given.get("sessionVariables") or {}, "sessionVariables"),
-            _flag(given, "prune"),
+            prune,
+            partial,
         )
 
     def session(self, server: Session) -> Session:
@@ -90,7 +97,9 @@ async def plan(request: Request) -> Response:
         changes = state.engine.changes
         if given.undo:
             return changes.plan_undo(session)
-        return changes.plan(given.files, prune=given.prune, session=session)
+        return changes.plan(
+            given.files, prune=given.prune, partial=given.partial, session=session
+        )
 
     body = to_line((await state.run(found)).to_json())
     return Response(body, media_type="application/json")
@@ -105,7 +114,9 @@ async def apply(request: Request) -> Response:
         changes = state.engine.changes
         if given.undo:
             return iter(changes.undo(session))
-        return iter(changes.apply(given.files, prune=given.prune, session=session))
+        return iter(
+            changes.apply(given.files, prune=given.prune, partial=given.partial, session=session)
+        )
 
     return LinesResponse(Execution(results, "", session, outbox, state.running), outbox)
 

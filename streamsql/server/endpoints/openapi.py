@@ -74,6 +74,7 @@ SCHEMAS: Json = {
         properties=_SCALARS,
         sessionVariables=_SCALARS,
         prune={"type": "boolean", "description": "Drop what is not in the files"},
+        partial={"type": "boolean", "description": "What else they read is what runs"},
         undo={"type": "boolean", "description": "Without files: what was applied last"},
     ),
     "Entity": _object(("@type", "statementText"), **{"@type": _TEXT, "statementText": _TEXT}),

@@ -57,14 +57,16 @@ class _Draft:
         return found.query.query_id if isinstance(found, QueryStatementPlan) else None
 
 
-def apply_files(texts: Sequence[NamedText], context: Context, *, prune: bool) -> list[Result]:
+def apply_files(
+    texts: Sequence[NamedText], context: Context, *, prune: bool, partial: bool = False
+) -> list[Result]:
     """What was done, a message each. The StreamSQLError of what cannot be done is raised before
     anything is."""
     state, session = context.state, context.session
     with state.lock:
         before = replay_of(state)
         running = running_of_replay(before)
-        wanted = read_wanted(texts, session, state.schemas(), running)
+        wanted = read_wanted(texts, session, state.schemas(), running, partial=partial)
         if wanted.errors:
             raise wanted.errors[0]
         items = differences(wanted, running, prune=prune)

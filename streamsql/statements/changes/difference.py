@@ -254,15 +254,15 @@ def _besides(wanted: Wanted, running: Running, inserts: _Inserts, action: Action
         reads = running.catalog.queries[query_id].reads
         yield Item(("query", query_id), "QUERY", action, reads=reads, query_id=query_id)
     for name, view in reversed(running.catalog.views.items()):
-        if name not in wanted.catalog.views:
+        if not wanted.has(("view", name)):
             yield Item(("view", name), "VIEW", action, reads=tuple(sorted(view.reads)))
     for name, source in reversed(running.catalog.sources.items()):
-        if name not in wanted.catalog.sources and name != PROCESSING_LOG:
+        if not wanted.has(("source", name)) and name != PROCESSING_LOG:
             made_by = source.created_by_query
             links = running.catalog.queries.get(made_by or "")
             reads = links.reads if links else ()
             yield Item(("source", name), source.kind.value, action, reads=reads, query_id=made_by)
     for kind in ("function", "type"):
         for name in running.catalog.things(kind):
-            if name not in wanted.catalog.things(kind):
+            if not wanted.has((kind, name)):
                 yield Item((kind, name), kind.upper(), action)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from streamsql import nodes
-from streamsql.catalog import Catalog, Source
+from streamsql.catalog import Catalog, Source, Thing
 from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.parser.tokens.lexer import lex
@@ -57,14 +57,27 @@ class Wanted:
     queries: dict[str, Definition] = field(default_factory=dict)
     """By their ids as these files alone would give them."""
     errors: list[StreamSQLError] = field(default_factory=list)
+    taken: frozenset[Thing] = frozenset()
+    """What is in the catalog as it runs: the files are a part, and say nothing of it."""
+
+    def has(self, thing: Thing) -> bool:
+        """Whether the files say that it is to be."""
+        kind, name = thing
+        return name in self.catalog.things(kind) and thing not in self.taken
 
 
 def read_wanted(
-    texts: Sequence[NamedText], session: Session, schemas: SchemaLookup | None, running: Running
+    texts: Sequence[NamedText],
+    session: Session,
+    schemas: SchemaLookup | None,
+    running: Running,
+    *,
+    partial: bool = False,
 ) -> Wanted:
     """Plan all definitions of the files; ParseError for a statement that is none, ForbiddenError
     for one that the session's role may not even have read. What was run as it stands there, over
-    the same, is not planned again. The session is not changed."""
+    the same, is not planned again. With `partial` the files are a part of a whole: what they
+    read and do not define is what runs. The session is not changed."""
     lines = []
     for text in texts:
         # What a file SETs and DEFINEs holds in that file.
@@ -73,6 +86,8 @@ def read_wanted(
         )
         lines += read_lines([text], own)
     planner = _Planner(lines, session.properties, schemas, running)
+    if partial:
+        planner.take_what_runs()
     for number in range(len(lines)):
         planner.plan(number)
     return planner.wanted
@@ -99,6 +114,20 @@ class _Planner:
         for number, line in enumerate(lines):
             if line.statement.creates is not None and (name := _name(line.statement)):
                 self._defines.setdefault(name, number)
+
+    def take_what_runs(self) -> None:
+        """Begin with all that runs, but for what the lines define themselves."""
+        catalog = self._running.catalog.copy()
+        for line in self._lines:
+            kind, name = line.statement.creates, _name(line.statement)
+            if kind is not None and kind != "query":
+                catalog.things(kind).pop(name, None)
+            if kind == "source" and (made := self._running.catalog.sources.get(name)) is not None:
+                catalog.queries.pop(made.created_by_query or "", None)
+        self.wanted.catalog = catalog
+        self.wanted.taken = frozenset(
+            (kind, name) for kind in Catalog.kinds() for name in catalog.things(kind)
+        )
 
     def plan(self, number: int) -> None:
         """Plan a line, after those that make what it reads."""
