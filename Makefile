@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 DOCS := build/docs
-SOURCES := streamsql cli grammar tests benchmarks examples scripts hatch_build.py
+DBT := build/dbt
+SOURCES := streamsql cli grammar dbt tests benchmarks examples scripts hatch_build.py
 
 # Else every worker of the tests, and every process that they start, compiles all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help docs pictures setup demo test conformance conformance-rest lint fmt soak wheel clean
+.PHONY: help docs dbt pictures setup demo test conformance conformance-rest lint fmt soak wheel clean
 
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
@@ -23,8 +24,9 @@ help:
 	@echo "make docs   write docs/functions.md from the declarations, and build the site: site/index.html"
 	@echo "make pictures"
 	@echo "            take the pictures of the documentation anew, with Chromium and tmux"
+	@echo "make dbt    the tests of dbt-streamsql with dbt, which is installed for them alone"
 	@echo "make soak   the long tests"
-	@echo "make wheel  build the wheel, with the JVM part in it"
+	@echo "make wheel  build the wheel, with the JVM part in it, and that of dbt-streamsql"
 	@echo "make clean  remove what make has made here"
 
 $(INSTALLED): pyproject.toml scripts/install
@@ -59,6 +61,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check $(wildcard $(SOURCES))
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file dbt/pyproject.toml
 	$(BIN)/lint-imports --no-logo
 	@$(BIN)/python scripts/java.py lint
 
@@ -87,14 +90,24 @@ docs: $(INSTALLED) $(DOCS)/.installed
 pictures: setup
 	PYTHONPATH=tests $(BIN)/python -m scripts.pictures
 
-soak: setup
+# So has dbt: its versions of Protobuf and others are not those that streamsql needs.
+$(DBT)/.installed: dbt/pyproject.toml
+	@echo "Installing dbt into $(DBT)"
+	@$(PYTHON) -m venv $(DBT)
+	@$(DBT)/bin/python -m pip install -q --disable-pip-version-check -e 'dbt[test]'
+	@touch $@
+
+dbt: setup $(DBT)/.installed
+	$(BIN)/python -m pytest -q tests/dbt_adapter tests/server/test_dbt.py
+
+soak: setup $(DBT)/.installed
 	$(BIN)/python -m pytest -q -n logical --hypothesis-profile=thorough tests/parser tests/planner \
 	  -m "not spark and not kafka and not slow" -k "fuzz or generated"
 	$(BIN)/python -m pytest -q -m slow
 
 wheel: setup
 	$(BIN)/python -c "from streamsql.jvm.build import package_runtime_jar as p; p()"
-	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist .
+	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist . ./dbt
 
 clean:
 	rm -rf .venv dist build site .build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -97,9 +97,7 @@ async def plan(request: Request) -> Response:
         changes = state.engine.changes
         if given.undo:
             return changes.plan_undo(session)
-        return changes.plan(
-            given.files, prune=given.prune, partial=given.partial, session=session
-        )
+        return changes.plan(given.files, prune=given.prune, partial=given.partial, session=session)
 
     body = to_line((await state.run(found)).to_json())
     return Response(body, media_type="application/json")

@@ -1,0 +1,1 @@
+SELECT customer, total FROM {{ ref('shop_spent') }} WHERE total >= 10
