@@ -63,9 +63,9 @@ def test_a_full_refresh_drops_what_reads_it_first() -> None:
     run = Run(full_refresh=True, models={"u": False, "w": True, "other": True})
     assert built(client, "table", "t", COUNTS, run) == "created"
     assert last(client, 4)[:3] == [
-        "DROP VIEW `W`;",
-        "DROP TABLE `U`;",
-        "DROP TABLE `T` DELETE TOPIC;",
+        "DROP VIEW IF EXISTS `W`;",
+        "DROP TABLE IF EXISTS `U`;",
+        "DROP TABLE IF EXISTS `T` DELETE TOPIC;",
     ]
     # Its records are others': there is nothing to compute again.
     assert built(client, "source", "s", SOURCE, run) == "unchanged"

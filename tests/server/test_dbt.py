@@ -204,5 +204,8 @@ def test_what_does_not_work_says_so(dbt: Dbt, project: Path) -> None:
     said = {name: (found[name]["status"], found[name]["message"]) for name in WRONG}
     for name, (_, reason) in WRONG.items():
         assert said[name][0] == "error" and reason in said[name][1], said[name]
+    assert dbt("show", "--inline", "SELECT total FROM {{ ref('shop_large') }}")["success"]
+    forever = dbt("show", "--inline", "SELECT id FROM {{ ref('shop_orders') }} EMIT CHANGES")
+    assert "Leave out EMIT CHANGES" in forever["exception"]
     (project / "models" / "wrong_view.sql").write_text("{{ config(schema='b') }} SELECT 1 AS a")
     assert "there is no schema public_b" in dbt("run", "--select", "wrong_view")["exception"]

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dbt_common.clients.agate_helper import table_from_data_flat
-from dbt_common.exceptions import DbtRuntimeError
-
 from dbt.adapters.base import AdapterConfig, BaseAdapter, BaseRelation, available
 from dbt.adapters.streamsql.builds import Run, build
 from dbt.adapters.streamsql.client import Client
@@ -20,6 +17,8 @@ from dbt.adapters.streamsql.relations import (
     column_of,
     shown,
 )
+from dbt_common.clients.agate_helper import table_from_data_flat
+from dbt_common.exceptions import DbtRuntimeError
 
 if TYPE_CHECKING:
     import agate

@@ -66,7 +66,7 @@ def _make_way(client: Client, wanted: Definition, run: Run) -> None:
 
 
 def _by_query(catalog: Mapping[str, Any], key: str) -> bool:
-    return catalog["sources"][key]["created_by_query"] is not None
+    return catalog["sources"].get(key, {}).get("created_by_query") is not None
 
 
 def _item_of(wanted: Definition, changes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -130,7 +130,8 @@ def _drop(
     deletes = {**models, wanted.key: run.delete_topic}
     for name, kind in going.items():
         topic = kind != "VIEW" and deletes[name] and _by_query(catalog, name)
-        client.execute(f"DROP {kind} {quoted(name)}{' DELETE TOPIC' if topic else ''};")
+        # Another model that is made anew at the same time may have a reader in common with it.
+        client.execute(f"DROP {kind} IF EXISTS {quoted(name)}{' DELETE TOPIC' if topic else ''};")
 
 
 def _catch_up(client: Client, wanted: Definition, seconds: float) -> str:

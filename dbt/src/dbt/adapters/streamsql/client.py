@@ -20,6 +20,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
+DEFAULT_PORT = 8088
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 60.0
 """A server at work says every few seconds that it is there."""
@@ -60,7 +61,8 @@ class Client:
                 f"{url} is not the address of a server", hint="For example http://localhost:8088."
             )
         self.url = url
-        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._secure, self._host = parts.scheme == "https", parts.hostname
+        self._port = parts.port or (None if "://" in url else DEFAULT_PORT)
         self._path = parts.path.rstrip("/")
         self._ca_file = ca_file
         self._properties = {name: str(value) for name, value in (properties or {}).items()}
@@ -153,7 +155,7 @@ class Client:
                 )
             else:
                 connection = http.client.HTTPConnection(
-                    self._host, self._port or 8088, timeout=CONNECT_SECONDS
+                    self._host, self._port, timeout=CONNECT_SECONDS
                 )
             connection.connect()
         except OSError as error:

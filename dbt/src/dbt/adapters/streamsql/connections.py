@@ -7,9 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dbt_common.clients.agate_helper import empty_table, table_from_data_flat
-from dbt_common.exceptions import DbtDatabaseError
-
 from dbt.adapters.base import BaseConnectionManager
 from dbt.adapters.contracts.connection import (
     AdapterResponse,
@@ -19,6 +16,8 @@ from dbt.adapters.contracts.connection import (
 )
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.streamsql.client import Client, Outcome, ServerError
+from dbt_common.clients.agate_helper import empty_table, table_from_data_flat
+from dbt_common.exceptions import DbtDatabaseError
 
 if TYPE_CHECKING:
     import agate

@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from dbt_common.dataclass_schema import StrEnum
-
 from dbt.adapters.base import BaseRelation, Column
 from dbt.adapters.contracts.relation import Policy
 from dbt.adapters.streamsql.definitions import quoted
+from dbt_common.dataclass_schema import StrEnum
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

@@ -12,7 +12,7 @@ from {{ to }}
 {% endmacro %}
 
 {% macro streamsql__get_limit_sql(sql, limit) %}
-  {% if limit is not none and model and model.resource_type == 'test' %}
+  {% if limit is not none and model and model.resource_type == 'test' and config.get('limit') %}
     {% do streamsql_refuse("`limit` of a test", "`where`, which looks at fewer rows") %}
   {% endif %}
   {{ default__get_limit_sql(sql, limit) }}
