@@ -77,6 +77,19 @@ def test_files_that_are_a_part_read_what_runs() -> None:
     assert steps(runs, second, partial=True) == [second]
 
 
+@pytest.mark.parametrize(
+    "sql",
+    ["ALTER STREAM S ADD COLUMN X INTEGER;", "COMMENT ON STREAM S IS 'x';", "DROP STREAM S;"],
+)
+def test_files_that_are_a_part_change_what_they_define(sql: str) -> None:
+    world = World()
+    world.shell(STREAM)
+    running, texts = running_of_log(world.entries), [NamedText("f.sql", sql)]
+    (error,) = read_wanted(texts, Session(), None, running, partial=True).errors
+    assert "S is not defined in these files" in error.message
+    assert not read_wanted([NamedText("f.sql", STREAM + sql)], Session(), None, running).errors
+
+
 def test_files_that_are_a_part_leave_the_rest_and_know_who_reads_them() -> None:
     world = World()
     world.shell(STREAM + TABLE)

@@ -158,6 +158,7 @@ class _Planner:
             )
         given = {**self._properties, **line.settings}
         properties = {name: value for name, value in given.items() if value is not None}
+        self._check_defined(line.statement)
         catalog = self.wanted.catalog
         planned = self._known(line.statement, properties)
         if planned is None:
@@ -172,6 +173,17 @@ class _Planner:
                 self.wanted.definitions.setdefault((kind, name), []).append(definition)
             elif isinstance(line.statement, nodes.InsertInto):
                 self.wanted.definitions[("query", name)] = [definition]
+
+    def _check_defined(self, statement: Statement) -> None:
+        """UnsupportedError for ALTER, COMMENT and DROP of what is taken as it runs."""
+        name = _name(statement)
+        taken = any((kind, name) in self.wanted.taken for kind in ("source", "view", "type"))
+        if statement.creates is None and taken:
+            raise UnsupportedError(
+                f"{name} is not defined in these files, which are a part",
+                hint=f"Its CREATE before it says what {name} is to be.",
+                span=statement.span,
+            )
 
     def _known(self, statement: Statement, properties: Mapping[str, str]) -> Planned | None:
         """What the same statement has done, where that is there, and over what is there."""
