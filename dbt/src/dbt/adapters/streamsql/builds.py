@@ -30,7 +30,8 @@ class Run:
 
 
 def build(client: Client, wanted: Definition, run: Run) -> str:
-    """What was done, in a few words. ServerError for what cannot be, with nothing changed."""
+    """What was done, in a few words. ServerError for what cannot be: then nothing has changed, but
+    that a view whose name it takes is gone, and in a full refresh what was dropped before it."""
     _make_way(client, wanted, run)
     changes = client.plan(wanted.sql, wanted.properties)
     item = _item_of(wanted, changes)

@@ -15,7 +15,7 @@
 {% endmaterialization %}
 
 {% materialization seed, adapter='streamsql' %}
-  {% do streamsql_refuse('a seed', 'a source, and rows by INSERT, COPY or LOAD') %}
+  {% do streamsql_refuse('a seed', 'a source, and rows by INSERT, COPY or `streamsql load`') %}
 {% endmaterialization %}
 
 {% materialization clone, adapter='streamsql' %}
