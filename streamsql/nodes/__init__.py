@@ -15,7 +15,8 @@ planner types:
 | `AND OR NOT`, `IS [NOT] NULL` | `And Or Not`, `Is(this, Null)`, `Not(Is)` |
 | `BETWEEN`, `IN (..)` | `Between`, `In(expressions)` |
 | `IN (SELECT ..)`, `EXISTS (..)` | `In(query=Query)`, `Exists(this=Query)` |
-| `f(..) OVER (..)` | `Window(this=Anonymous, partition_by=[..], order=Order)` |
+| `f(..) OVER (..)` | `Window(this=Anonymous, partition_by=[..], order=Order, spec, grace)` |
+| `ROWS BETWEEN a AND b` | `WindowSpec(kind, start, start_side, end, end_side)` |
 | `ORDER BY e DESC` | `Order(expressions=[Ordered(this, desc=True)])` |
 | `[I]LIKE .. ESCAPE c` | `Like`, `ILike`, `Escape(Like, Literal)` |
 | `SIMILAR TO`, `~`, `~*` | `SimilarTo`, `RegexpLike`, `RegexpILike` |

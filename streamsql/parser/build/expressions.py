@@ -136,35 +136,6 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def exists(self, span: Span, query: Query) -> Expression:
         return at(exp.Exists(this=query), span)
 
-    def over(
-        self,
-        span: Span,
-        name: str,
-        arguments: list[Expression] | None,
-        partition_by: list[Expression] | None,
-        order: Expression | None,
-    ) -> Expression:
-        call = at(exp.Anonymous(this=name.upper(), expressions=arguments or []), span)
-        return at(exp.Window(this=call, partition_by=partition_by or [], order=order), span)
-
-    def over_star(
-        self,
-        span: Span,
-        name: str,
-        partition_by: list[Expression] | None,
-        order: Expression | None,
-    ) -> Expression:
-        return self.over(span, name, [exp.Star()], partition_by, order)
-
-    def window_order(self, span: Span, *orders: Expression) -> Expression:
-        return at(exp.Order(expressions=list(orders)), span)
-
-    def ascending(self, span: Span, value: Expression) -> Expression:
-        return at(exp.Ordered(this=value, desc=False), span)
-
-    def descending(self, span: Span, value: Expression) -> Expression:
-        return at(exp.Ordered(this=value, desc=True), span)
-
     ilike = _binary(exp.ILike)
     not_ilike = _negated(ilike)
     similar = _binary(exp.SimilarTo)
@@ -305,7 +276,7 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
     def expressions(self, span: Span, *items: Expression) -> list[Expression]:
         return list(items)
 
-    arguments = window_partition = expressions
+    arguments = expressions
 
     def lambda_(self, span: Span, *parts: Any) -> Expression:
         *names, body = parts

@@ -184,7 +184,23 @@ def _over(node: exp.Window) -> Printed:
         parts.append(f"PARTITION BY {keys}")
     if order := node.args.get("order"):
         parts.append(f"ORDER BY {_list(order.expressions)}")
+    if frame := node.args.get("spec"):
+        start, end = (_bound(frame, side) for side in ("start", "end"))
+        parts.append(f"{frame.args['kind']} BETWEEN {start} AND {end}")
+    if grace := node.args.get("grace"):
+        parts.append(f"GRACE PERIOD {_length(grace)}")
     return PRIMARY, f"{expression_sql(node.this)} OVER ({' '.join(parts)})"
+
+
+def _bound(frame: exp.WindowSpec, which: str) -> str:
+    distance, side = frame.args[which], frame.args[f"{which}_side"]
+    text = distance if isinstance(distance, str) else expression_sql(distance)
+    return f"{text} {side}" if side else text
+
+
+def _length(grace: exp.Interval) -> str:
+    plural = "" if grace.name == "1" else "S"
+    return f"{grace.name} {grace.args['unit'].name}{plural}"
 
 
 def _filtered(node: exp.Filter) -> Printed:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
-from streamsql.planner.explain.plan import topic_text
+from streamsql.planner.explain.plan import frame_text, topic_text
 from streamsql.planner.joins.text import within_text
 from streamsql.planner.plans.logical import (
     Aggregate,
@@ -39,7 +39,7 @@ from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import duration, words
+from streamsql.planner.plans.windows import Over, duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in, reference, replace
 from streamsql.schema import Column
@@ -272,6 +272,26 @@ class _Reader:
         yield Part(place, function, "", text, types, stage, columns=kept)
         yield Part(place, function, "count", str(node.count), stage=stage)
         self._add(self._stand_for(node.keys, place), place)
+
+    @_of.register
+    def _(self, node: Over, place: Place, stage: int) -> Iterator[Part]:
+        yield from self.parts(node.input, place, stage + 1)
+        keys = ", ".join(self._text(key, place) for key in node.keys) or "nothing"
+        calls = ", ".join(
+            self._text(call.expression, place)
+            + (f" {call.lag} rows before" if call.lag else frame_text(call))
+            for call in node.calls
+        )
+        types = tuple(type_of(e) for e in (*node.keys, *(c.expression for c in node.calls)))
+        waits = node.grace_ms is not None
+        kept = self._columns(list(node.input.schema), place) if waits else {}
+        text = f"{calls} PARTITION BY {keys}"
+        yield Part(place, "OVER", "", text, types, stage, columns=kept)
+        if node.grace_ms is not None:
+            grace = words(duration(node.grace_ms))
+            yield Part(place, "GRACE PERIOD of OVER", "", grace, stage=stage)
+        named = {call.name: self._written_out(call.expression, place) for call in node.calls}
+        self._add(named, place)
 
     @_of.register
     def _(self, node: Distinct, place: Place, stage: int) -> Iterator[Part]:

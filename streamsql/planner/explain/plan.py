@@ -33,6 +33,7 @@ from streamsql.planner.plans.logical import (
 )
 from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.plans.windows import Over, OverCall, duration
 from streamsql.planner.plans.windows import words as duration_text
 from streamsql.planner.rules import optimize
 from streamsql.planner.scopes.text import expression_text
@@ -196,6 +197,33 @@ def _top(plan: TopN) -> str:
     else:
         counted = f"rank {quote(plan.number)}"
     return f"TopN {plan.count}{keys} by {order}: {counted}"
+
+
+@operator_line.register
+def _over(plan: Over) -> str:
+    keys = ", ".join(map(expression_text, plan.keys))
+    of = f" of each {keys}" if keys else ""
+    grace = "" if plan.grace_ms is None else f" GRACE {duration_text(duration(plan.grace_ms))}"
+    return f"Over the rows before{of}{grace}: {', '.join(map(over_text, plan.calls))}"
+
+
+def over_text(call: OverCall) -> str:
+    """`SUM(X) ROWS 10 AS $OVER_0`."""
+    text = expression_text(call.expression)
+    if call.lag:
+        default = f", {expression_text(call.default)}" if call.default is not None else ""
+        text = f"LAG({text}, {call.lag}{default})"
+    return f"{text}{frame_text(call)} AS {quote(call.name)}"
+
+
+def frame_text(call: OverCall) -> str:
+    """The frame of an aggregate; all rows are not said."""
+    frame = call.frame
+    if call.lag or frame.unbounded:
+        return ""
+    if frame.rows is not None:
+        return f" ROWS {frame.rows}"
+    return f" RANGE {duration_text(duration(frame.ms or 0))}"
 
 
 @operator_line.register

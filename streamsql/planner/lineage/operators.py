@@ -32,6 +32,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.windows import Over
 from streamsql.planner.select.window_functions import STEP
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import (
@@ -241,6 +242,18 @@ def _all(found: Lineage, plan: LogicalPlan, by: Transformation) -> Edges:
 
 def _column(found: Lineage, name: str) -> Edges:
     return found.columns.get(name, _NOTHING)
+
+
+@lineage.register
+def _over(plan: Over) -> Lineage:
+    found = lineage(plan.input)
+    made = {call.name: edges_of(call.expression, found.columns) for call in plan.calls}
+    order = over(Transformation.SORT, _column(found, ROWTIME.name))
+    by = Transformation.GROUP_BY
+    groups = _NOTHING.union(*(influence(by, key, found.columns) for key in plan.keys))
+    # Which rows there are no window decides, but which a value is made of.
+    columns = {name: edges | order | groups for name, edges in made.items()}
+    return replace(found, columns={**found.columns, **columns})
 
 
 # -- rows that become one ------------------------------------------------------------------------

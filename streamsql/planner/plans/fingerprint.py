@@ -19,6 +19,7 @@ from streamsql.planner.plans.logical import (
     Union,
 )
 from streamsql.planner.plans.retraction import remembers_passed
+from streamsql.planner.plans.windows import Over
 from streamsql.planner.scopes.text import expression_text
 
 
@@ -58,6 +59,11 @@ def kept_parts(node: LogicalPlan, root: LogicalPlan) -> Iterator[str]:
             order = ", ".join(f"{expression_text(o.expression)} {o.descending}" for o in node.order)
             ranks = f" by {node.ranks.value}" if node.rank else ""
             yield f"the first {node.count} of {_texts(node.keys)} by {order}{ranks}"
+        case Over():
+            yield f"over {', '.join(map(expression_text, node.keys))} by time, {node.grace_ms}"
+            for call in node.calls:
+                frame = (call.lag, call.frame.rows, call.frame.ms, call.frame.peers)
+                yield f"{expression_text(call.expression)} over {frame}"
         case Distinct():
             window = f" in {node.window.size.ms}" if node.window else ""
             yield f"distinct {', '.join(c.name for c in node.schema)}{window}"

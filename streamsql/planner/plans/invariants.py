@@ -17,6 +17,7 @@ from streamsql.planner.plans.logical import (
     Repartition,
     TopN,
 )
+from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import columns_in
 
 
@@ -72,6 +73,8 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
         case TopN():
             groups = tuple(named.expression for named in plan.keys)
             return (*groups, *(order.expression for order in plan.order))
+        case Over():
+            return (*plan.keys, *(e for call in plan.calls for e in call.expressions))
         case Aggregate():
             return tuple(named.expression for named in (*plan.keys, *plan.aggregates))
         case Values():

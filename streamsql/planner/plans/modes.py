@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from streamsql.errors import ConfigError
-from streamsql.nodes import Emit
+from streamsql.nodes import Emit, Expression
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.invariants import expressions_of
@@ -23,6 +23,7 @@ from streamsql.planner.plans.logical import (
     Sink,
 )
 from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import aggregate_function
 from streamsql.properties import PROCESSING_MODE, get_text
 
@@ -65,11 +66,23 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
             yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
         for name in python_functions(operator):
             yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
-        if isinstance(operator, Aggregate):
-            for call in operator.aggregates:
-                function = aggregate_function(call.expression)
-                if not function.real_time:
-                    yield f"the aggregate function {function.name} needs micro-batches"
+        if isinstance(operator, Over) and operator.grace_ms is not None:
+            yield (
+                "GRACE PERIOD in OVER waits for times that other rows bring, which are known at "
+                "the end of a batch: it lasts a minute in Real-Time Mode"
+            )
+        for call in _aggregate_calls(operator):
+            function = aggregate_function(call)
+            if not function.real_time:
+                yield f"the aggregate function {function.name} needs micro-batches"
+
+
+def _aggregate_calls(operator: LogicalPlan) -> list[Expression]:
+    if isinstance(operator, Aggregate):
+        return [named.expression for named in operator.aggregates]
+    if isinstance(operator, Over):
+        return [call.expression for call in operator.calls if not call.lag]
+    return []
 
 
 def _merges_shuffled(operator: LogicalPlan, root: LogicalPlan) -> bool:

@@ -20,7 +20,7 @@ from streamsql.planner.plans.logical import (
     TopN,
 )
 from streamsql.planner.plans.retraction import remembers_passed
-from streamsql.planner.plans.windows import duration, words
+from streamsql.planner.plans.windows import Over, OverCall, duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.calls import COLLECTS_FOR
 from streamsql.schema import Kind, WindowType
@@ -63,6 +63,8 @@ def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
             yield from _table_filter(node)
         case TopN():
             yield from _top(node)
+        case Over():
+            yield from _over(node)
         case Distinct():
             yield from _distinct(node)
 
@@ -197,6 +199,41 @@ def _distinct(plan: Distinct) -> Iterator[StateStore]:
         yield StateStore(
             "rows seen", f"{columns} and window", f"a window goes {kept} after its end"
         )
+
+
+# -- rows before a row ---------------------------------------------------------------------------
+
+
+def _over(plan: Over) -> Iterator[StateStore]:
+    keys = ", ".join(map(expression_text, plan.keys))
+    kept = list(dict.fromkeys(map(_beside, plan.calls)))
+    growing = [
+        call.expression.name
+        for call in plan.calls
+        if not call.lag and call.frame.unbounded and _grows(call.expression.name, Kind.STREAM)
+    ]
+    rows = f"; an entry grows with its rows: {', '.join(growing)}" if growing else ""
+    spans = [call.frame.ms for call in plan.calls if call.frame.ms is not None and not call.lag]
+    if len(spans) == len(plan.calls):
+        ms = max(spans) + (plan.grace_ms or 0)
+        growth = f"an entry goes {words(duration(ms))} after its last row"
+    else:
+        growth = "grows with the number of distinct keys" if keys else "does not grow"
+    yield StateStore(" and ".join(kept), keys, growth + rows)
+    if plan.grace_ms is not None:
+        waits = words(duration(plan.grace_ms)) if plan.grace_ms else "no time"
+        yield StateStore("rows that wait for earlier ones", keys, f"a row waits {waits}")
+
+
+def _beside(call: OverCall) -> str:
+    """What is kept for a column of OVER."""
+    if call.lag:
+        return f"the last {'row' if call.lag == 1 else f'{call.lag} rows'}"
+    if call.frame.unbounded:
+        return "aggregates"
+    if call.frame.rows is not None:
+        return f"the last {call.frame.rows} rows" if call.frame.rows else "no row"
+    return f"the rows of the last {words(duration(call.frame.ms or 0))}"
 
 
 # -- names ---------------------------------------------------------------------------------------

@@ -1,17 +1,71 @@
-"""The WINDOW clause with its defaults filled in."""
+"""Windows: those of the WINDOW clause, with its defaults filled in, and those of OVER."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
 from streamsql.errors import PlanError
-from streamsql.nodes import Duration, Emit, Window
+from streamsql.nodes import Duration, Emit, Expression, Window
 from streamsql.planner.plans.logical import LogicalPlan, Project
-from streamsql.schema import WINDOW_BOUNDS, KeyWindow, WindowType
+from streamsql.schema import WINDOW_BOUNDS, Column, KeyWindow, Namespace, Schema, WindowType
+from streamsql.types import type_of
 
 _DAY_MS = Duration.UNITS_MS["DAY"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Which rows of its partition are beside a row: all before it, or `rows` of them, or those of
+    the `ms` before its time. With `peers` also all of the same time."""
+
+    rows: int | None = None
+    ms: int | None = None
+    peers: bool = False
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether no row ever leaves it."""
+        return self.rows is None and self.ms is None
+
+
+@dataclass(frozen=True)
+class OverCall:
+    """A column that OVER makes: of an aggregate's call over a frame; or, with a `lag`, of an
+    expression's value so many rows before, else the default's."""
+
+    name: str
+    expression: Expression
+    frame: Frame = Frame()
+    lag: int = 0
+    default: Expression | None = None
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All of its expressions."""
+        return (self.expression,) if self.default is None else (self.expression, self.default)
+
+
+@dataclass(frozen=True)
+class Over(LogicalPlan):
+    """Rows with columns made of those before them, of the same keys, in the order of their times.
+
+    `grace_ms`: how long a row waits for earlier ones; None: it does not, and one that comes after
+    a later one is late.
+    """
+
+    input: LogicalPlan
+    keys: tuple[Expression, ...]
+    calls: tuple[OverCall, ...]
+    grace_ms: int | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns of the input, then those of the calls."""
+        made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.calls)
+        return Schema((*self.input.schema.columns, *made))
 
 
 def window_bounds(root: LogicalPlan) -> frozenset[str]:

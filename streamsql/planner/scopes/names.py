@@ -9,6 +9,8 @@ from sqlglot import exp
 from streamsql.nodes import Expression
 
 GENERATED_PREFIX = "KSQL_COL_"
+HIDDEN_PREFIX = "$"
+"""Of columns that only the plan knows."""
 AGGREGATE_PREFIX = "KSQL_AGG_VARIABLE_"
 
 
@@ -29,7 +31,7 @@ class NameGenerator:
 
     def name_for(self, expression: Expression) -> str:
         """A column's own name, a struct field's name (`_1`, .. when taken), else KSQL_COL_<n>."""
-        if isinstance(expression, exp.Column):
+        if isinstance(expression, exp.Column) and not expression.name.startswith(HIDDEN_PREFIX):
             return self._column_name(expression)
         if isinstance(expression, exp.Dot):
             return self._unique(expression.expression.name)

@@ -164,14 +164,14 @@ def _having(query: Query, scope: Scope) -> Expression | None:
         return None
     bound = bind(query.having, scope, "HAVING")
     require_boolean(bound, "HAVING")
-    return _count_rows(bound, scope)
+    return count_rows(bound, scope)
 
 
 def _normalised(items: Sequence[Item], scope: Scope) -> tuple[Item, ...]:
-    return tuple(with_changes(i, expression=_count_rows(i.expression, scope)) for i in items)
+    return tuple(with_changes(i, expression=count_rows(i.expression, scope)) for i in items)
 
 
-def _count_rows(expression: Expression, scope: Scope) -> Expression:
+def count_rows(expression: Expression, scope: Scope) -> Expression:
     """COUNT(*), COUNT() and alike take ROWTIME, which no row lacks."""
 
     def with_argument(node: Expression) -> Expression | None:

@@ -22,6 +22,7 @@ from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.select.aggregation import build_aggregation
 from streamsql.planner.select.from_clause import BuildSubquery, From, build_from
 from streamsql.planner.select.named_queries import expand
+from streamsql.planner.select.over import build_over, windows_of
 from streamsql.planner.select.partitioning import build_partitioning
 from streamsql.planner.select.ranking import Ranking, build_ranking, find_ranking
 from streamsql.planner.select.semi_joins import of_values, semi_join, split
@@ -158,6 +159,9 @@ def _build_select(query: Query, place: _Place) -> Built:
     if query.distinct:
         return _build_distinct(query, place)
     query, source = _source(query, place)
+    if windows_of(query):
+        rows = _where(query, source, place)
+        query, source = build_over(query, source, rows, bounded=place.bounded)
     scope = source.scope
     if _is_aggregation(query):
         query = grouped(query, scope)

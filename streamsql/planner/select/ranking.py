@@ -18,7 +18,7 @@ from streamsql.planner.select.from_clause import From
 from streamsql.planner.select_list.items import Item, select_items
 from streamsql.planner.select_list.projection import Keys, Selected, check_stored, divide, project
 from streamsql.planner.types.binding import aggregates_in, bind, reference, table_functions_in
-from streamsql.schema import Column, Namespace
+from streamsql.schema import ROWTIME, Column, Namespace
 from streamsql.types import BIGINT, contains_map, quote, to_sql, type_of
 
 MAX_COUNT = 10_000
@@ -60,7 +60,8 @@ class Ranking:
 
 
 def find_ranking(query: Query) -> Ranking | None:
-    """The Top-N that a query is; None where its subquery ranks no rows.
+    """The Top-N that a query is; None where its subquery ranks no rows, or only counts them as they
+    come.
 
     PlanError where rows are ranked and all of them are wanted.
     """
@@ -75,6 +76,8 @@ def find_ranking(query: Query) -> Ranking | None:
     counts = [_bound(c, _name(item), query.relation.alias) for c in conditions]
     wanted = [count for count in counts if count is not None]
     function = f"{_window(item).this.name}()"
+    if not wanted and all(map(_as_they_come, items)):
+        return None
     if not wanted:
         raise PlanError(
             f"{function} needs a condition on {quote(_name(item))} around the subquery.",
@@ -124,6 +127,14 @@ def _ranks(item: SelectExpression) -> Ranks | None:
     if not isinstance(window, exp.Window) or window.this.name not in Ranks.__members__:
         return None
     return Ranks[window.this.name]
+
+
+def _as_they_come(item: SelectExpression) -> bool:
+    """Whether the number of a row never changes: those of a stream in the order of their times."""
+    order = _window(item).args.get("order")
+    orders = order.expressions if order is not None else []
+    by_time = [isinstance(o.this, exp.Column) and o.this.name == ROWTIME.name for o in orders]
+    return by_time == [True] and not orders[0].args.get("desc") and _ranks(item) is Ranks.ROW_NUMBER
 
 
 def _name(item: SelectExpression) -> str:

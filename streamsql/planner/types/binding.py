@@ -169,8 +169,9 @@ def columns_in(expression: Expression) -> list[exp.Column]:
 
 
 def _outermost(expression: Expression, wanted: Callable[[Expression], bool]) -> list[Expression]:
+    """Those of a window are none of the expression: they make no groups."""
     found = []
-    for node in expression.dfs(prune=wanted):
+    for node in expression.dfs(prune=lambda node: wanted(node) or isinstance(node, exp.Window)):
         if wanted(node):
             found.append(node)
     return found

@@ -32,7 +32,7 @@ def over(node: exp.Window, scope: Scope) -> Expression:
     """UnsupportedError for a window function."""
     raise UnsupportedError(
         f"{node.this.name}() OVER is not supported here",
-        hint="The first n rows of each group are SELECT * FROM (SELECT *, ROW_NUMBER() OVER "
-        "(PARTITION BY a ORDER BY b) AS n FROM source) WHERE n <= 3.",
+        hint="OVER stands in the SELECT; a condition on it goes around a subquery: SELECT * FROM "
+        "(SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) AS n FROM source) WHERE n <= 3.",
         span=span_of(node),
     )
