@@ -58,9 +58,13 @@ def keyed_rows(
     packed = columns_type(rows, packed_columns(rows, columns))
     struct = F.struct(*(quoted(name) for name in packed.names))
     row = F.when(~quoted(NULL_COLUMN), scope.jvm.pack(struct, packed))
+    return input_rows(rows, key, row, side, packed_headers(scope))
+
+
+def packed_headers(scope: Scope) -> Column:
+    """The headers of the frame's rows; null where there are none."""
     headers = scope.jvm.pack(F.struct(quoted(HEADERS_COLUMN).alias("headers")), _HEADERS)
-    given = F.when(quoted(HEADERS_COLUMN).isNotNull(), headers)
-    return input_rows(rows, key, row, side, given)
+    return F.when(quoted(HEADERS_COLUMN).isNotNull(), headers)
 
 
 def input_rows(

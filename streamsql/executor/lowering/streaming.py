@@ -18,6 +18,7 @@ from streamsql.executor.operators import (
     distinct,
     filter,
     flat_map,
+    over,
     project,
     qualify,
     repartition,
@@ -55,7 +56,7 @@ from streamsql.planner.plans.logical import (
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import window_bounds
+from streamsql.planner.plans.windows import Over, window_bounds
 
 
 @singledispatch
@@ -81,6 +82,7 @@ lower_operator.register(Qualify, qualify.lower)
 lower_operator.register(Join, join.lower)
 lower_operator.register(Aggregate, aggregate.lower)
 lower_operator.register(TopN, top.lower)
+lower_operator.register(Over, over.lower)
 lower_operator.register(Values, bounded.lower_values)
 lower_operator.register(SetOperation, bounded.lower_set)
 lower_operator.register(Limit, _lower_limit)

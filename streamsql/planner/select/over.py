@@ -12,7 +12,7 @@ from streamsql.nodes import Emit, Expression, Query, SelectExpression
 from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.planner.plans.windows import Frame, Over, OverCall
 from streamsql.planner.scopes.names import HIDDEN_PREFIX
-from streamsql.planner.scopes.scope import Scope, column_node
+from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.select.aggregation import count_rows

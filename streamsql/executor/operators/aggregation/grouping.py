@@ -203,7 +203,7 @@ def _with_room(call: Expression) -> Expression:
     return wide
 
 
-def _total(item: Named, guard: JvmErrorGuard) -> Column:
+def total(item: Named, guard: JvmErrorGuard) -> Column:
     """The aggregate in its own type; a sum that is too large for it is a failure, and null."""
     if not _is_sum(item.expression):
         return quoted(item.name)
@@ -225,7 +225,7 @@ def result(totals: DataFrame, node: Aggregate, scope: Scope) -> DataFrame:
     guard = JvmErrorGuard(scope, STEP)
     columns = [
         *(quoted(item.name) for item in node.keys),
-        *(_total(item, guard) for item in node.aggregates),
+        *(total(item, guard) for item in node.aggregates),
     ]
     if node.window is not None:
         columns.append(quoted(START_COLUMN).alias("WINDOWSTART"))

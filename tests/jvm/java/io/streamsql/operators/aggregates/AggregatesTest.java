@@ -40,7 +40,7 @@ class AggregatesTest {
   }
 
   /** SUM of the last of a row's columns. */
-  private static AggregateBuffers sum(StructType type) {
+  static AggregateBuffers sum(StructType type) {
     List<Attribute> input =
         List.of(type.fields()).stream().map(f -> attribute(f.name(), f.dataType())).toList();
     Attribute total = attribute("total", DataTypes.LongType);
@@ -67,7 +67,7 @@ class AggregatesTest {
         .toList();
   }
 
-  private static String total(byte[] packed) {
+  static String total(byte[] packed) {
     if (packed == null) {
       return "-";
     }
