@@ -1,0 +1,319 @@
+package io.streamsql.operators.aggregates;
+
+import io.streamsql.operators.KeyedOperator;
+import io.streamsql.operators.KeyedRow;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.Encoder;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Aggregates of the rows before each row, and values of one of them, in the order of their times.
+ * Rows come as pairs of BINARY: what aggregates take of it, and what goes on.
+ *
+ * <p>State, of each key: the time of its last row, the buffers of frames that no row leaves, and
+ * the rows that other frames need. Where all of these are lengths of time, a key is forgotten when
+ * the time of its last row has passed by that. With a grace also the rows that wait for earlier
+ * ones, each with a timer.
+ */
+public final class OverWindows extends KeyedOperator<OverRow> {
+  /** A row waits for nothing: one that comes after a later one is late. */
+  public static final long AT_ONCE = -1;
+
+  /** Rows end, and wait for all others. */
+  public static final long AT_THE_END = Long.MAX_VALUE;
+
+  private static final long serialVersionUID = 1L;
+  private static final long NEVER = Long.MAX_VALUE;
+  private final List<AggregateBuffers> buffers;
+  private final List<OverFrame> frames;
+  private final int[] lags;
+  private final int columns;
+  private final long grace;
+  private transient ValueState<byte[]> head;
+  private transient FrameRows rows;
+  private transient WaitingRows waiting;
+  private transient UnsafeProjection packed;
+  private transient TreeMap<Long, List<WaitingRows.Row>> held;
+  private transient boolean loaded;
+  private transient long last;
+  private transient long timer;
+  private transient byte[][] stored; // of frames that no row leaves
+  private transient InternalRow[] totals; // the same, once they are needed
+
+  /**
+   * @param buffers of the aggregates of each frame
+   * @param frames see {@link OverFrame#parse}
+   * @param lags how many rows before a row those are whose values it gets; commas between them
+   * @param columns how many columns the values have
+   * @param grace how long a row waits for earlier ones, in ms; or AT_ONCE, AT_THE_END
+   */
+  public OverWindows(
+      List<AggregateBuffers> buffers, String frames, String lags, int columns, long grace) {
+    this.buffers = new ArrayList<>(buffers);
+    this.frames = OverFrame.parse(frames);
+    this.lags =
+        lags.isEmpty()
+            ? new int[0]
+            : Arrays.stream(lags.split(",", -1)).mapToInt(Integer::parseInt).toArray();
+    this.columns = columns;
+    this.grace = grace;
+  }
+
+  @Override
+  protected Encoder<OverRow> results() {
+    return Encoders.bean(OverRow.class);
+  }
+
+  @Override
+  protected boolean timed() {
+    return waits() || forgets();
+  }
+
+  private boolean waits() {
+    return grace != AT_ONCE && grace != AT_THE_END;
+  }
+
+  /** Whether time alone tells that a key's state is of no use any more. */
+  private boolean forgets() {
+    return lags.length == 0 && frames.stream().allMatch(frame -> frame.ms() >= 0);
+  }
+
+  /** How long after its last row a key that can be forgotten is, in ms. */
+  private long kept() {
+    return span() + (waits() ? grace : 0);
+  }
+
+  /** How far back, in ms, frames go; -1: there are none that say so. */
+  private long span() {
+    return frames.stream().mapToLong(OverFrame::ms).max().orElse(-1);
+  }
+
+  /** How many rows back frames and lags go. */
+  private int depth() {
+    int most = frames.stream().mapToInt(OverFrame::rows).max().orElse(0);
+    return Math.max(Math.max(most, 0), Arrays.stream(lags).max().orElse(0));
+  }
+
+  @Override
+  public void init(OutputMode mode, TimeMode time) {
+    head = getHandle().getValueState("head", Encoders.BINARY(), TTLConfig.NONE());
+    rows = new FrameRows(getHandle());
+    waiting = waits() ? new WaitingRows(getHandle()) : null;
+    held = new TreeMap<>();
+    int count = frames.size() + lags.length;
+    StructType type = new StructType();
+    for (int i = 0; i < count; i++) {
+      type = type.add("f" + i, DataTypes.BinaryType);
+    }
+    packed = UnsafeProjection.create(type);
+  }
+
+  @Override
+  protected void process(byte[] key, KeyedRow row, TimerValues times, List<OverRow> out) {
+    if (row.getRow() == null) {
+      return;
+    }
+    load();
+    long time = row.getTime();
+    if (isLate(time, times.getCurrentWatermarkInMs())) {
+      late();
+      return;
+    }
+    UnsafeRow pair = new UnsafeRow(2);
+    pair.pointTo(row.getRow(), row.getRow().length);
+    var taken = new WaitingRows.Row(pair.getBinary(0), row.getHeaders(), pair.getBinary(1));
+    if (grace == AT_ONCE) {
+      take(key, time, List.of(taken), out);
+    } else if (grace == AT_THE_END) {
+      held.computeIfAbsent(time, t -> new ArrayList<>()).add(taken);
+    } else if (waiting.add(time, taken)) {
+      getHandle().registerTimer(time + grace + 1);
+    }
+  }
+
+  /**
+   * Whether a later row has been a result; of a key that is forgotten, whether one may have been.
+   */
+  private boolean isLate(long time, long watermark) {
+    if (grace == AT_THE_END) {
+      return false;
+    }
+    if (time < last || (waits() && time == last)) {
+      return true;
+    }
+    return last == Long.MIN_VALUE && forgets() && watermark > 0 && time + kept() < watermark;
+  }
+
+  /** Rows of one time are the results that come next. */
+  private void take(byte[] key, long time, List<WaitingRows.Row> group, List<OverRow> out) {
+    last = time;
+    byte[][][] made = new byte[group.size()][frames.size() + lags.length][];
+    for (int i = 0; i < made.length; i++) {
+      byte[] values = group.get(i).values();
+      rows.add(time, values);
+      for (int f = 0; f < frames.size(); f++) {
+        OverFrame frame = frames.get(f);
+        if (frame.unbounded()) {
+          buffers.get(f).update(total(f), row(values));
+        }
+        if (!frame.peers()) {
+          made[i][f] = result(f);
+        }
+      }
+      for (int l = 0; l < lags.length; l++) {
+        made[i][frames.size() + l] = rows.before(lags[l]);
+      }
+    }
+    for (int f = 0; f < frames.size(); f++) {
+      if (frames.get(f).peers()) {
+        byte[] ofAll = result(f);
+        for (byte[][] ofRow : made) {
+          ofRow[f] = ofAll;
+        }
+      }
+    }
+    for (int i = 0; i < made.length; i++) {
+      WaitingRows.Row row = group.get(i);
+      byte[] parts = packed.apply(new GenericInternalRow(made[i])).copy().getBytes();
+      out.add(new OverRow(key, time, row.headers(), row.row(), parts));
+    }
+    long span = span();
+    rows.keep(depth(), span < 0 ? Long.MAX_VALUE : time - span);
+  }
+
+  /** What the frame's aggregates are now. */
+  private byte[] result(int f) {
+    AggregateBuffers own = buffers.get(f);
+    OverFrame frame = frames.get(f);
+    if (frame.unbounded()) {
+      return own.result(total(f));
+    }
+    InternalRow buffer = own.create();
+    for (int place = frame.start(rows); place < rows.size(); place++) {
+      own.update(buffer, row(rows.values(place)));
+    }
+    return own.result(buffer);
+  }
+
+  private InternalRow total(int f) {
+    if (totals[f] == null) {
+      totals[f] = stored[f] == null ? buffers.get(f).create() : buffers.get(f).load(stored[f]);
+    }
+    return totals[f];
+  }
+
+  private UnsafeRow row(byte[] values) {
+    UnsafeRow row = new UnsafeRow(columns);
+    row.pointTo(values, values.length);
+    return row;
+  }
+
+  @Override
+  public Iterator<OverRow> handleExpiredTimer(
+      byte[] key, TimerValues times, ExpiredTimerInfo expired) {
+    List<OverRow> out = new ArrayList<>();
+    load();
+    long now = expired.getExpiryTimeInMs();
+    if (waits()) {
+      long time = now - grace - 1;
+      List<WaitingRows.Row> group = waiting.take(time);
+      if (!group.isEmpty()) {
+        take(key, time, group, out);
+      }
+    }
+    if (now >= timer) {
+      timer = NEVER;
+      if (last + kept() < times.getCurrentWatermarkInMs()) {
+        forget();
+      }
+    }
+    finish(key, times, out);
+    return CollectionConverters.asScala(out.iterator());
+  }
+
+  private void load() {
+    if (loaded) {
+      return;
+    }
+    loaded = true;
+    last = Long.MIN_VALUE;
+    timer = NEVER;
+    stored = new byte[frames.size()][];
+    totals = new InternalRow[frames.size()];
+    byte[] bytes = head.get();
+    if (bytes == null) {
+      rows.load(0, 0);
+      return;
+    }
+    ByteBuffer in = ByteBuffer.wrap(bytes);
+    last = in.getLong();
+    timer = in.getLong();
+    rows.load(in.getInt(), in.getInt());
+    for (int f = 0; f < stored.length; f++) {
+      if (frames.get(f).unbounded()) {
+        stored[f] = new byte[in.getInt()];
+        in.get(stored[f]);
+      }
+    }
+  }
+
+  @Override
+  protected void finish(byte[] key, TimerValues times, List<OverRow> out) {
+    for (Map.Entry<Long, List<WaitingRows.Row>> entry : held.entrySet()) {
+      take(key, entry.getKey(), entry.getValue(), out);
+    }
+    held.clear();
+    if (loaded && last != Long.MIN_VALUE) {
+      save();
+    }
+    loaded = false;
+  }
+
+  private void save() {
+    if (timer == NEVER && forgets()) {
+      timer = last + kept() + 1;
+      getHandle().registerTimer(timer);
+    }
+    rows.store();
+    int size = 2 * Long.BYTES + 2 * Integer.BYTES;
+    for (int f = 0; f < stored.length; f++) {
+      if (frames.get(f).unbounded()) {
+        stored[f] = buffers.get(f).store(total(f));
+        size += Integer.BYTES + stored[f].length;
+      }
+    }
+    ByteBuffer out = ByteBuffer.allocate(size).putLong(last).putLong(timer);
+    out.putInt(rows.firstChunk()).putInt(rows.nextChunk());
+    for (int f = 0; f < stored.length; f++) {
+      if (frames.get(f).unbounded()) {
+        out.putInt(stored[f].length).put(stored[f]);
+      }
+    }
+    head.update(out.array());
+  }
+
+  private void forget() {
+    rows.clear();
+    head.clear();
+    last = Long.MIN_VALUE;
+  }
+}
