@@ -51,7 +51,7 @@ _ELSEWHERE = {
     "USING": "Columns that both sides have go between brackets: USING (id).",
     "CROSS": "There is no CROSS JOIN: a join needs ON a.id = b.id.",
     "NATURAL": "A join names its condition: ON a.id = b.id.",
-    "OVER": "Each function has its window: OVER (PARTITION BY a ORDER BY ROWTIME ROWS 9 PRECEDING).",
+    "OVER": "Each call has its window: OVER (PARTITION BY a ORDER BY ROWTIME ROWS 9 PRECEDING).",
     "SEMI": "There is no SEMI JOIN.",
     "UPDATE": "Rows are not updated in place: insert a row with the same key into the table.",
     "TRUNCATE": "A topic is emptied by DROP .. DELETE TOPIC.",
