@@ -185,11 +185,15 @@ def _over(node: exp.Window) -> Printed:
     if order := node.args.get("order"):
         parts.append(f"ORDER BY {_list(order.expressions)}")
     if frame := node.args.get("spec"):
-        start, end = (_bound(frame, side) for side in ("start", "end"))
-        parts.append(f"{frame.args['kind']} BETWEEN {start} AND {end}")
+        parts.append(expression_sql(frame))
     if grace := node.args.get("grace"):
         parts.append(f"GRACE PERIOD {_length(grace)}")
     return PRIMARY, f"{expression_sql(node.this)} OVER ({' '.join(parts)})"
+
+
+def _frame(node: exp.WindowSpec) -> Printed:
+    start, end = (_bound(node, which) for which in ("start", "end"))
+    return PRIMARY, f"{node.args['kind']} BETWEEN {start} AND {end}"
 
 
 def _bound(frame: exp.WindowSpec, which: str) -> str:
@@ -284,6 +288,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], Printed]] = {
     exp.Cast: _cast,
     exp.Exists: lambda n: (PRIMARY, f"EXISTS ({to_sql(n.this)})"),
     exp.Window: _over,
+    exp.WindowSpec: _frame,
     exp.Ordered: _ordered,
     exp.Order: lambda n: (OR, f"ORDER BY {_list(n.expressions)}"),
     exp.Case: _case,

@@ -39,7 +39,7 @@ from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over, duration, words
+from streamsql.planner.plans.windows import Over, OverCall, duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in, reference, replace
 from streamsql.schema import Column
@@ -283,15 +283,15 @@ class _Reader:
             for call in node.calls
         )
         types = tuple(type_of(e) for e in (*node.keys, *(c.expression for c in node.calls)))
-        waits = node.grace_ms is not None
-        kept = self._columns(list(node.input.schema), place) if waits else {}
+        # Of rows that go on at once nothing is kept but what the calls read.
+        needed = self._needed[id(node)] if node.grace_ms is not None else frozenset()
+        kept = self._columns([c for c in node.input.schema if c.name in needed], place)
         text = f"{calls} PARTITION BY {keys}"
         yield Part(place, "OVER", "", text, types, stage, columns=kept)
         if node.grace_ms is not None:
             grace = words(duration(node.grace_ms))
             yield Part(place, "GRACE PERIOD of OVER", "", grace, stage=stage)
-        named = {call.name: self._written_out(call.expression, place) for call in node.calls}
-        self._add(named, place)
+        self._add({c.name: self._written_out(_meant(c), place) for c in node.calls}, place)
 
     @_of.register
     def _(self, node: Distinct, place: Place, stage: int) -> Iterator[Part]:
@@ -317,6 +317,18 @@ def _typed(column: Column) -> Expression:
     """Something of the column's type."""
     node = exp.Null()
     node.type = column.type
+    return node
+
+
+def _meant(call: OverCall) -> Expression:
+    """What a column of OVER is, as an expression."""
+    if call.lag:
+        value, *default = call.expressions
+        node = exp.Anonymous(this="LAG", expressions=[value, exp.Literal.number(call.lag), *default])
+    else:
+        frame = [exp.Literal.string(text) for text in [frame_text(call).strip()] if text]
+        node = exp.Anonymous(this="OVER", expressions=[call.expression, *frame])
+    node.type = type_of(call.expression)
     return node
 
 

@@ -66,6 +66,7 @@ def build_over(
     """The query over rows that have what OVER makes as columns; `rows` are those of FROM that
     WHERE lets through."""
     windows = windows_of(query)
+    _check_known(windows)
     _check_clauses(query, windows[0])
     _check_source(source, windows[0], bounded=bounded)
     scope = source.scope
@@ -100,6 +101,17 @@ def _column(node: Expression, names: dict[exp.Window, str]) -> Expression:
 
 
 # -- what a query may have besides ---------------------------------------------------------------
+
+
+def _check_known(windows: list[exp.Window]) -> None:
+    for window in windows:
+        name = window.this.name
+        if name in _NOT_KNOWN:
+            raise UnsupportedError(
+                f"{name}() is not supported in OVER here",
+                hint=_NOT_KNOWN[name],
+                span=span_of(window),
+            )
 
 
 def _check_clauses(query: Query, window: exp.Window) -> None:
@@ -235,12 +247,6 @@ def _milliseconds(length: exp.Interval) -> int:
 def _call(window: exp.Window, name: str, scope: Scope) -> OverCall:
     call = window.this
     frame = _frame(window)
-    if call.name in _NOT_KNOWN:
-        raise UnsupportedError(
-            f"{call.name}() is not supported in OVER here",
-            hint=_NOT_KNOWN[call.name],
-            span=span_of(window),
-        )
     for nested in call.find_all(exp.Window):
         raise PlanError(
             "OVER cannot stand inside of OVER.",
