@@ -107,6 +107,20 @@ def _struct(pairs: list[tuple[str, Any]]) -> exp.Expr:
     )
 
 
+def _length(amount: int) -> exp.Expr:
+    return exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.Var(this="SECOND"))
+
+
+_Bound = tuple[Any, str | None]
+_SIDES = st.sampled_from(["PRECEDING", "FOLLOWING"])
+_bounds: st.SearchStrategy[_Bound] = st.one_of(
+    st.just(("CURRENT ROW", None)),
+    st.tuples(st.just("UNBOUNDED"), _SIDES),
+    st.tuples(st.integers(0, 99).map(lambda n: exp.Literal.number(n)), _SIDES),
+    st.tuples(st.integers(0, 99).map(_length), _SIDES),
+)
+
+
 def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     lists = st.lists(e, max_size=3)
     some = st.lists(e, min_size=1, max_size=3)
@@ -148,7 +162,15 @@ def _compound(e: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         lists.map(lambda items: exp.Array(expressions=items)),
         st.lists(st.tuples(e, e), max_size=2).map(_map),
         st.lists(st.tuples(names, e), max_size=2).map(_struct),
-        st.builds(_over, folded, lists, lists, st.lists(st.tuples(e, st.booleans()), max_size=2)),
+        st.builds(
+            _over,
+            folded,
+            lists,
+            lists,
+            st.lists(st.tuples(e, st.booleans()), max_size=2),
+            st.none() | st.tuples(st.sampled_from(["ROWS", "RANGE"]), _bounds, _bounds),
+            st.none() | st.integers(0, 99),
+        ),
         st.builds(lambda a, z: exp.AtTimeZone(this=a, zone=exp.Literal.string(z)), e, texts),
     )
 
@@ -158,11 +180,28 @@ def _distinct(name: str, arguments: list[Any]) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=[distinct])
 
 
-def _over(name: str, arguments: list[Any], keys: list[Any], orders: list[Any]) -> exp.Expr:
+def _over(
+    name: str,
+    arguments: list[Any],
+    keys: list[Any],
+    orders: list[Any],
+    frame: tuple[str, _Bound, _Bound] | None,
+    grace: int | None,
+) -> exp.Expr:
     ordered = [exp.Ordered(this=e, desc=down) for e, down in orders]
     call = exp.Anonymous(this=name, expressions=arguments)
     order = exp.Order(expressions=ordered) if ordered else None
-    return exp.Window(this=call, partition_by=keys, order=order)
+    window = exp.Window(this=call, partition_by=keys, order=order, spec=frame and _frame(*frame))
+    if grace is not None:
+        window.set("grace", _length(grace))
+    return window
+
+
+def _frame(kind: str, first: _Bound, last: _Bound) -> exp.Expr:
+    (start, start_side), (end, end_side) = (
+        (d.copy() if isinstance(d, exp.Expr) else d, side) for d, side in (first, last)
+    )
+    return exp.WindowSpec(kind=kind, start=start, start_side=start_side, end=end, end_side=end_side)
 
 
 def _copied(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -81,6 +81,14 @@ TOPICS: tuple[Topic, ...] = (
         "  WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 10 MINUTES) GROUP BY userid EMIT CHANGES;",
     ),
     Topic(
+        "OVER",
+        "call OVER ([PARTITION BY ..] ORDER BY ROWTIME\n"
+        "  [ROWS n PRECEDING | RANGE n unit PRECEDING] [GRACE PERIOD n unit])",
+        "Adds up the rows before each row, or, by LAG, looks back at one of them.",
+        "SELECT userid, COUNT(*) OVER (PARTITION BY userid ORDER BY ROWTIME ROWS 9 PRECEDING)\n"
+        "  FROM pageviews EMIT CHANGES;",
+    ),
+    Topic(
         "DROP",
         "DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC] [CASCADE];",
         "Removes a stream or table, with CASCADE all that depends on it.",

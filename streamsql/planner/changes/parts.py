@@ -324,7 +324,9 @@ def _meant(call: OverCall) -> Expression:
     """What a column of OVER is, as an expression."""
     if call.lag:
         value, *default = call.expressions
-        node = exp.Anonymous(this="LAG", expressions=[value, exp.Literal.number(call.lag), *default])
+        node = exp.Anonymous(
+            this="LAG", expressions=[value, exp.Literal.number(call.lag), *default]
+        )
     else:
         frame = [exp.Literal.string(text) for text in [frame_text(call).strip()] if text]
         node = exp.Anonymous(this="OVER", expressions=[call.expression, *frame])
