@@ -84,7 +84,7 @@ TOPICS: tuple[Topic, ...] = (
         "OVER",
         "call OVER ([PARTITION BY ..] ORDER BY ROWTIME\n"
         "  [ROWS n PRECEDING | RANGE n unit PRECEDING] [GRACE PERIOD n unit])",
-        "Adds up the rows before each row, or, by LAG, looks back at one of them.",
+        "Adds up the rows before each row, or looks back at one.",
         "SELECT userid, COUNT(*) OVER (PARTITION BY userid ORDER BY ROWTIME ROWS 9 PRECEDING)\n"
         "  FROM pageviews EMIT CHANGES;",
     ),

@@ -86,6 +86,8 @@ QUERIES = (
     "SELECT id, i FROM {t} WHERE NOT EXISTS (SELECT 1 FROM {t} o WHERE o.p = {t}.id);",
     "SELECT f, n, id FROM (SELECT f, id, i, ROW_NUMBER() OVER (PARTITION BY f ORDER BY i DESC, id)"
     " AS n FROM {t}) WHERE n <= 3;",
+    "SELECT id, SUM(i) OVER (PARTITION BY f ORDER BY ROWTIME) AS n, LAG(s) OVER (PARTITION BY f"
+    " ORDER BY ROWTIME) AS l FROM {t} WHERE i > 0;",
 )
 
 
