@@ -1,4 +1,4 @@
-"""Sessions whose time has passed leave the state: with keys that move on, it does not grow."""
+"""What has passed leaves the state of sessions and of OVER: with new keys it does not grow."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from streamsql.executor.spark.jvm import Jvm
 
@@ -55,13 +56,45 @@ def sessions(rows: DataFrame, updates: bool) -> DataFrame:
     )
 
 
+def over(rows: DataFrame, grace: int) -> DataFrame:
+    """How many rows of the last GAP ms each row has beside it."""
+    jvm = Jvm(rows.sparkSession)
+    key, values = rows.select("k").schema, rows.select("time").schema
+    totals = rows.select("time").groupBy().agg(F.count(F.lit(1)).alias("n"))
+    taken, row = jvm.pack(F.struct("time"), values), jvm.pack(F.struct("k"), key)
+    pair = F.struct(taken.alias("values"), row.alias("row"))
+    binary = StructType([StructField(name, BinaryType()) for name in ("values", "row")])
+    keyed = rows.select(
+        row.alias("key"),
+        F.lit(0).alias("side"),
+        *("time", "partition", "offset"),
+        F.lit(None).cast("binary").alias("headers"),
+        jvm.pack(pair, binary).alias("row"),
+    )
+    buffers = [jvm.aggregate_buffers(totals)]
+    made = jvm.keyed(keyed, "aggregates.OverWindows", buffers, f"-1,{GAP},true", "", 1, grace)
+    part = jvm.unpack(F.col("made"), StructType([StructField("f0", BinaryType())]))["f0"]
+    return made.select(
+        jvm.unpack(F.col("row"), key)["k"].alias("k"),
+        jvm.unpack(part, totals.schema)["n"].alias("n"),
+    )
+
+
 @pytest.mark.parametrize("updates", [True, False])
-def test_state_does_not_grow(spark: SparkSession, tmp_path: Path, updates: bool) -> None:
+@pytest.mark.parametrize("operator", ["sessions", "over"])
+def test_state_does_not_grow(
+    spark: SparkSession, tmp_path: Path, updates: bool, operator: str
+) -> None:
     batches(tmp_path / "in")
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-    name = f"evicted{updates}"
+    name = f"{operator}{updates}"
+    rows = reader.json(str(tmp_path / "in"))
     query = (
-        sessions(reader.json(str(tmp_path / "in")), updates)
+        (
+            sessions(rows, updates)
+            if operator == "sessions"
+            else over(rows, -1 if updates else GRACE)
+        )
         .writeStream.format("memory")
         .queryName(name)
         .outputMode("update")
@@ -75,6 +108,6 @@ def test_state_does_not_grow(spark: SparkSession, tmp_path: Path, updates: bool)
     assert rows_of_a_batch >= KEYS_A_BATCH
     assert max(kept) <= 2 * rows_of_a_batch, kept
     results = spark.table(name).collect()
-    # The sessions of the last batch are not final: nothing comes after them.
+    # What is left of the last batch waits for its end: nothing comes after it.
     assert len(results) == KEYS_A_BATCH * (BATCHES if updates else BATCHES - 1)
     assert {row.n for row in results} == {1}
