@@ -106,7 +106,9 @@ def test_state_does_not_grow(
     kept = [p.stateOperators[0].numRowsTotal for p in query.recentProgress if p.stateOperators]
     rows_of_a_batch = kept[0]
     assert rows_of_a_batch >= KEYS_A_BATCH
-    assert max(kept) <= 2 * rows_of_a_batch, kept
+    # A row of OVER that waits is there for two batches, and what it leaves for the next ones two more.
+    waits = operator == "over" and not updates
+    assert max(kept) <= (4 if waits else 2) * rows_of_a_batch, kept
     results = spark.table(name).collect()
     # What is left of the last batch waits for its end: nothing comes after it.
     assert len(results) == KEYS_A_BATCH * (BATCHES if updates else BATCHES - 1)
