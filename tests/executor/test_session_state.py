@@ -106,7 +106,7 @@ def test_state_does_not_grow(
     kept = [p.stateOperators[0].numRowsTotal for p in query.recentProgress if p.stateOperators]
     rows_of_a_batch = kept[0]
     assert rows_of_a_batch >= KEYS_A_BATCH
-    # A row of OVER that waits is there for two batches, and what it leaves for the next ones two more.
+    # A row of OVER that waits is there for two batches, and what it leaves behind for two more.
     waits = operator == "over" and not updates
     assert max(kept) <= (4 if waits else 2) * rows_of_a_batch, kept
     results = spark.table(name).collect()

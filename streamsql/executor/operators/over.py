@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
@@ -39,7 +39,7 @@ from streamsql.executor.frames.layouts import Columns, columns_of_type
 from streamsql.executor.frames.table_changes import pair
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.plans.logical import Aggregate, Named
+from streamsql.planner.plans.logical import Aggregate, Named, Ordering
 from streamsql.planner.plans.windows import Frame, Over, OverCall
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import type_of
@@ -48,6 +48,8 @@ _KIND = "aggregates.OverWindows"
 _WAITING = "aggregates.WaitingRows"
 _STEP = "Over"
 _GROUP, _ROW, _MADE = "$group", "$row", "$made"
+_OWN_TIME = "$own_time"
+"""That of a row which is taken in another order."""
 _BOUNDS = (START_COLUMN, END_COLUMN)
 """System columns that are part of the row: the operator itself knows the others."""
 _AT_ONCE = -1
@@ -100,6 +102,8 @@ def lower(node: Over, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     key = scope.jvm.pack(quoted(_GROUP), group_type)
     taken = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
     row = scope.jvm.pack(F.struct(*map(quoted, carried)), row_type)
+    if node.order is not None:
+        prepared = _by_place(node.order, prepared)
     keyed = input_rows(prepared, key, pair(taken, row, scope), headers=packed_headers(scope))
     lags = list(dict.fromkeys(call.lag for call in lagged))
     waits = _AT_ONCE if node.grace_ms is None else node.grace_ms
@@ -142,10 +146,38 @@ def _prepare(node: Over, frames: _Frames, rows: DataFrame, scope: Scope) -> Data
     group = F.struct(*(keys or [F.lit(True).alias("all")]))
     given = [v.alias(name) for name, v in frames.grouped.needed.items() if name not in rows.columns]
     lagged = [column(call.expression, context).alias(name) for name, call in _lagged(node).items()]
-    place = F.struct(*map(quoted, (TIME_COLUMN, OFFSET_COLUMN, PARTITION_COLUMN)))
+    orders = [
+        column(o.expression, context).alias(name)
+        for name, o in zip(_order_names(node.order), node.order or (), strict=True)
+    ]
     return rows.select(
-        group.alias(_GROUP), *given, *lagged, place.alias(ORDER), *map(quoted, rows.columns)
+        group.alias(_GROUP),
+        *given,
+        *lagged,
+        *orders,
+        _place().alias(ORDER),
+        quoted(TIME_COLUMN).alias(_OWN_TIME),
+        *map(quoted, rows.columns),
     )
+
+
+def _by_place(order: tuple[Ordering, ...], rows: DataFrame) -> DataFrame:
+    """The rows, that end, with their places in the order as their times."""
+    sorts = [
+        quoted(name).desc_nulls_last() if o.descending else quoted(name).asc_nulls_last()
+        for name, o in zip(_order_names(order), order, strict=True)
+    ]
+    window = Window.partitionBy(quoted(_GROUP)).orderBy(*(sorts or [F.lit(0)]))
+    placed = rows.withColumn(TIME_COLUMN, F.dense_rank().over(window).cast("bigint"))
+    return placed.withColumn(ORDER, _place())
+
+
+def _place() -> Column:
+    return F.struct(*map(quoted, (TIME_COLUMN, OFFSET_COLUMN, PARTITION_COLUMN)))
+
+
+def _order_names(order: tuple[Ordering, ...] | None) -> list[str]:
+    return [f"$by{number}" for number in range(len(order or ()))]
 
 
 def _carried(node: Over, rows: DataFrame, scope: Scope) -> list[str]:
@@ -153,7 +185,7 @@ def _carried(node: Over, rows: DataFrame, scope: Scope) -> list[str]:
     own = [name for name in rows.columns if name not in SYSTEM_COLUMNS]
     read = scope.read_above(node)
     wanted = own if read is None else [name for name in own if name in read]
-    wanted = [*wanted, *_BOUNDS]
+    wanted = [*wanted, *_BOUNDS, *([_OWN_TIME] if node.order is not None else [])]
     if node.grace_ms is None:
         return wanted
     return scope.layouts.columns(wanted, [*own, *_BOUNDS], _WAITING, ahead=1)
@@ -214,6 +246,8 @@ def _result(
         if call.default is not None:
             value = F.when(source.isNull(), column(call.default, context)).otherwise(value)
         results.append(value.alias(call.name))
+    if node.order is not None:
+        found = found.withColumn(TIME_COLUMN, quoted(_ROW).getField(_OWN_TIME))
     rows = found.select(
         *(quoted(_ROW).getField(name).alias(name) for name in carried),
         *results,
@@ -225,5 +259,5 @@ def _result(
         quoted(call.name) if call.lag else total(Named(call.name, call.expression), guard)
         for call in node.calls
     ]
-    columns = [name for name in carried if name not in _BOUNDS]
+    columns = [name for name in carried if name not in (*_BOUNDS, _OWN_TIME)]
     return rows.select(*map(quoted, columns), *made, *system_columns())

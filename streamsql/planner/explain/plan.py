@@ -22,6 +22,7 @@ from streamsql.planner.plans.logical import (
     Limit,
     LogicalPlan,
     Named,
+    Ordering,
     Project,
     Qualify,
     QueryPlan,
@@ -188,9 +189,7 @@ def _aggregate(plan: Aggregate) -> str:
 
 @operator_line.register
 def _top(plan: TopN) -> str:
-    order = ", ".join(
-        expression_text(o.expression) + (" DESC" if o.descending else "") for o in plan.order
-    )
+    order = _orders(plan.order)
     keys = f" of each {_named_list(plan.keys)}" if plan.keys else ""
     if plan.rank:
         counted = f"{plan.ranks.value} {quote(plan.rank)}, number {quote(plan.number)}"
@@ -199,12 +198,21 @@ def _top(plan: TopN) -> str:
     return f"TopN {plan.count}{keys} by {order}: {counted}"
 
 
+def _orders(orders: Sequence[Ordering]) -> str:
+    return ", ".join(
+        expression_text(o.expression) + (" DESC" if o.descending else "") for o in orders
+    )
+
+
 @operator_line.register
 def _over(plan: Over) -> str:
     keys = ", ".join(map(expression_text, plan.keys))
     of = f" of each {keys}" if keys else ""
+    if plan.order:
+        of += f" by {_orders(plan.order)}"
     grace = "" if plan.grace_ms is None else f" GRACE {duration_text(duration(plan.grace_ms))}"
-    return f"Over the rows before{of}{grace}: {', '.join(map(over_text, plan.calls))}"
+    rows = "all rows" if plan.order == () else "the rows before"
+    return f"Over {rows}{of}{grace}: {', '.join(map(over_text, plan.calls))}"
 
 
 def over_text(call: OverCall) -> str:

@@ -248,7 +248,12 @@ def _column(found: Lineage, name: str) -> Edges:
 def _over(plan: Over) -> Lineage:
     found = lineage(plan.input)
     made = {call.name: edges_of(call.expression, found.columns) for call in plan.calls}
-    order = over(Transformation.SORT, _column(found, ROWTIME.name))
+    by = Transformation.SORT
+    order = over(by, _column(found, ROWTIME.name))
+    if plan.order is not None:
+        order = _NOTHING.union(
+            *(influence(by, each.expression, found.columns) for each in plan.order)
+        )
     by = Transformation.GROUP_BY
     groups = _NOTHING.union(*(influence(by, key, found.columns) for key in plan.keys))
     # Which rows there are no window decides, but which a value is made of.

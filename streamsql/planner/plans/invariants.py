@@ -74,7 +74,8 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
             groups = tuple(named.expression for named in plan.keys)
             return (*groups, *(order.expression for order in plan.order))
         case Over():
-            return (*plan.keys, *(e for call in plan.calls for e in call.expressions))
+            orders = (order.expression for order in plan.order or ())
+            return (*plan.keys, *(e for call in plan.calls for e in call.expressions), *orders)
         case Aggregate():
             return tuple(named.expression for named in (*plan.keys, *plan.aggregates))
         case Values():

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError
 from streamsql.nodes import Duration, Emit, Expression, Window
-from streamsql.planner.plans.logical import LogicalPlan, Project
+from streamsql.planner.plans.logical import LogicalPlan, Ordering, Project
 from streamsql.schema import WINDOW_BOUNDS, Column, KeyWindow, Namespace, Schema, WindowType
 from streamsql.types import type_of
 
@@ -53,13 +53,14 @@ class Over(LogicalPlan):
     """Rows with columns made of those before them, of the same keys, in the order of their times.
 
     `grace_ms`: how long a row waits for earlier ones; None: it does not, and one that comes after
-    a later one is late.
+    a later one is late. Rows that end may have another `order`; of an empty one all are equal.
     """
 
     input: LogicalPlan
     keys: tuple[Expression, ...]
     calls: tuple[OverCall, ...]
     grace_ms: int | None = None
+    order: tuple[Ordering, ...] | None = None
 
     @cached_property
     def schema(self) -> Schema:

@@ -30,6 +30,7 @@ from streamsql.planner.plans.modes import operators, python_functions, sources_r
 from streamsql.planner.plans.routes import Batch, Route, StoredTables
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import PullPlan
+from streamsql.planner.plans.windows import Over
 from streamsql.planner.pull.conditions import lookup_of
 from streamsql.planner.pull.order import naming_order_by, ordered, with_order_columns
 from streamsql.planner.pull.restrictions import (
@@ -134,6 +135,8 @@ def _needs_batch(root: Project) -> str | None:
             return reason
         if isinstance(operator, Values):
             return "it has rows of its own"
+        if isinstance(operator, Over) and operator.order is not None:
+            return "it orders rows for OVER"
         if isinstance(operator, SetOperation):
             return f"it compares rows for {operator.operator.value}"
         name = next(iter(python_functions(operator)), None)

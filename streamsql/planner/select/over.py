@@ -9,7 +9,7 @@ from sqlglot import exp
 from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Emit, Expression, Query, SelectExpression
-from streamsql.planner.plans.logical import LogicalPlan, Scan
+from streamsql.planner.plans.logical import LogicalPlan, Ordering, Scan
 from streamsql.planner.plans.windows import Frame, Over, OverCall
 from streamsql.planner.scopes.names import HIDDEN_PREFIX
 from streamsql.planner.scopes.scope import Scope
@@ -21,7 +21,7 @@ from streamsql.planner.select.shorthand import changed
 from streamsql.planner.types.binding import aggregates_in, bind, is_aggregate, table_functions_in
 from streamsql.planner.types.inference import coerce, is_constant
 from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
-from streamsql.types import contains_map, type_of
+from streamsql.types import contains_map, to_sql, type_of
 from streamsql.values.intervals import interval
 
 MAX_ROWS = 10_000
@@ -48,6 +48,7 @@ class _Spec:
 
     keys: tuple[Expression, ...]
     grace_ms: int | None
+    order: tuple[Ordering, ...] | None
 
 
 def windows_of(query: Query) -> list[exp.Window]:
@@ -70,7 +71,7 @@ def build_over(
     _check_clauses(query, windows[0])
     _check_source(source, windows[0], bounded=bounded)
     scope = source.scope
-    specs = [_spec(window, source) for window in windows]
+    specs = [_spec(window, source, bounded=bounded) for window in windows]
     for window, spec in zip(windows, specs, strict=True):
         if spec != specs[0]:
             raise UnsupportedError(
@@ -83,7 +84,8 @@ def build_over(
         _call(window, f"{HIDDEN_PREFIX}OVER_{number}", scope)
         for number, window in enumerate(windows)
     )
-    over = Over(rows, specs[0].keys, calls, specs[0].grace_ms)
+    _check_frames(windows, calls, specs[0])
+    over = Over(rows, specs[0].keys, calls, specs[0].grace_ms, specs[0].order)
     made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in calls)
     with_made = replace(scope, schema=Schema((*scope.schema.columns, *made)))
     names = dict(zip(windows, (call.name for call in calls), strict=True))
@@ -145,7 +147,7 @@ def _check_source(source: From, window: exp.Window, *, bounded: bool) -> None:
         )
 
 
-def _spec(window: exp.Window, source: From) -> _Spec:
+def _spec(window: exp.Window, source: From, *, bounded: bool) -> _Spec:
     keys: list[Expression] = []
     for key in window.args.get("partition_by") or []:
         for call in (*aggregates_in(key), *table_functions_in(key)):
@@ -160,30 +162,43 @@ def _spec(window: exp.Window, source: From) -> _Spec:
                 "PARTITION BY cannot compare values that contain a MAP.", span=span_of(key)
             )
         keys.append(bound)
-    _check_order(window, source)
     grace = window.args.get("grace")
-    return _Spec(tuple(keys), None if grace is None else _milliseconds(grace))
+    wait = None if grace is None else _milliseconds(grace)
+    return _Spec(tuple(keys), wait, _order(window, source, bounded=bounded))
 
 
-def _check_order(window: exp.Window, source: From) -> None:
+def _order(window: exp.Window, source: From, *, bounded: bool) -> tuple[Ordering, ...] | None:
+    """Another order than that of time, which only rows that end can have."""
     order = window.args.get("order")
     orders = order.expressions if order is not None else []
     example = "OVER (PARTITION BY a ORDER BY ROWTIME)"
-    if not orders:
+    if not orders and not bounded:
         raise PlanError(
             f"{window.this.name or 'A function'} OVER needs an ORDER BY in OVER.",
             detail="Without one it is about all rows, also those that are still to come.",
             hint=f"Write {example}.",
             span=span_of(window),
         )
-    bound = bind(orders[0].this, source.scope, "ORDER BY")
-    if len(orders) > 1 or orders[0].args.get("desc") or not _is_time(bound, source):
+    bound = [bind(ordered.this, source.scope, "ORDER BY") for ordered in orders]
+    if len(bound) == 1 and not orders[0].args.get("desc") and _is_time(bound[0], source):
+        return None
+    if not bounded:
         raise UnsupportedError(
             "OVER takes the rows in the order of their times only",
             hint=f"Write {example}. The first rows by another order are those "
             "WHERE ROW_NUMBER() OVER (PARTITION BY a ORDER BY b DESC) <= n around a subquery.",
             span=span_of(orders[-1].this),
         )
+    for expression in bound:
+        if contains_map(type_of(expression)):
+            raise PlanError(
+                f"ORDER BY cannot order values of type {to_sql(type_of(expression))}.",
+                span=span_of(expression),
+            )
+    return tuple(
+        Ordering(expression, bool(ordered.args.get("desc")))
+        for expression, ordered in zip(bound, orders, strict=True)
+    )
 
 
 def _is_time(bound: Expression, source: From) -> bool:
@@ -227,6 +242,16 @@ def _frame(window: exp.Window) -> Frame:
     if int(start.name) > MAX_ROWS:
         raise PlanError(f"A frame has at most {MAX_ROWS} rows.", span=span_of(spec))
     return Frame(int(start.name))
+
+
+def _check_frames(windows: list[exp.Window], calls: tuple[OverCall, ...], spec: _Spec) -> None:
+    for window, call in zip(windows, calls, strict=True):
+        if spec.order is not None and call.frame.ms:
+            raise PlanError(
+                "RANGE with a length of time is for rows in the order of their times.",
+                hint="Write ORDER BY ROWTIME, or a frame of rows: ROWS 10 PRECEDING.",
+                span=span_of(window),
+            )
 
 
 def _milliseconds(length: exp.Interval) -> int:
