@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from streamsql.errors import Span
 from streamsql.nodes import Duration, Expression
-from streamsql.parser.build.expressions import at
+from streamsql.parser.build.literals import at
 
 Bound = tuple[str | Expression, str | None]
 """`UNBOUNDED`, `CURRENT ROW` or a distance, and PRECEDING or FOLLOWING."""

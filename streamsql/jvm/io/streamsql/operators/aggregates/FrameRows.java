@@ -18,7 +18,15 @@ final class FrameRows {
   private static final int FULL = 4096;
   private static final int HEAD = Long.BYTES + Integer.BYTES;
 
-  private record Row(long time, byte[] values) {}
+  private static final class Row {
+    final long time;
+    final byte[] values;
+
+    Row(long time, byte[] values) {
+      this.time = time;
+      this.values = values;
+    }
+  }
 
   private final MapState<Integer, byte[]> state;
   private final List<Row> rows = new ArrayList<>();
@@ -64,17 +72,17 @@ final class FrameRows {
   }
 
   long time(int place) {
-    return rows.get(place).time();
+    return rows.get(place).time;
   }
 
   byte[] values(int place) {
-    return rows.get(place).values();
+    return rows.get(place).values;
   }
 
   /** What the row has that is so many before the last; null: there is none. */
   byte[] before(int distance) {
     int place = rows.size() - 1 - distance;
-    return place < needed ? null : rows.get(place).values();
+    return place < needed ? null : rows.get(place).values;
   }
 
   void add(long time, byte[] values) {
@@ -83,7 +91,7 @@ final class FrameRows {
 
   /** All but the last ones are needed no more, if they are also from before that time. */
   void keep(int last, long time) {
-    while (needed < rows.size() - last && rows.get(needed).time() < time) {
+    while (needed < rows.size() - last && rows.get(needed).time < time) {
       needed++;
     }
   }
@@ -114,11 +122,11 @@ final class FrameRows {
     int size = 0;
     int to = from;
     while (to < rows.size() && size < FULL) {
-      size += HEAD + rows.get(to++).values().length;
+      size += HEAD + rows.get(to++).values.length;
     }
     ByteBuffer out = ByteBuffer.allocate(size);
     for (Row row : rows.subList(from, to)) {
-      out.putLong(row.time()).putInt(row.values().length).put(row.values());
+      out.putLong(row.time).putInt(row.values.length).put(row.values);
     }
     state.updateValue(nextChunk(), out.array());
     chunks.addLast(to - from);

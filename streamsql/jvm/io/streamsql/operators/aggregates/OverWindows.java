@@ -168,7 +168,7 @@ public final class OverWindows extends KeyedOperator<OverRow> {
     last = time;
     byte[][][] made = new byte[group.size()][frames.size() + lags.length][];
     for (int i = 0; i < made.length; i++) {
-      byte[] values = group.get(i).values();
+      byte[] values = group.get(i).values;
       rows.add(time, values);
       for (int f = 0; f < frames.size(); f++) {
         OverFrame frame = frames.get(f);
@@ -194,7 +194,7 @@ public final class OverWindows extends KeyedOperator<OverRow> {
     for (int i = 0; i < made.length; i++) {
       WaitingRows.Row row = group.get(i);
       byte[] parts = packed.apply(new GenericInternalRow(made[i])).copy().getBytes();
-      out.add(new OverRow(key, time, row.headers(), row.row(), parts));
+      out.add(new OverRow(key, time, row.headers, row.row, parts));
     }
     long span = span();
     rows.keep(depth(), span < 0 ? Long.MAX_VALUE : time - span);

@@ -10,12 +10,23 @@ import org.apache.spark.sql.streaming.TTLConfig;
 
 /** The rows of a key that wait for earlier ones, by their times; those of a time as they came. */
 final class WaitingRows {
-  /**
-   * @param values what aggregates and LAG take of it
-   * @param headers packed; null: none
-   * @param row what goes on
-   */
-  record Row(byte[] values, byte[] headers, byte[] row) {}
+  /** One of them. */
+  static final class Row {
+    final byte[] values;
+    final byte[] headers;
+    final byte[] row;
+
+    /**
+     * @param values what aggregates and LAG take of it
+     * @param headers packed; null: none
+     * @param row what goes on
+     */
+    Row(byte[] values, byte[] headers, byte[] row) {
+      this.values = values;
+      this.headers = headers;
+      this.row = row;
+    }
+  }
 
   private static final int NONE = -1;
 
@@ -30,15 +41,15 @@ final class WaitingRows {
   boolean add(long time, Row row) {
     byte[] before = state.getValue(time);
     int length = before == null ? 0 : before.length;
-    int more = 3 * Integer.BYTES + row.values().length + row.row().length;
-    more += row.headers() == null ? 0 : row.headers().length;
+    int more = 3 * Integer.BYTES + row.values.length + row.row.length;
+    more += row.headers == null ? 0 : row.headers.length;
     ByteBuffer out = ByteBuffer.allocate(length + more);
     if (before != null) {
       out.put(before);
     }
-    put(out, row.values());
-    put(out, row.headers());
-    put(out, row.row());
+    put(out, row.values);
+    put(out, row.headers);
+    put(out, row.row);
     state.updateValue(time, out.array());
     return before == null;
   }
