@@ -23,6 +23,7 @@ from streamsql.planner.select.aggregation import build_aggregation
 from streamsql.planner.select.from_clause import BuildSubquery, From, build_from
 from streamsql.planner.select.named_queries import expand
 from streamsql.planner.select.over import build_over, windows_of
+from streamsql.planner.select.over_groups import over_groups
 from streamsql.planner.select.partitioning import build_partitioning
 from streamsql.planner.select.ranking import Ranking, build_ranking, find_ranking
 from streamsql.planner.select.semi_joins import of_values, semi_join, split
@@ -158,7 +159,10 @@ def _build_select(query: Query, place: _Place) -> Built:
     query = written_out(query, bounded=place.bounded)
     if query.distinct:
         return _build_distinct(query, place)
+    whole = query
     query, source = _source(query, place)
+    if windows_of(query) and query.group_by and place.bounded and query.window is None:
+        return _build_select(over_groups(whole, source.scope), place)
     if windows_of(query):
         rows = _where(query, source, place)
         query, source = build_over(query, source, rows, bounded=place.bounded)
