@@ -123,9 +123,9 @@ def _check_clauses(query: Query, window: exp.Window) -> None:
         raise UnsupportedError(
             "OVER is for the rows of a plain SELECT: no GROUP BY, HAVING, WINDOW, EMIT FINAL or "
             "aggregate of a group beside it",
-            hint="A pull query (without EMIT) takes a GROUP BY beside it. The groups of a stream are a "
-            "table, of which a stream is declared: CREATE STREAM .. WITH (KAFKA_TOPIC='its topic', "
-            "..).",
+            hint="A pull query (without EMIT) takes a GROUP BY beside it. The groups of a stream "
+            "are a table, of which a stream is declared: CREATE STREAM .. WITH (KAFKA_TOPIC='its "
+            "topic', ..).",
             span=span_of(window),
         )
 
