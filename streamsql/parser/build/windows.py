@@ -41,25 +41,22 @@ class WindowBuilder:
     ) -> Window:
         return Window(WindowType.TUMBLING, size, None, retention, grace, span)
 
-    def hopping(
+    def stepped(
         self,
         span: Span,
+        kind: WindowType,
         size: Duration,
         advance: Duration,
         retention: Duration | None,
         grace: Duration | None,
     ) -> Window:
-        return Window(WindowType.HOPPING, size, advance, retention, grace, span)
+        return Window(kind, size, advance, retention, grace, span)
 
-    def cumulating(
-        self,
-        span: Span,
-        size: Duration,
-        advance: Duration,
-        retention: Duration | None,
-        grace: Duration | None,
-    ) -> Window:
-        return Window(WindowType.CUMULATING, size, advance, retention, grace, span)
+    def hopping(self, span: Span) -> WindowType:
+        return WindowType.HOPPING
+
+    def cumulating(self, span: Span) -> WindowType:
+        return WindowType.CUMULATING
 
     def session(
         self, span: Span, gap: Duration, retention: Duration | None, grace: Duration | None
