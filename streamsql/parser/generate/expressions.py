@@ -169,12 +169,14 @@ def _lambda(node: exp.Lambda) -> Printed:
 
 
 def _call(node: exp.Anonymous) -> Printed:
-    called = node.name if node.name in _RESERVED_CALLS else name(node.this)
-    return PRIMARY, f"{called}({_list(node.expressions)})"
+    arguments = node.expressions
+    plain = arguments and not isinstance(arguments[0], exp.Distinct | exp.Star)
+    called = node.name if plain and node.name in _RESERVED_CALLS else name(node.this)
+    return PRIMARY, f"{called}({_list(arguments)})"
 
 
 _RESERVED_CALLS = ("LEFT", "RIGHT")
-"""Functions that are called by a reserved word."""
+"""Functions that are called by a reserved word, where they have plain arguments."""
 
 
 def _over(node: exp.Window) -> Printed:
