@@ -28,7 +28,7 @@ CREATE TABLE tf_t (id STRING PRIMARY KEY, name STRING)
 CREATE STREAM tf_j AS SELECT tf_e.id, n, name FROM tf_e JOIN tf_t ON tf_e.id = tf_t.id;
 """
 NAMES, EVENTS = 20_000, 200
-MORE, AT_ONCE = 20, 100
+ROUNDS, FRESH, AT_ONCE = 60, 1_500, 20
 
 
 def test_rows_of_a_stream_meet_what_the_table_has(
@@ -46,11 +46,11 @@ def test_rows_of_a_stream_meet_what_the_table_has(
     live = start(lower(planned.query, context), Trigger.REAL_TIME)
     try:
         await_rows(kafka, EVENTS)  # The table is far behind when the batch begins.
-        for i in range(MORE):  # Table and stream are read at the same time.
-            fresh = range(NAMES + i * AT_ONCE, NAMES + (i + 1) * AT_ONCE)
-            write_names(kafka, fresh)
-            write_events(kafka, fresh)
-        await_rows(kafka, EVENTS + MORE * AT_ONCE)
+        for i in range(1, ROUNDS + 1):  # Table and stream are read at the same time.
+            end = NAMES + i * FRESH
+            write_names(kafka, range(end - FRESH, end))
+            write_events(kafka, range(end - AT_ONCE, end))
+        await_rows(kafka, EVENTS + ROUNDS * AT_ONCE)
     finally:
         live.stop()
 

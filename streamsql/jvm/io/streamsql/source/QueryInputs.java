@@ -32,7 +32,7 @@ public final class QueryInputs {
   private final String query;
   private final Ends ends;
   private final List<Input> inputs = new ArrayList<>();
-  private final TablesFirst tablesFirst = new TablesFirst();
+  private final TablesFirst tablesFirst;
   private int made;
   private volatile boolean asleep;
   private volatile boolean finishing;
@@ -41,6 +41,7 @@ public final class QueryInputs {
   QueryInputs(String query, Ends ends) {
     this.query = query;
     this.ends = ends;
+    tablesFirst = new TablesFirst(ends::readable);
   }
 
   /** Those of a query, made when its first input is. */

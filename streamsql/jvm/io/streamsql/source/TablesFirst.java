@@ -2,20 +2,39 @@ package io.streamsql.source;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Has a row of a stream come after the rows of the query's tables that Kafka was known to have when
- * the row came, in a real-time batch as it is in a micro-batch. Kafka Streams has the same rule:
- * KIP-695, with {@code max.task.idle.ms} 0.
+ * Has a row of a stream come after the rows of the query's tables that Kafka had when the row came,
+ * in a real-time batch as it is in a micro-batch.
+ *
+ * <p>Kafka is asked where the tables end once rows of a stream have come. What a consumer knows of
+ * it without that is older: a fetch that is under way need not be of all partitions.
  */
 final class TablesFirst {
   /** A partition as one of the query's inputs reads it. */
   private record Place(int input, TopicPartition partition) {}
 
+  private final Function<Set<TopicPartition>, CompletableFuture<Map<TopicPartition, Long>>> kafka;
   private final Map<Place, TableProgress> tables = new HashMap<>();
+
+  /** What is asked when the answer that is awaited has come; null: nothing. */
+  private CompletableFuture<Map<TopicPartition, Long>> next;
+
+  private boolean asking;
+
+  /** Asks by a function, which answers with the ends of those partitions that are there. */
+  TablesFirst(Function<Set<TopicPartition>, CompletableFuture<Map<TopicPartition, Long>>> kafka) {
+    this.kafka = kafka;
+  }
 
   /** A batch is planned in which an input, a table, is read from these offsets on. */
   synchronized void begin(int input, Map<TopicPartition, Long> starts) {
@@ -36,12 +55,41 @@ final class TablesFirst {
 
   /** What rows of streams wait for that have come by now. */
   synchronized Wait await() {
-    Map<TableProgress, Long> ends = new HashMap<>();
-    tables.values().forEach(table -> ends.put(table, table.end()));
-    return new Wait(ends);
+    if (next == null) {
+      next = new CompletableFuture<>();
+    }
+    CompletableFuture<Map<TopicPartition, Long>> ends = next;
+    if (!asking) {
+      ask();
+    }
+    return new Wait(tables, ends);
   }
 
-  /** Lasts until each table has been read up to an end, and what was read has been passed on. */
+  /** Asks one question at a time: those who come meanwhile share the next one. */
+  private void ask() {
+    CompletableFuture<Map<TopicPartition, Long>> ends = next;
+    next = null;
+    asking = true;
+    Set<TopicPartition> partitions =
+        tables.keySet().stream().map(Place::partition).collect(Collectors.toSet());
+    var unused =
+        kafka
+            .apply(partitions)
+            .whenComplete(
+                (found, failed) -> {
+                  answered();
+                  ends.complete(failed == null ? found : Map.of());
+                });
+  }
+
+  private synchronized void answered() {
+    asking = false;
+    if (next != null) {
+      ask();
+    }
+  }
+
+  /** Lasts until each table has been read up to its end, and what was read has been passed on. */
   static final class Wait {
     /** A table that far behind is no reason to stand still. */
     private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -49,9 +97,12 @@ final class TablesFirst {
     private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
 
     private final long begin = System.nanoTime();
-    private final Map<TableProgress, Long> ends;
+    private final Map<Place, TableProgress> tables;
+    private final CompletableFuture<Map<TopicPartition, Long>> ends;
 
-    private Wait(Map<TableProgress, Long> ends) {
+    private Wait(
+        Map<Place, TableProgress> tables, CompletableFuture<Map<TopicPartition, Long>> ends) {
+      this.tables = new HashMap<>(tables);
       this.ends = ends;
     }
 
@@ -62,15 +113,37 @@ final class TablesFirst {
         if (left <= 0 || !waits.getAsBoolean()) {
           return false;
         }
-        TimeUnit.NANOSECONDS.sleep(Math.min(left, LOOK_NANOS));
+        rest(Math.min(left, LOOK_NANOS));
       }
       return true;
     }
 
+    private void rest(long nanos) throws InterruptedException {
+      if (ends.isDone()) {
+        TimeUnit.NANOSECONDS.sleep(nanos);
+        return;
+      }
+      try {
+        ends.get(nanos, TimeUnit.NANOSECONDS);
+      } catch (TimeoutException notYet) {
+        // It is looked again.
+      } catch (ExecutionException never) {
+        throw new IllegalStateException(never);
+      }
+    }
+
     private boolean isOver() {
-      ends.replaceAll((table, end) -> end == TableProgress.UNKNOWN ? table.end() : end);
-      ends.entrySet().removeIf(each -> each.getKey().hasReached(each.getValue()));
-      return ends.isEmpty() || System.nanoTime() - begin > MOST_NANOS;
+      if (ends.isDone()) {
+        Map<TopicPartition, Long> known = ends.join();
+        tables
+            .entrySet()
+            .removeIf(
+                each -> {
+                  Long end = known.get(each.getKey().partition);
+                  return end == null || each.getValue().hasReached(end);
+                });
+      }
+      return tables.isEmpty() || System.nanoTime() - begin > MOST_NANOS;
     }
   }
 }

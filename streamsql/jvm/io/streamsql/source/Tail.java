@@ -43,9 +43,6 @@ final class Tail {
   /** Kafka has been read up to here: what lies between is no record, as a transaction's end. */
   private long looked;
 
-  /** Where Kafka said last that the partition ends; negative: it has not said yet. */
-  private long known = TableProgress.UNKNOWN;
-
   /** Where fetching is to go on; negative: where it is. */
   private long seek;
 
@@ -110,11 +107,6 @@ final class Tail {
     if (seek < 0) {
       looked = offset;
     }
-  }
-
-  /** Kafka says where the partition ends, told before what was found with it is added. */
-  synchronized void know(long offset) {
-    known = offset;
   }
 
   private void forgetFirst() {
@@ -224,11 +216,6 @@ final class Tail {
   /** The number of the record that comes next. */
   synchronized long end() {
     return end;
-  }
-
-  /** Where the partition ends, as far as is known; 0 where nobody asks any more. */
-  synchronized long known() {
-    return broken ? 0 : known;
   }
 
   /** Whether a reader whose next is this number has all records of before the offset. */

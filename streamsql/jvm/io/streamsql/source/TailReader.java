@@ -72,9 +72,9 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
     next = input.offsetRange().fromOffset();
     tail = tails.enter(partition, place.topicId, next);
     number = tail.find(next);
-    TablesFirst all = inputs == null ? new TablesFirst() : inputs.tablesFirst();
-    tables = table == STREAM && !all.isEmpty() ? all : null;
-    progress = all.of(table, partition);
+    TablesFirst all = inputs == null ? null : inputs.tablesFirst();
+    tables = all != null && table == STREAM && !all.isEmpty() ? all : null;
+    progress = all == null ? null : all.of(table, partition);
     if (progress != null) {
       progress.readsOf(tail);
     }

@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -16,6 +17,8 @@ import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
@@ -39,11 +42,18 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   private static final Map<Map<String, Object>, TopicEnds> CLUSTERS = new ConcurrentHashMap<>();
 
   private final Admin admin;
+  private final ListOffsetsOptions readable;
   private final List<Sleeper> sleepers = new ArrayList<>();
   private Thread watcher;
 
   private TopicEnds(Map<String, Object> settings) {
     admin = Admin.create(settings);
+    boolean committed =
+        "read_committed".equals(settings.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG));
+    readable =
+        new ListOffsetsOptions(
+                committed ? IsolationLevel.READ_COMMITTED : IsolationLevel.READ_UNCOMMITTED)
+            .timeoutMs(2_000);
   }
 
   /** That of the cluster of these settings. */
@@ -69,6 +79,26 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   public Map<String, Map<Integer, Long>> now(Collection<String> topics)
       throws InterruptedException {
     return ends(partitions(topics));
+  }
+
+  @Override
+  public CompletableFuture<Map<TopicPartition, Long>> readable(Set<TopicPartition> partitions) {
+    Map<TopicPartition, OffsetSpec> asked = new HashMap<>();
+    partitions.forEach(place -> asked.put(place, OffsetSpec.latest()));
+    ListOffsetsResult answers = admin.listOffsets(asked, readable);
+    Map<TopicPartition, Long> found = new ConcurrentHashMap<>();
+    return CompletableFuture.allOf(
+            partitions.stream()
+                .map(
+                    place ->
+                        answers
+                            .partitionResult(place)
+                            .toCompletionStage()
+                            .thenAccept(end -> found.put(place, end.offset()))
+                            .exceptionally(gone -> null)
+                            .toCompletableFuture())
+                .toArray(CompletableFuture[]::new))
+        .thenApply(all -> found);
   }
 
   @Override

@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -125,7 +124,6 @@ final class TopicTails {
         try {
           long begin = System.nanoTime();
           ConsumerRecords<byte[], byte[]> records = from.poll(POLL);
-          found.forEach(tail -> know(from, tail));
           for (Tail tail : found) {
             tail.add(records.records(tail.partition));
             tail.look(position(from, tail));
@@ -149,13 +147,6 @@ final class TopicTails {
         consumer = null;
       }
       breakOff(all);
-    }
-  }
-
-  private static void know(Consumer<byte[], byte[]> from, Tail tail) {
-    OptionalLong lag = from.currentLag(tail.partition);
-    if (lag.isPresent()) {
-      tail.know(position(from, tail) + lag.getAsLong());
     }
   }
 

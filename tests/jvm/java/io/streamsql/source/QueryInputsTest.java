@@ -8,7 +8,10 @@ import java.io.UncheckedIOException;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
+import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 
 /** When a query sleeps: only after a round that read nothing and cannot have missed anything. */
@@ -117,6 +120,11 @@ class QueryInputsTest {
       Map<String, Map<Integer, Long>> found = new HashMap<>();
       topics.forEach(topic -> found.put(topic, Map.of(0, offsets.getOrDefault(topic, 0L))));
       return found;
+    }
+
+    @Override
+    public CompletableFuture<Map<TopicPartition, Long>> readable(Set<TopicPartition> partitions) {
+      throw new AssertionError("no stream waits");
     }
 
     @Override

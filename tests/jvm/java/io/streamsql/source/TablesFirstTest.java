@@ -1,11 +1,17 @@
 package io.streamsql.source;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 
@@ -13,58 +19,62 @@ import org.junit.jupiter.api.Test;
 class TablesFirstTest {
   private static final TopicPartition USERS = new TopicPartition("users", 0);
 
-  private final QueryInputs inputs = new QueryInputs("q", new NoEnds());
-  private final TablesFirst tables = inputs.tablesFirst();
+  /** What Kafka is asked, each with the answer that it has yet to give. */
+  private final List<CompletableFuture<Map<TopicPartition, Long>>> asked = new ArrayList<>();
 
+  private final QueryInputs inputs = new QueryInputs("q", new AskedEnds());
+  private final TablesFirst tables = inputs.tablesFirst();
   private final Tail tail = new Tail(USERS, "id", 3);
 
   @Test
-  void withoutTablesNothingIsWaitedFor() throws InterruptedException {
-    inputs.reading("orders", false, false);
-    assertTrue(tables.isEmpty());
-    assertTrue(isOver(tables.await()));
-  }
-
-  @Test
   void streamsWaitUntilEachTableHasBeenReadToItsEnd() throws InterruptedException {
-    TableProgress one = reading(7);
-    TableProgress other = reading(7);
+    TableProgress one = reading();
+    TableProgress other = reading();
     TablesFirst.Wait wait = tables.await();
     one.hasPassedOn(7, 4);
-    assertFalse(isOver(wait), "the same table is read once more");
-    other.hasPassedOn(6, 3);
-    assertFalse(isOver(wait));
     other.hasPassedOn(7, 4);
+    assertFalse(isOver(wait), "Kafka has not said yet where it ends");
+    answer(8);
+    assertFalse(isOver(wait));
+    one.hasPassedOn(8, 5);
+    assertFalse(isOver(wait), "the same table is read once more");
+    other.hasPassedOn(8, 5);
     assertTrue(isOver(wait));
   }
 
   @Test
   void whatComesLaterIsNotWaitedFor() throws InterruptedException {
-    TableProgress users = reading(7);
-    users.hasPassedOn(7, 4);
+    reading().hasPassedOn(7, 4);
     TablesFirst.Wait wait = tables.await();
-    tail.know(9);
+    answer(7);
+    TablesFirst.Wait later = tables.await();
+    answer(9);
     assertTrue(isOver(wait));
-    assertFalse(isOver(tables.await()));
+    assertFalse(isOver(later));
   }
 
   @Test
-  void aTableOfWhichNothingIsKnownYetIsWaitedFor() throws InterruptedException {
-    QueryInputs.Input input = inputs.reading("users", false, true);
-    input.beginTable("{\"users\":{\"0\":3}}");
-    TablesFirst.Wait wait = tables.await();
-    assertFalse(isOver(wait), "its reader has not begun");
-    TableProgress users = tables.of(input.number, USERS);
-    users.readsOf(tail);
-    assertFalse(isOver(wait), "Kafka has not said where it ends");
-    tail.know(3);
-    assertTrue(isOver(wait));
+  void thoseWhoComeWhileKafkaIsAskedShareTheNextQuestion() throws InterruptedException {
+    reading().hasPassedOn(8, 5);
+    TablesFirst.Wait first = tables.await();
+    TablesFirst.Wait second = tables.await();
+    TablesFirst.Wait third = tables.await();
+    assertEquals(1, asked.size());
+    answer(8);
+    assertEquals(2, asked.size());
+    assertTrue(isOver(first));
+    assertFalse(isOver(second), "the answer may be older than its rows");
+    answer(9);
+    assertEquals(2, asked.size());
+    assertFalse(isOver(second));
+    assertFalse(isOver(third));
   }
 
   @Test
   void theEndOfATransactionIsNoRecord() throws InterruptedException {
-    TableProgress users = reading(4);
+    TableProgress users = reading();
     TablesFirst.Wait wait = tables.await();
+    answer(4);
     users.hasPassedOn(3, tail.find(tail.takeSeek()));
     assertFalse(isOver(wait));
     tail.look(4);
@@ -72,10 +82,19 @@ class TablesFirstTest {
   }
 
   @Test
-  void aTableThatIsFetchedNoLongerIsNotWaitedFor() throws InterruptedException {
-    reading(7);
-    tail.breakOff();
-    assertTrue(isOver(tables.await()));
+  void aTableThatIsNotThereIsNotWaitedFor() throws InterruptedException {
+    reading();
+    TablesFirst.Wait wait = tables.await();
+    asked.get(0).complete(Map.of());
+    assertTrue(isOver(wait));
+  }
+
+  @Test
+  void whereKafkaDoesNotAnswerNothingIsWaitedFor() throws InterruptedException {
+    reading();
+    TablesFirst.Wait wait = tables.await();
+    asked.get(0).completeExceptionally(new TimeoutException("no answer"));
+    assertTrue(isOver(wait));
   }
 
   @Test
@@ -89,29 +108,40 @@ class TablesFirstTest {
 
   @Test
   void whoIsToEndItsBatchWaitsNoLonger() throws InterruptedException {
-    reading(7);
+    reading();
     long hour = System.nanoTime() + TimeUnit.HOURS.toNanos(1);
     assertFalse(tables.await().isOver(hour, () -> false));
   }
 
-  /** The progress of one more input that reads the table, of which Kafka says where it ends. */
-  private TableProgress reading(long end) {
+  /** The progress of one more input that reads the table, from offset 3 on. */
+  private TableProgress reading() {
     QueryInputs.Input input = inputs.reading("users", false, true);
     input.beginTable("{\"users\":{\"0\":3}}");
     TableProgress users = tables.of(input.number, USERS);
     users.readsOf(tail);
-    tail.know(end);
     return users;
+  }
+
+  /** Kafka answers what it was asked last. */
+  private void answer(long end) {
+    asked.get(asked.size() - 1).complete(Map.of(USERS, end));
   }
 
   private static boolean isOver(TablesFirst.Wait wait) throws InterruptedException {
     return wait.isOver(System.nanoTime(), () -> true);
   }
 
-  private static final class NoEnds implements Ends {
+  private final class AskedEnds implements Ends {
     @Override
     public Map<String, Map<Integer, Long>> now(Collection<String> topics) {
       return Map.of();
+    }
+
+    @Override
+    public CompletableFuture<Map<TopicPartition, Long>> readable(Set<TopicPartition> partitions) {
+      assertEquals(Set.of(USERS), partitions);
+      asked.add(new CompletableFuture<>());
+      return asked.get(asked.size() - 1);
     }
 
     @Override

@@ -110,17 +110,6 @@ class TopicTailsTest {
   }
 
   @Test
-  void whereAPartitionEndsIsKnownWithItsRecords() throws InterruptedException {
-    MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
-    consumer.updateEndOffsets(Map.of(ORDERS, 9L));
-    TopicTails tails = new TopicTails(Map.of(), settings -> consumer);
-    Tail tail = tails.enter(ORDERS, "one", 5);
-    consumer.schedulePollTask(() -> consumer.addRecord(row(5)));
-    assertNotNull(tail.take(tail.find(5), soon(), () -> true));
-    assertEquals(9, tail.known());
-  }
-
-  @Test
   void recordsOfATopicThatWasDeletedAreNotReadInTheNextOneOfItsName() throws InterruptedException {
     MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("none");
     TopicTails tails = new TopicTails(Map.of(), settings -> consumer);
