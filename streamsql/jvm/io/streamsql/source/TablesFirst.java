@@ -96,6 +96,9 @@ final class TablesFirst {
 
     private static final long LOOK_NANOS = TimeUnit.MICROSECONDS.toNanos(500);
 
+    /** How often it is looked, while Kafka is asked, whether it is still to be waited. */
+    private static final long ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
     private final long begin = System.nanoTime();
     private final Map<Place, TableProgress> tables;
     private final CompletableFuture<Map<TopicPartition, Long>> ends;
@@ -113,18 +116,18 @@ final class TablesFirst {
         if (left <= 0 || !waits.getAsBoolean()) {
           return false;
         }
-        rest(Math.min(left, LOOK_NANOS));
+        rest(left);
       }
       return true;
     }
 
-    private void rest(long nanos) throws InterruptedException {
+    private void rest(long most) throws InterruptedException {
       if (ends.isDone()) {
-        TimeUnit.NANOSECONDS.sleep(nanos);
+        TimeUnit.NANOSECONDS.sleep(Math.min(most, LOOK_NANOS));
         return;
       }
       try {
-        ends.get(nanos, TimeUnit.NANOSECONDS);
+        ends.get(Math.min(most, ASK_NANOS), TimeUnit.NANOSECONDS);
       } catch (TimeoutException notYet) {
         // It is looked again.
       } catch (ExecutionException never) {
