@@ -37,11 +37,22 @@ class Source:
     comment: str | None = None
     """What COMMENT ON says of it."""
     constraints: tuple[Constraint, ...] = ()
-    """What its records must meet to be read, in the order in which they are looked at."""
+    """What its records must meet, in the order in which they are looked at: those of a query's
+    result to be written, others to be read."""
 
     def same_but_for_comment(self, other: Source) -> bool:
         """Whether nothing that concerns records tells the two apart."""
         return replace(self, comment=other.comment) == other
+
+    @property
+    def expected_of_reads(self) -> tuple[Constraint, ...]:
+        """The constraints that are checked where its records are read."""
+        return () if self.created_by_query else self.constraints
+
+    @property
+    def expected_of_writes(self) -> tuple[Constraint, ...]:
+        """The constraints that queries check which write it."""
+        return self.constraints if self.created_by_query else ()
 
     @property
     def is_windowed(self) -> bool:

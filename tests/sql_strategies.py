@@ -391,7 +391,9 @@ parameters = st.lists(
 ).map(tuple)
 statements = st.one_of(
     created_sources,
-    st.builds(n.CreateAsSelect, kinds, source_names, queries, properties, flags, flags),
+    st.builds(
+        n.CreateAsSelect, kinds, source_names, queries, properties, flags, flags, constraints
+    ),
     st.builds(n.InsertInto, source_names, queries, properties),
     st.builds(n.InsertValues, source_names, values, more=st.lists(values, max_size=1).map(tuple)),
     st.builds(n.DropSource, kinds, source_names, flags, flags, flags),

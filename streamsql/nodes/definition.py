@@ -66,7 +66,7 @@ class CreateSource(Statement):
 
 @dataclass(frozen=True)
 class CreateAsSelect(Statement):
-    """CREATE [OR REPLACE] STREAM | TABLE [IF NOT EXISTS] name [WITH (..)] AS query."""
+    """CREATE [OR REPLACE] STREAM | TABLE [IF NOT EXISTS] name [(..)] [WITH (..)] AS query."""
 
     effect = Effect.DEFINES
     creates = "source"
@@ -77,6 +77,7 @@ class CreateAsSelect(Statement):
     properties: Properties = ()
     or_replace: bool = False
     if_not_exists: bool = False
+    constraints: tuple[ConstraintDefinition, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
+from streamsql.planner.ddl.constraints import declared_constraints
 from streamsql.planner.ddl.replacement import check_query_upgrade
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
-from streamsql.planner.ddl.sinks import new_sink
+from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, state_ttl
 from streamsql.planner.plans.context import Planning
@@ -73,7 +74,10 @@ def plan_create_as(
     if existing is not None:
         _check_single_writer(existing, catalog)
         check_upgrade(existing, sink, users_of(existing, catalog))
-    root = Sink(built.root, sink, sink.timestamp)
+    sink = replace(
+        sink, constraints=declared_constraints(statement.constraints, sink, catalog.types)
+    )
+    root = sink_of(built.root, sink, catalog.types)
     query = _query_plan(root, statement.query, built, planning, query_id)
     if existing is not None:
         check_query_upgrade(existing, query.root, catalog)
@@ -96,7 +100,7 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
     check_ttl_is_used(built.root, properties)
     built = _fitted(built, target, statement)
     query_id = planning.query_id or insert_query_id(statement, planning.catalog)
-    root = Sink(built.root, target, target.timestamp)
+    root = sink_of(built.root, target, planning.catalog.types)
     query = _query_plan(root, statement.query, built, planning, query_id)
     return QueryStatementPlan(query, target, statement=statement)
 

@@ -62,6 +62,32 @@ def test_violations_are_counted_and_what_passes_the_next_definition_is_replayed(
     assert [row[0] for row in rows] == ["a", "d", "b"]
 
 
+def test_results_that_violate_a_constraint_are_counted_and_replayed_too(live: Live) -> None:
+    create = (
+        "CREATE OR REPLACE STREAM $o (CONSTRAINT small EXPECT (twice < {}) ON VIOLATION TO ERRORS) "
+        "AS SELECT id, v * 2 AS twice FROM $s;"
+    )
+    live.run(
+        "SET 'processing.mode'='microbatch'; CREATE STREAM $s (id STRING KEY, v INT) "
+        "WITH (KAFKA_TOPIC='$s', VALUE_FORMAT='JSON', PARTITIONS=1);" + create.format(10)
+    )
+    live.run("INSERT INTO $s VALUES ('a', 1), ('b', 5), ('c', NULL);")
+    rows = "SELECT id FROM $o FROM BEGINNING EMIT CHANGES;"
+    assert [row[0] for row in live.rows(rows, 2)] == ["a", "c"]
+    query_id = _query(live, "O").id
+    await_until(lambda: live.committed(query_id, "S").get(0) == 3, "a commit", PATIENCE)
+    assert _constraints(live, "O") == [("SMALL", "TWICE < 10", "TO ERRORS", 1)]
+    (verified, *_) = live.run(f"VERIFY QUERY {query_id};")
+    assert isinstance(verified, Rows)
+    assert [(kind, count) for kind, count, _ in verified.rows] == [("the same", 2)]
+
+    live.run(create.format(11))
+    (replayed,) = live.run(f"REPLAY ERRORS OF {query_id};")
+    assert isinstance(replayed, Rows)
+    assert [(outcome, count) for outcome, count, _ in replayed.rows] == [("replayed", 1)]
+    assert [row[0] for row in live.rows(rows, 3)] == ["a", "c", "b"]
+
+
 def test_a_query_stops_before_a_violation_that_is_to_fail_it(live: Live) -> None:
     live.run(TABLE.format("FAIL") + "INSERT INTO $t VALUES ('a', 1);")
     assert live.table("TWICE", lambda rows: len(rows) == 1) == {"a": (2,)}

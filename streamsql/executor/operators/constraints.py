@@ -1,37 +1,52 @@
-"""Constraints of a source: records that violate one make no row."""
+"""Constraints: records that violate one make no row, and results that do are not written."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from streamsql.catalog import Source
 from streamsql.executor.expressions.expression import expectation
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted
 from streamsql.executor.frames.guard import expression_context
-from streamsql.planner.plans.logical import Scan
+from streamsql.nodes import ConstraintDefinition, Emit
+from streamsql.planner.plans.logical import Scan, Sink
 from streamsql.planner.scopes.text import expression_text
-
-_STEP = "Source"
-"""As for what cannot be read: there is no row of the record."""
+from streamsql.schema import Kind, Schema
 
 
 def meeting_constraints(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
     """The rows of the source that violate none of its constraints. A record without a value is not
     asked: all of its value's columns are null, and in a table it deletes."""
-    source = node.source
     for constraint in node.constraints:
-        satisfied = expectation(constraint.condition, expression_context(node.schema, scope, _STEP))
-        message = (
-            f"Constraint {constraint.name} of {source.name} is violated: "
-            f"EXPECT ({expression_text(constraint.condition)})"
-        )
-        met = scope.jvm.meets_constraint(
-            satisfied,
-            f"{source.name}.{constraint.name}",
-            message,
-            constraint.on_violation,
-            scope.log,
-            _STEP,
-        )
+        # As for what cannot be read: there is no row of the record.
+        met = _met(constraint, node.source, node.schema, "Source", scope)
         rows = rows.where(F.when(quoted(NULL_COLUMN), F.lit(True)).otherwise(met))
     return rows
+
+
+def results_meeting_constraints(rows: DataFrame, node: Sink, scope: Scope) -> DataFrame:
+    """The results that violate none of the sink's constraints. In a table the others delete, as
+    those do that fail a HAVING: what the key had before is no result any more."""
+    for constraint in node.constraints:
+        met = _met(constraint, node.target, node.input.schema, "Sink", scope)
+        if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:
+            rows = rows.where(F.when(quoted(NULL_COLUMN), F.lit(True)).otherwise(met))
+        else:
+            deletes = F.when(quoted(NULL_COLUMN), F.lit(True)).otherwise(~met)
+            rows = rows.withColumn(NULL_COLUMN, deletes)
+    return rows
+
+
+def _met(
+    constraint: ConstraintDefinition, source: Source, schema: Schema, step: str, scope: Scope
+) -> Column:
+    text = expression_text(constraint.condition)
+    return scope.jvm.meets_constraint(
+        expectation(constraint.condition, expression_context(schema, scope, step)),
+        f"{source.name}.{constraint.name}",
+        f"Constraint {constraint.name} of {source.name} is violated: EXPECT ({text})",
+        constraint.on_violation,
+        scope.log,
+        step,
+    )

@@ -25,6 +25,7 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.event_time import event_time
 from streamsql.executor.frames.push_rows import BOUNDS, of_key, push_columns
 from streamsql.executor.frames.records import key_side, value_side
+from streamsql.executor.operators.constraints import results_meeting_constraints
 from streamsql.executor.spark.jvm import SideFormat
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.plans.logical import LogicalPlan, Repartition, Sink
@@ -35,7 +36,7 @@ from streamsql.types import BOOLEAN
 
 def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     """The records to be written, encoded."""
-    (rows,) = inputs
+    rows = results_meeting_constraints(inputs[0], node, scope)
     schema, topic = node.target.schema, node.target.topic
     time = quoted(TIME_COLUMN)
     if node.timestamp is not None:

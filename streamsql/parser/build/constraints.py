@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from streamsql import nodes as n
-from streamsql.errors import Span
+from streamsql.errors import ParseError, Span
 from streamsql.nodes import ColumnDefinition, ConstraintDefinition, Expression
 from streamsql.schema import OnViolation
 
@@ -15,6 +15,19 @@ class SourceColumns(NamedTuple):
 
     columns: tuple[ColumnDefinition, ...]
     constraints: tuple[ConstraintDefinition, ...]
+
+
+def constraints_alone(given: SourceColumns | None) -> tuple[ConstraintDefinition, ...]:
+    """Of a query's result, which has its columns from the query; ParseError where others stand."""
+    if given is None:
+        return ()
+    if given.columns:
+        raise ParseError(
+            "the columns of a query's result are those that it selects",
+            hint="Name them there, by AS; what stands in the brackets are constraints.",
+            span=given.columns[0].span,
+        )
+    return given.constraints
 
 
 class ConstraintBuilder:

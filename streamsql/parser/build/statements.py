@@ -12,7 +12,7 @@ from streamsql import nodes as n
 from streamsql.errors import ParseError, Span
 from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, Duration, Expression, Property, Query
-from streamsql.parser.build.constraints import SourceColumns
+from streamsql.parser.build.constraints import SourceColumns, constraints_alone
 from streamsql.parser.build.items import as_written
 from streamsql.schema import Kind
 from streamsql.types import SQLType
@@ -54,12 +54,12 @@ class DefinitionBuilder:
         kind: Kind,
         if_not_exists: bool | None,
         name: str,
+        given: SourceColumns | None,
         properties: tuple[Property, ...] | None,
         query: Query,
     ) -> n.CreateAsSelect:
-        return n.CreateAsSelect(
-            kind, name, query, properties or (), bool(or_replace), bool(if_not_exists), span=span
-        )
+        flags, constraints = (bool(or_replace), bool(if_not_exists)), constraints_alone(given)
+        return n.CreateAsSelect(kind, name, query, properties or (), *flags, constraints, span=span)
 
     def insert_query(
         self, span: Span, target: str, properties: tuple[Property, ...] | None, query: Query

@@ -93,6 +93,7 @@ def _create_as_select(node: n.CreateAsSelect) -> str:
         node.kind.value,
         node.if_not_exists and "IF NOT EXISTS",
         name(node.name),
+        _columns((), node.constraints),
         _properties(node.properties),
         "AS",
         to_sql(node.query),

@@ -129,8 +129,6 @@ def _misplaced(trouble: Trouble) -> str | None:
         return "Sources are joined by JOIN .. ON .."
     if trouble.found == "WITH" and trouble.tokens[0].type == "CREATE" and "EMIT" in keywords:
         return "The properties WITH (..) stand before AS."
-    if trouble.found == "AS" and trouble.tokens[0].type == "CREATE" and "WITH" in keywords:
-        return "A query has its own columns, and no constraints: leave the brackets out."
     return None
 
 

@@ -42,7 +42,7 @@ from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over, OverCall, duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in, reference, replace
-from streamsql.schema import Column
+from streamsql.schema import Column, Constraint
 from streamsql.types import SQLType, type_of
 
 Place = tuple[str, ...]
@@ -129,10 +129,7 @@ class _Reader:
     def _(self, node: Scan, place: Place, stage: int) -> Iterator[Part]:
         yield Part(place, "FROM", "", node.source.name, stage=stage)
         yield Part(place, "records of", node.source.name, _records(node.source), stage=stage)
-        for constraint in node.source.constraints:
-            name = f"{node.source.name}.{constraint.name}"
-            yield Part(place, "CONSTRAINT", name, constraint.condition, stage=stage)
-            yield Part(place, "ON VIOLATION of", name, constraint.on_violation.value, stage=stage)
+        yield from _constraints(node.source, node.source.expected_of_reads, place, stage)
         if node.start is not None:
             yield Part(place, "FROM", "start", start_text(node.start), stage=stage)
 
@@ -198,6 +195,7 @@ class _Reader:
         for column in node.input.schema:
             text = self._text(reference(column.name, _typed(column)), place)
             yield Part(place, "SELECT", column.name, text, (column.type,), stage)
+        yield from _constraints(node.target, node.target.expected_of_writes, place, stage)
 
     def _add(self, meant: Mapping[str, Expression], place: Place) -> None:
         self._meant[place] = {**self._meant.get(place, {}), **meant}
@@ -345,6 +343,15 @@ def _alias(node: LogicalPlan) -> str:
     while not isinstance(node, Qualify | Scan | Derived):
         (node, *_) = node.inputs
     return node.alias
+
+
+def _constraints(
+    source: Source, constraints: tuple[Constraint, ...], place: Place, stage: int
+) -> Iterator[Part]:
+    for constraint in constraints:
+        name = f"{source.name}.{constraint.name}"
+        yield Part(place, "CONSTRAINT", name, constraint.condition, stage=stage)
+        yield Part(place, "ON VIOLATION of", name, constraint.on_violation.value, stage=stage)
 
 
 def _types(items: tuple[Named, ...]) -> tuple[SQLType, ...]:

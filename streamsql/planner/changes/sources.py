@@ -129,9 +129,9 @@ def _times(old: Source, new: Source) -> Iterator[Difference]:
 
 
 def _constraints(old: Source, new: Source) -> Iterator[Difference]:
-    """What they mean for a query that reads the source is a change of the query."""
+    """What they mean for a query that reads or writes the source is a change of the query."""
     effect = "holds for what is read from now on"
-    was, now = ({c.name: str(c) for c in source.constraints} for source in (old, new))
+    was, now = ({c.name: str(c) for c in source.expected_of_reads} for source in (old, new))
     for name in dict.fromkeys((*was, *now)):
         if was.get(name) != now.get(name):
             before, after = was.get(name), now.get(name)

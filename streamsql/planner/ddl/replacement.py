@@ -8,8 +8,9 @@ from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change
 from streamsql.planner.changes.queries import compare_plans
+from streamsql.planner.ddl.sinks import sink_of
 from streamsql.planner.joins.state_ttl import state_ttl
-from streamsql.planner.plans.logical import LogicalPlan, Sink
+from streamsql.planner.plans.logical import LogicalPlan
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query
 from streamsql.planner.with_clause.properties import Place, read_properties
@@ -55,4 +56,4 @@ def _old_plan(existing: Source, catalog: Catalog) -> LogicalPlan | None:
         built = build_query(statement.query, catalog, existing.name, ttl=ttl)
     except StreamSQLError:
         return None
-    return optimize(Sink(built.root, existing, existing.timestamp)).root
+    return optimize(sink_of(built.root, existing, catalog.types)).root

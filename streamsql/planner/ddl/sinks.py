@@ -11,12 +11,15 @@ from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.ddl.schema_inference import check_written_by
 from streamsql.planner.ddl.sources import timestamp_column
 from streamsql.planner.ddl.topics import check_conforms, existing_topic
+from streamsql.planner.plans.logical import LogicalPlan, Sink
 from streamsql.planner.plans.statements import SchemaLookup, TopicLookup
 from streamsql.planner.select.build import Built
+from streamsql.planner.select.constraints import bound_constraints
 from streamsql.planner.with_clause.format_choice import formats_of_sink
 from streamsql.planner.with_clause.properties import WithProperties
 from streamsql.properties import INHERIT_REPLICAS, TOPIC_PREFIX, get_bool, get_text
 from streamsql.schema import Kind, Topic
+from streamsql.types import SQLType
 
 
 def new_sink(
@@ -66,6 +69,12 @@ def new_sink(
         statement=to_sql(statement),
     )
     return source, topics is not None and found is None
+
+
+def sink_of(rows: LogicalPlan, target: Source, types: Mapping[str, SQLType]) -> Sink:
+    """Where a query writes its rows, and what they must meet there."""
+    constraints = bound_constraints(target.expected_of_writes, target, types)
+    return Sink(rows, target, target.timestamp, constraints)
 
 
 def _retention(statement: CreateAsSelect, built: Built, properties: WithProperties) -> int | None:

@@ -38,7 +38,7 @@ from streamsql.planner.plans.windows import Over, OverCall, duration
 from streamsql.planner.plans.windows import words as duration_text
 from streamsql.planner.rules import optimize
 from streamsql.planner.scopes.text import expression_text
-from streamsql.schema import FormatSpec, KeyWindow, Topic
+from streamsql.schema import Constraint, FormatSpec, KeyWindow, Topic
 from streamsql.types import quote
 
 
@@ -117,8 +117,8 @@ def _scan(plan: Scan) -> str:
     alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
     start = f", from {start_text(plan.start)}" if plan.start else ""
     source = f"{quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
-    checked = "; ".join(map(str, plan.source.constraints))
-    return f"Scan {plan.kind.value} {source}{start}{f', {checked}' if checked else ''}"
+    expected = _expected(plan.source.expected_of_reads)
+    return f"Scan {plan.kind.value} {source}{start}{expected}"
 
 
 @operator_line.register
@@ -241,7 +241,12 @@ def _limit(plan: Limit) -> str:
 
 @operator_line.register
 def _sink(plan: Sink) -> str:
-    return f"Sink {plan.target.kind.value} {quote(plan.target.name)}: {topic_text(plan.target)}"
+    target = f"{quote(plan.target.name)}: {topic_text(plan.target)}"
+    return f"Sink {plan.target.kind.value} {target}{_expected(plan.target.expected_of_writes)}"
+
+
+def _expected(constraints: Sequence[Constraint]) -> str:
+    return f", {'; '.join(map(str, constraints))}" if constraints else ""
 
 
 def _named_list(items: Sequence[Named]) -> str:

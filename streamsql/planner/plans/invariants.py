@@ -15,6 +15,7 @@ from streamsql.planner.plans.logical import (
     LogicalPlan,
     Project,
     Repartition,
+    Sink,
     TopN,
 )
 from streamsql.planner.plans.windows import Over
@@ -64,6 +65,8 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
             return plan.left_on, plan.right_on, *besides
         case Filter():
             return (plan.condition,)
+        case Sink():
+            return tuple(constraint.condition for constraint in plan.constraints)
         case Project():
             return tuple(named.expression for named in (*plan.key, *plan.value))
         case FlatMap():

@@ -64,8 +64,7 @@ class Scan(LogicalPlan):
 
     source: Source
     alias: str
-    start: StartPosition | None = None
-    """Where reading begins, instead of where auto.offset.reset says."""
+    start: StartPosition | None = None  # of reading, instead of what auto.offset.reset says
     constraints: tuple[ConstraintDefinition, ...] = ()  # whose conditions are over its schema
 
     @cached_property
@@ -352,6 +351,7 @@ class Sink(LogicalPlan):
     input: LogicalPlan
     target: Source
     timestamp: TimestampColumn | None = None
+    constraints: tuple[ConstraintDefinition, ...] = ()  # whose conditions are over the input's
 
     @property
     def schema(self) -> Schema:

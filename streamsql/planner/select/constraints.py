@@ -1,4 +1,4 @@
-"""The conditions of constraints: what may stand in them, and how a source's are bound."""
+"""The conditions of constraints: what may stand in them, and how they are bound."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregates_in, bind, resolve_names, table_functions_in
 from streamsql.planner.types.inference import require_boolean
+from streamsql.schema import Constraint
 from streamsql.types import SQLType
 
 _CLAUSE = "CONSTRAINT"
 
 
 def condition_text(condition: Expression, source: Source, types: Mapping[str, SQLType]) -> str:
-    """A condition over the source's records as the catalog keeps it: without custom types, which
-    may go. Raises a StreamSQLError for what cannot be one."""
+    """A condition over a source's records, or a query's results, as the catalog keeps it: without
+    custom types, which may go. Raises a StreamSQLError for what cannot be one."""
     for part in _of_several(condition):
         raise PlanError(
             f"A constraint is about one record: {expression_text(part)} is not.",
@@ -60,18 +61,20 @@ def _of_several(condition: Expression) -> list[Expression]:
 
 
 def bound_constraints(
-    source: Source, types: Mapping[str, SQLType]
+    constraints: tuple[Constraint, ...], source: Source, types: Mapping[str, SQLType]
 ) -> tuple[ConstraintDefinition, ...]:
-    """What a scan of the source checks."""
+    """Constraints of a source as they are checked."""
     return tuple(
         ConstraintDefinition(
             constraint.name,
             bind(parse_expression(constraint.condition), _scope(source, types), _CLAUSE),
             constraint.on_violation,
         )
-        for constraint in source.constraints
+        for constraint in constraints
     )
 
 
 def _scope(source: Source, types: Mapping[str, SQLType]) -> Scope:
-    return Scope(source.name, Scan(source, source.name).schema, types=types)
+    """A result has its columns; a record that is read has its time and its place besides."""
+    schema = source.schema if source.created_by_query else Scan(source, source.name).schema
+    return Scope(source.name, schema, types=types)

@@ -142,7 +142,7 @@ def _scan(ref: SourceRef, catalog: Catalog) -> Scan:
     except CatalogError as error:
         error.span = ref.span
         raise
-    constraints = bound_constraints(source, catalog.types)
+    constraints = bound_constraints(source.expected_of_reads, source, catalog.types)
     return Scan(source, ref.alias or source.name, ref.start, constraints)
 
 

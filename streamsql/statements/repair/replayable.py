@@ -62,7 +62,8 @@ def left_no_row(failure: Failure, plan: QueryPlan) -> bool:
     its row may have been written all the same."""
     if failure.step == "Source":
         return True
-    whole = _ROWLESS.get(failure.kind)
+    # What the sink reports is a result that was not written, for a constraint or for its format.
+    whole = False if failure.step == "Sink" else _ROWLESS.get(failure.kind)
     if whole is None:
         return False
     return whole or not any(isinstance(operator, FlatMap) for operator in operators(plan.root))

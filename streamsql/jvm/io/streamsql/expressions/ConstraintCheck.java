@@ -50,9 +50,10 @@ public final class ConstraintCheck implements Serializable {
     }
     String place = log.violated(constraint);
     switch (onViolation) {
-      case FAIL ->
-          throw new IllegalStateException(
-              message + ", by the record at " + place + "; ON VIOLATION FAIL stops the query");
+      case FAIL -> {
+        String by = place == null ? "" : ", by the record at " + place;
+        throw new IllegalStateException(message + by + "; ON VIOLATION FAIL stops the query");
+      }
       case TO_ERRORS -> log.recordProcessingError(step, message);
       case DROP_ROW -> {}
     }

@@ -95,14 +95,15 @@ public final class ProcessingLog implements Serializable {
 
   /**
    * A record that violates a constraint is counted for it, unless nothing is written anywhere: then
-   * the record is read beside the query that counts it. Gives the record's place in words.
+   * the record is read beside the query that counts it. Gives the record's place in words; null
+   * behind a shuffle, where it is not known.
    */
   public String violated(String constraint) {
     if (!topic.isEmpty()) {
       QueryMetrics.of(queryId).violated(constraint);
     }
     CurrentRecord source = CurrentRecord.get();
-    return source == null ? "an unknown place" : Place.of(source).text();
+    return source == null ? null : Place.of(source).text();
   }
 
   /** A result that could not be written to its topic; the source is null where it is not known. */
