@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import subprocess
 import threading
-from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from awaiting import await_until
 
@@ -38,75 +37,88 @@ class EndTxnProxy:
         self.target = 0
         self._share = share
         self._dice = random.Random(seed)
+        self._connections: set[asyncio.Task[None]] = set()
+        self._listener = socket.create_server((HOST, 0))
+        self._listener.setblocking(False)
+        self.port: int = self._listener.getsockname()[1]
         self._loop = asyncio.new_event_loop()
+        self._loop.add_reader(self._listener, self._accept)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._server = self._run(asyncio.start_server(self._connected, HOST, 0))
-        self.port: int = self._server.sockets[0].getsockname()[1]
-
-    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def close(self) -> None:
         """All connections end."""
-        self._run(self._end())
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        self._listener.close()
 
     async def _end(self) -> None:
-        self._server.close()
-        connected = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in connected:
-            task.cancel()
-        await asyncio.gather(*connected, return_exceptions=True)
+        self._loop.remove_reader(self._listener)
+        await _cancelled(*self._connections)
 
-    async def _connected(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            broker, requests = await asyncio.open_connection(HOST, self.target)
-            both = {
-                asyncio.ensure_future(self._pass_requests(client, requests, answers)),
-                asyncio.ensure_future(_pass_on(broker, answers)),
-            }
+    def _accept(self) -> None:
+        with suppress(BlockingIOError, ConnectionAbortedError):
+            client, _ = self._listener.accept()
+            client.setblocking(False)
+            connection = self._loop.create_task(self._connected(client))
+            self._connections.add(connection)
+            connection.add_done_callback(self._connections.discard)
+            # Not by the task itself: one that is cancelled before its first step never runs.
+            connection.add_done_callback(lambda _: client.close())
+
+    async def _connected(self, client: socket.socket) -> None:
+        with socket.socket() as broker, suppress(OSError):
+            broker.setblocking(False)
+            await self._loop.sock_connect(broker, (HOST, self.target))
+            both = [
+                asyncio.ensure_future(self._pass_requests(client, broker)),
+                asyncio.ensure_future(self._pass_on(broker, client)),
+            ]
             try:
-                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                ended, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                for direction in ended:
+                    direction.result()
             finally:
-                for task in both:
-                    task.cancel()
-                requests.close()
-                answers.close()
-        answers.close()
+                await _cancelled(*both)
 
-    async def _pass_requests(
-        self,
-        client: asyncio.StreamReader,
-        requests: asyncio.StreamWriter,
-        answers: asyncio.StreamWriter,
-    ) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            while True:
-                size = await client.readexactly(4)
-                request = await client.readexactly(int.from_bytes(size, "big"))
-                ends = int.from_bytes(request[:2], "big") == END_TXN
-                self.seen += ends
-                if ends and self.fails and self._dice.random() < self._share:
-                    self.failed += 1
-                    match self._dice.choice(["lost", "answer lost", "late"]):
-                        case "lost":
-                            return
-                        case "answer lost":
-                            answers.close()
-                        case "late":
-                            await asyncio.sleep(self._dice.uniform(0.1, 2.0))
-                requests.write(size + request)
-                await requests.drain()
+    async def _pass_requests(self, client: socket.socket, broker: socket.socket) -> None:
+        while size := await self._exactly(client, 4):
+            request = await self._exactly(client, int.from_bytes(size, "big"))
+            ends = int.from_bytes(request[:2], "big") == END_TXN
+            self.seen += ends
+            if ends and self.fails and self._dice.random() < self._share:
+                self.failed += 1
+                match self._dice.choice(["lost", "answer lost", "late"]):
+                    case "lost":
+                        return
+                    case "answer lost":
+                        client.shutdown(socket.SHUT_RDWR)
+                    case "late":
+                        await asyncio.sleep(self._dice.uniform(0.1, 2.0))
+            await self._loop.sock_sendall(broker, size + request)
+
+    async def _exactly(self, source: socket.socket, size: int) -> bytes:
+        """So many bytes, or none if the other side has closed the connection before."""
+        read = bytearray()
+        while len(read) < size:
+            more = await self._loop.sock_recv(source, size - len(read))
+            if not more:
+                return b""
+            read += more
+        return bytes(read)
+
+    async def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        while data := await self._loop.sock_recv(source, _CHUNK):
+            await self._loop.sock_sendall(target, data)
 
 
-async def _pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
-        while data := await source.read(_CHUNK):
-            target.write(data)
-            await target.drain()
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    """Returns when they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class KillableBroker:

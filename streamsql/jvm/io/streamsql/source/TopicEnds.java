@@ -48,11 +48,11 @@ final class TopicEnds implements Ends, TopicLog.Logs {
 
   private TopicEnds(Map<String, Object> settings) {
     admin = Admin.create(settings);
-    boolean committed =
-        "read_committed".equals(settings.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG));
     readable =
         new ListOffsetsOptions(
-                committed ? IsolationLevel.READ_COMMITTED : IsolationLevel.READ_UNCOMMITTED)
+                committedOnly(settings)
+                    ? IsolationLevel.READ_COMMITTED
+                    : IsolationLevel.READ_UNCOMMITTED)
             .timeoutMs(2_000);
   }
 
@@ -73,6 +73,11 @@ final class TopicEnds implements Ends, TopicLog.Logs {
               }
             });
     return settings;
+  }
+
+  /** Whether a consumer with these settings reads records of committed transactions only. */
+  static boolean committedOnly(Map<String, Object> settings) {
+    return "read_committed".equals(settings.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG));
   }
 
   @Override

@@ -119,7 +119,7 @@ public final class TopicSource implements TableProvider {
           TopicEnds.of(settings),
           TopicIdentity.in(checkpoint, files, topic),
           options.containsKey(LOSS_LOG) ? log(settings) : null,
-          "read_committed".equals(settings.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG)));
+          TopicEnds.committedOnly(settings));
     }
 
     private ProcessingLog log(Map<String, Object> settings) {
