@@ -13,6 +13,7 @@ from typing import Any
 
 from awaiting import await_until
 from engine.offline import Offline
+from ports import free_port
 from server.offline_server import OfflineRunner
 
 from streamsql.api.inspection import Inspection
@@ -39,7 +40,7 @@ def running(
 ) -> Iterator[str]:
     """The URL of a server over the engine, which is not closed with it; at a free port if none
     is given. `sessions`: those of its console, whose token a test is to know."""
-    config = replace(config or ServerConfig(), port=port or _free_port())
+    config = replace(config or ServerConfig(), port=port or free_port())
     loops: list[asyncio.AbstractEventLoop] = []
     stop = asyncio.Event()
 
@@ -59,12 +60,6 @@ def running(
         for loop in loops:
             loop.call_soon_threadsafe(stop.set)
         thread.join(SECONDS)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _listens(port: int) -> bool:

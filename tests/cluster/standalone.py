@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+from ports import free_port
 
 from streamsql.executor.spark.gateway import MODULE_OPTIONS
 from streamsql.jvm.ivy import pyspark_jars_dir
@@ -25,7 +26,7 @@ class Standalone:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self._processes: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -94,12 +95,6 @@ def standalone(folder: Path) -> Iterator[Standalone]:
         yield cluster
     finally:
         cluster.stop()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def _answers(port: int) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from client.servers import WatchedEngine
+from ports import free_port
 
 from streamsql.errors import ExternalError
 from streamsql.postgres.listener import Listener
@@ -17,12 +18,6 @@ from streamsql.postgres.settings import PostgresConfig
 from streamsql.server.run import serve
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_both_ports(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import httpx
 from awaiting import await_until
+from ports import free_port
 from soak.killing import kill_tree
 
 START_SECONDS = 240.0
@@ -125,10 +125,3 @@ class ServerProcess:
         """The names of all streams and tables."""
         streams, tables = self.run("SHOW STREAMS; SHOW TABLES;")
         return {source["name"] for source in (*streams["streams"], *tables["tables"])}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

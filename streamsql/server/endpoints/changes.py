@@ -24,6 +24,7 @@ from streamsql.server.endpoints.native import LinesResponse
 from streamsql.server.http.errors import BAD_REQUEST, RequestError
 from streamsql.server.http.requests import (
     as_object,
+    optional_object,
     parse_json,
     read_body,
     request_session,
@@ -63,8 +64,8 @@ class FilesRequest:
         return FilesRequest(
             tuple(map(_file, files)),
             undo,
-            as_object(given.get("properties") or {}, "properties"),
-            as_object(given.get("sessionVariables") or {}, "sessionVariables"),
+            optional_object(given.get("properties"), "properties"),
+            optional_object(given.get("sessionVariables"), "sessionVariables"),
             prune,
             partial,
         )

@@ -30,7 +30,12 @@ from streamsql.server.http.errors import (
     failure,
 )
 from streamsql.server.http.media import DELIMITED, JSON, KSQL_JSON, accepted, check_content_type
-from streamsql.server.http.requests import as_object, parse_json, session_properties
+from streamsql.server.http.requests import (
+    as_object,
+    optional_object,
+    parse_json,
+    session_properties,
+)
 from streamsql.server.rows.json_values import json_text
 from streamsql.server.state.server_state import ServerState, state_of
 from streamsql.session import Session
@@ -87,9 +92,8 @@ def _target(state: ServerState, given: dict[str, Any]) -> tuple[str, Session]:
             'the first line gives no "target"',
             ksqldb=says("no-argument", name="target"),
         )
-    properties = given.get("properties") or {}
     server = state.engine.session
-    found = session_properties(server, as_object(properties, "properties"))
+    found = session_properties(server, optional_object(given.get("properties"), "properties"))
     return target.strip(), Session(found, dict(server.variables))
 
 

@@ -74,10 +74,10 @@ class StatementRequest:
             raise RequestError(BAD_REQUEST, "commandSequenceNumber is not a whole number")
         return StatementRequest(
             sql,
-            _optional_object(properties, "streamsProperties"),
-            _optional_object(given.get("sessionVariables"), "sessionVariables"),
+            optional_object(properties, "streamsProperties"),
+            optional_object(given.get("sessionVariables"), "sessionVariables"),
             sequence,
-            _optional_object(given.get("requestProperties"), "requestProperties"),
+            optional_object(given.get("requestProperties"), "requestProperties"),
         )
 
     def session(self, server: Session) -> Session:
@@ -149,7 +149,8 @@ def as_object(body: object, what: str) -> dict[str, Any]:
     return body
 
 
-def _optional_object(value: object, what: str) -> dict[str, Any]:
+def optional_object(value: object, what: str) -> dict[str, Any]:
+    """As `as_object`; empty for null, or where nothing is given."""
     return {} if value is None else as_object(value, what)
 
 

@@ -22,6 +22,7 @@ from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
 from streamsql.test_driver.registries import SharedRegistry
 from tests.awaiting import await_until
+from tests.ports import free_port
 
 START_SECONDS = 240.0
 ANSWER_SECONDS = 60.0
@@ -49,7 +50,7 @@ def open_server(folder: Path, bootstrap_servers: str | None = None) -> Iterator[
         )
     )
     with _started(engine):
-        state = ServerState(engine, ServerConfig(port=_free_port()))
+        state = ServerState(engine, ServerConfig(port=free_port()))
         kafka = engine._state.services.kafka.get()
         with _serving(state), httpx.Client(base_url=state.config.url, timeout=ANSWER_SECONDS) as c:
             yield Server(engine, kafka, registry, c)
@@ -84,13 +85,6 @@ def _serving(state: ServerState) -> Iterator[None]:
         for loop in loops:
             loop.call_soon_threadsafe(stop.set)
         thread.join()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _await_port(host: str, port: int) -> None:
