@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamsql.schema import Kind, Schema
+from streamsql.schema import Constraint, Kind, Schema
 from streamsql.status import QueryInfo, QueryMetrics
 
 
@@ -40,6 +40,8 @@ class SourceFacts:
     built_in: bool
     """Whether it is there from the start of any engine."""
     comment: str | None = None
+    constraints: tuple[Constraint, ...] = ()
+    """What its records must meet, in the order in which they are looked at."""
 
 
 @dataclass(frozen=True)

@@ -264,6 +264,7 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
         viewers=tuple(catalog.viewers(source.name)),
         built_in=topic.name == PROCESSING_LOG_TOPIC,
         comment=source.comment,
+        constraints=source.constraints,
     )
 
 

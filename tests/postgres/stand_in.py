@@ -38,7 +38,8 @@ CREATE STREAM readings (sensor STRING KEY, n INT, big BIGINT, price DECIMAL(6, 2
   WITH (KAFKA_TOPIC='readings', VALUE_FORMAT='JSON', PARTITIONS=1);
 CREATE TABLE totals AS SELECT sensor, COUNT(*) AS n FROM readings GROUP BY sensor;
 CREATE TABLE pg_totals AS SELECT n, COUNT(*) AS c FROM readings GROUP BY n;
-CREATE STREAM `Mixed` (`Key` STRING KEY, lower INT)
+CREATE STREAM `Mixed` (`Key` STRING KEY, lower INT,
+    CONSTRAINT small EXPECT (lower BETWEEN 0 AND 9) ON VIOLATION DROP ROW)
   WITH (KAFKA_TOPIC='mixed', VALUE_FORMAT='JSON', PARTITIONS=1);
 """
 ROWS: list[tuple[Any, ...]] = [

@@ -123,6 +123,8 @@ def test_sqlalchemy_reflects(stand_in: StandInListener) -> None:
     with engine.connect() as connection:
         asked = sqlalchemy.select(readings.c.sensor, readings.c.n).where(readings.c.n > 3).limit(5)
         assert connection.execute(asked).fetchall() == [("a", 1), ("b", None)]
+        small = {"name": "small", "sqltext": "LOWER BETWEEN 0 AND 9", "comment": None}
+        assert sqlalchemy.inspect(engine).get_check_constraints("Mixed") == [small]
         mixed = sqlalchemy.select(metadata.tables["Mixed"].c.Key)
         assert "`" not in stand_in.engine.ran[-1]
         assert len(connection.execute(mixed).fetchall()) == 2
@@ -147,8 +149,27 @@ def test_psql_describes(stand_in: StandInListener) -> None:
         "counts | jsonb",
         '"totals_pkey" PRIMARY KEY, btree (sensor)',
         "Key    | text",
+        'Check constraints:\n    "small" CHECK (LOWER BETWEEN 0 AND 9)',
     ):
         assert line in described, described
+
+
+def test_constraints_are_checks(stand_in: StandInListener) -> None:
+    schema = "information_schema"
+    with psycopg.connect(stand_in.where, autocommit=True) as connection:
+        for query, rows in {
+            f"SELECT constraint_name, check_clause FROM {schema}.check_constraints": [
+                ("small", "(LOWER BETWEEN 0 AND 9)")
+            ],
+            f"SELECT table_name FROM {schema}.table_constraints WHERE constraint_type = 'CHECK'": [
+                ("Mixed",)
+            ],
+            "SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint WHERE contype = 'c'": [
+                ("LOWER BETWEEN 0 AND 9",)
+            ],
+            "SELECT relname FROM pg_class WHERE relchecks > 0": [("Mixed",)],
+        }.items():
+            assert connection.execute(query).fetchall() == rows
 
 
 def test_psql_points_at_what_is_wrong(stand_in: StandInListener) -> None:

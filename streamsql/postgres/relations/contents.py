@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Protocol
 from zlib import crc32
 
@@ -54,6 +55,8 @@ class Relation:
     comment: str
     definition: str | None = None
     """A view's statement."""
+    checks: tuple[tuple[str, str], ...] = ()
+    """The name and the condition, in SQL, of each constraint."""
 
     @property
     def kind(self) -> str:
@@ -81,7 +84,8 @@ def _source(facts: SourceFacts) -> Relation:
     numbers = tuple(number for number, column in enumerate(columns, 1) if column in keys)
     what = f"{facts.kind.value.capitalize()} over the topic {facts.topic}"
     comment = what if facts.comment is None else f"{facts.comment} ({what})"
-    return Relation(shown(facts.name), columns, numbers, comment)
+    checks = tuple((shown(c.name), c.condition) for c in facts.constraints)
+    return Relation(shown(facts.name), columns, numbers, comment, checks=checks)
 
 
 def oids_of(relations: Sequence[Relation]) -> dict[str, int]:
@@ -106,7 +110,7 @@ def contents(relations: Sequence[Relation]) -> dict[str, Rows]:
         "pg_class": [*_classes(relations, oids)],
         "pg_attribute": [*_attributes(relations, oids)],
         "pg_index": [_index(r, oids) for r in relations if r.key],
-        "pg_constraint": [_constraint(r, oids) for r in relations if r.key],
+        "pg_constraint": [*_constraints(relations, oids)],
         "pg_description": [
             {"objoid": oids[r.name], "classoid": _CLASS, "objsubid": 0, "description": r.comment}
             for r in relations
@@ -194,6 +198,7 @@ def _classes(
     for relation in relations:
         yield _class(relation.name, oids, relation.kind, len(relation.columns)) | {
             "relam": _HEAP if relation.kind == "r" else 0,
+            "relchecks": len(relation.checks),
             "relhasindex": bool(relation.key),
             "relhasrules": relation.kind == "v",
         }
@@ -264,7 +269,7 @@ def _attribute(oid: int, number: int, column: Column, key: bool) -> Mapping[str,
 
 
 def _index(relation: Relation, oids: Mapping[str, int]) -> Mapping[str, object]:
-    count = len(relation.key)
+    columns = len(relation.key)
     return {
         **dict.fromkeys(("indisunique", "indisprimary", "indimmediate", "indisvalid"), True),
         **dict.fromkeys(("indisready", "indislive"), True),
@@ -272,29 +277,46 @@ def _index(relation: Relation, oids: Mapping[str, int]) -> Mapping[str, object]:
         **dict.fromkeys(("indisreplident", "indnullsnotdistinct"), False),
         "indexrelid": oids[relation.key_name],
         "indrelid": oids[relation.name],
-        "indnatts": count,
-        "indnkeyatts": count,
+        "indnatts": columns,
+        "indnkeyatts": columns,
         "indkey": list(relation.key),
-        "indcollation": [0] * count,
-        "indclass": [0] * count,
-        "indoption": [0] * count,
+        "indcollation": [0] * columns,
+        "indclass": [0] * columns,
+        "indoption": [0] * columns,
     }
 
 
-def _constraint(relation: Relation, oids: Mapping[str, int]) -> Mapping[str, object]:
+def _constraints(
+    relations: Sequence[Relation], oids: Mapping[str, int]
+) -> Iterator[Mapping[str, object]]:
+    # Of another range than the numbers of relations.
+    numbers = count(_FIRST_OID + 2 * _OIDS)
+    for relation in relations:
+        if relation.key:
+            yield _constraint(relation, oids, next(numbers)) | {
+                "conname": relation.key_name,
+                "contype": "p",
+                "conindid": oids[relation.key_name],
+                "conkey": list(relation.key),
+            }
+        for name, condition in relation.checks:
+            yield _constraint(relation, oids, next(numbers)) | {
+                "conname": name,
+                "contype": "c",
+                "conindid": 0,
+                "conbin": condition,
+            }
+
+
+def _constraint(relation: Relation, oids: Mapping[str, int], number: int) -> dict[str, object]:
     return {
         **dict.fromkeys(("condeferrable", "condeferred"), False),
         **dict.fromkeys(("convalidated", "conislocal", "connoinherit"), True),
         **dict.fromkeys(("contypid", "conparentid", "confrelid", "coninhcount"), 0),
         **dict.fromkeys(("confupdtype", "confdeltype", "confmatchtype"), " "),
-        # Of another range than those of relations.
-        "oid": oids[relation.key_name] + _OIDS,
-        "conname": relation.key_name,
+        "oid": number,
         "connamespace": PUBLIC,
-        "contype": "p",
         "conrelid": oids[relation.name],
-        "conindid": oids[relation.key_name],
-        "conkey": list(relation.key),
     }
 
 

@@ -50,7 +50,8 @@ CREATE MACRO pg_get_indexdef(index_oid) AS index_definition(index_oid),
 """
 _CONSTRAINT = f"""
 CREATE MACRO constraint_definition(constraint_oid) AS (
-  SELECT 'PRIMARY KEY (' || {_KEY_COLUMNS.format(index="q_c.conindid")} || ')'
+  SELECT CASE q_c.contype WHEN 'c' THEN 'CHECK (' || q_c.conbin || ')'
+    ELSE 'PRIMARY KEY (' || {_KEY_COLUMNS.format(index="q_c.conindid")} || ')' END
   FROM main.pg_constraint q_c WHERE q_c.oid = constraint_oid)
 """
 _CONSTRAINT_FORMS = """
@@ -75,7 +76,7 @@ _CONSTANTS = {
     "pg_backend_pid()": "0",
     "pg_client_encoding()": "'UTF8'",
     "pg_encoding_to_char(e)": "'UTF8'",
-    "pg_get_expr(e, o)": "NULL::VARCHAR",
+    "pg_get_expr(e, o)": "e::VARCHAR",
     "pg_get_function_arguments(o)": "NULL::VARCHAR",
     "pg_get_function_identity_arguments(o)": "NULL::VARCHAR",
     "pg_get_function_result(o)": "NULL::VARCHAR",
@@ -171,8 +172,12 @@ _DERIVED = {
     "'NO', 'NO' FROM main.pg_views",
     "information_schema_columns": _COLUMNS,
     "information_schema_table_constraints": _KEYS.format(
-        database="{database}", rest=", 'PRIMARY KEY', 'NO', 'NO', 'YES'", join=""
+        database="{database}",
+        rest=", CASE k.contype WHEN 'c' THEN 'CHECK' ELSE 'PRIMARY KEY' END, 'NO', 'NO', 'YES'",
+        join="",
     ),
+    "information_schema_check_constraints": "SELECT '{database}', 'public', conname, "
+    "'(' || conbin || ')' FROM main.pg_constraint WHERE contype = 'c'",
     "information_schema_key_column_usage": _KEYS.format(
         database="{database}",
         rest=", a.attname, a.attnum, NULL",
