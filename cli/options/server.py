@@ -85,6 +85,12 @@ def _add_logs(group: argparse._ArgumentGroup) -> None:
         "--log-format", choices=("text", "json"), help="of the log's lines (default: text)"
     )
     group.add_argument(
+        "--openlineage-url",
+        metavar="URL",
+        help="tell this lineage backend which queries run and where their columns come from "
+        "(default: $OPENLINEAGE_URL, or none)",
+    )
+    group.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), help="default: info"
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsql.cli.execution.engine import kafka_of, spark_of
+from streamsql.cli.execution.openlineage import reporting
 from streamsql.cli.execution.postgres import listener, postgres_address, warn_if_open
 from streamsql.cli.options.parser import assignments, properties_of
 from streamsql.cli.subcommands.queries_file import QueriesFile
@@ -58,11 +59,12 @@ def command(args: argparse.Namespace) -> int:
         if queries is not None:
             queries.run(engine)
         state = ServerState(engine, config)
-        run(
-            state,
-            lambda url: _listening(state, url, began, args.postgres),
-            beside,
-        )
+        with reporting(args.openlineage_url, engine, config.service_id):
+            run(
+                state,
+                lambda url: _listening(state, url, began, args.postgres),
+                beside,
+            )
     finally:
         _close(engine, config.stop_seconds)
     return queries.exit_code if queries is not None else 0

@@ -76,6 +76,28 @@ class QueryFacts:
 
 
 @dataclass(frozen=True)
+class ColumnOrigin:
+    """A column of a stream or table that another one comes from; how, in OpenLineage's words."""
+
+    source: str
+    column: str
+    direct: bool
+    """Whether its value goes into the other one; else it decides about that."""
+    transformation: str
+
+
+@dataclass(frozen=True)
+class LineageFacts:
+    """What a persistent query reads, by name, what it writes, and which columns come from which."""
+
+    reads: tuple[str, ...]
+    sink: str
+    columns: Mapping[str, tuple[ColumnOrigin, ...]]
+    rows: tuple[ColumnOrigin, ...]
+    """What decides which rows there are."""
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a query is in one partition; None for what is not known."""
 

@@ -3,11 +3,13 @@ shell's."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from streamsql.api.checking import check_against
 from streamsql.api.facts import (
+    ColumnOrigin,
     FunctionFacts,
+    LineageFacts,
     ParameterFacts,
     PlanFacts,
     Progress,
@@ -33,6 +35,8 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain
+from streamsql.planner.lineage.edges import Edge
+from streamsql.planner.lineage.operators import lineage
 from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import plan
@@ -126,6 +130,20 @@ class Inspection:
             return None
         found = definition.plan
         return QueryFacts(info, _plan(found), explain(found), definition.properties)
+
+    def lineage(self, query_id: str) -> LineageFacts | None:
+        """What a persistent query is made of; None where there is no such query, or not any
+        more."""
+        try:
+            plan = self._state.queries.definition(query_id).plan
+        except StreamSQLError:
+            return None
+        if not isinstance(plan.root, Sink):
+            return None
+        with using(functions_of(self._state.catalog)):
+            found = lineage(plan.root)
+        columns = {name: _origins(found.columns.get(name, ())) for name in plan.schema.names}
+        return LineageFacts(plan.reads, plan.root.target.name, columns, _origins(found.influences))
 
     def planned(self, statement: PreparedStatement, session: Session) -> PlanFacts | None:
         """How the query of a statement would be run, None where it has none."""
@@ -229,6 +247,11 @@ class Inspection:
         except StreamSQLError:
             return {}
 
+    def bootstrap_servers(self) -> str | None:
+        """Where the Kafka cluster is reached; None while there is none."""
+        client = self._client()
+        return client.bootstrap if client else None
+
     def cluster_id(self) -> str | None:
         """Of the Kafka cluster."""
         client = self._client()
@@ -266,6 +289,11 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
         comment=source.comment,
         constraints=source.constraints,
     )
+
+
+def _origins(edges: Iterable[Edge]) -> tuple[ColumnOrigin, ...]:
+    found = (ColumnOrigin(e.source, e.column, e.by.direct, e.by.value) for e in edges)
+    return tuple(sorted(found, key=lambda o: (o.source, o.column, o.transformation)))
 
 
 def _plan(plan: QueryPlan) -> PlanFacts:

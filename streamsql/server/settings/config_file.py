@@ -31,6 +31,7 @@ SERVER_NAMES = {
     "streamsql.tls.client.ca": "tls_client_ca",
     "streamsql.users.file": "users_file",
     "streamsql.postgres": "postgres",
+    "streamsql.openlineage.url": "openlineage_url",
     "streamsql.log.format": "log_format",
     "streamsql.log.level": "log_level",
     "streamsql.allowed.hosts": "allowed_host",

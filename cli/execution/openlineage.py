@@ -1,0 +1,42 @@
+"""What `streamsql server --openlineage-url` makes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from streamsql.errors import ConfigError
+
+if TYPE_CHECKING:
+    from streamsql.engine import Engine
+
+URL_VARIABLE = "OPENLINEAGE_URL"
+"""Of OpenLineage's own clients, for where the option is not given."""
+
+
+@contextmanager
+def reporting(url: str | None, engine: Engine, service_id: str) -> Iterator[None]:
+    """Tells the backend of that URL of the engine's queries meanwhile, if there is one.
+
+    ConfigError where what is needed for it is not installed, or for a URL that is none."""
+    url = url or os.environ.get(URL_VARIABLE)
+    if not url:
+        yield
+        return
+    if not url.startswith(("http://", "https://")):
+        raise ConfigError(f"{url} is not the URL of a lineage backend", hint="Use http(s)://HOST.")
+    try:
+        from streamsql.server.telemetry.openlineage import LineageReporter
+    except ImportError:
+        raise ConfigError(
+            "telling a lineage backend needs OpenLineage's client",
+            hint="pip install 'streamsql[openlineage]'",
+        ) from None
+    reporter = LineageReporter(engine.inspection, url, service_id.strip("_"))
+    reporter.start()
+    try:
+        yield
+    finally:
+        reporter.close()

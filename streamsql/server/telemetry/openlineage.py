@@ -1,0 +1,247 @@
+"""Tells a lineage backend (Marquez, DataHub, ..) which queries run, and which columns come from
+which.
+
+A persistent query is a job of the type STREAMING, and each time that it runs here is a run. A run
+starts when the query first reads records, fails with the query, is complete when the query is
+dropped, terminated or replaced, and is aborted when this server ends or another one runs the query.
+(OpenLineage's specification 2-0-2, "Object Model": https://openlineage.io/docs/spec/object-model)
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Protocol
+
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import (
+    InputDataset,
+    Job,
+    OutputDataset,
+    Run,
+    RunEvent,
+    RunState,
+)
+from openlineage.client.facet_v2 import (
+    DatasetFacet,
+    RunFacet,
+    column_lineage_dataset,
+    error_message_run,
+    job_type_job,
+    schema_dataset,
+    sql_job,
+)
+from openlineage.client.uuid import generate_new_uuid
+
+from streamsql.api.facts import ColumnOrigin, LineageFacts, SourceFacts
+from streamsql.status import QueryInfo, QueryState
+from streamsql.types import to_sql
+
+LOOK_SECONDS = 1.0
+CLOSE_SECONDS = 5.0
+TIMEOUT_SECONDS = 5.0
+PRODUCER = f"urn:streamsql:{version('streamsql')}"
+_log = logging.getLogger("streamsql.server")
+_READS = (QueryState.CATCHING_UP, QueryState.RUNNING)
+
+
+class Described(Protocol):
+    """What this needs of an engine's inspection."""
+
+    def infos(self) -> Sequence[QueryInfo]:
+        """The queries as they stand."""
+
+    def lineage(self, query_id: str) -> LineageFacts | None:
+        """What a persistent query is made of."""
+
+    def sources(self) -> Sequence[SourceFacts]:
+        """All streams and tables."""
+
+    def bootstrap_servers(self) -> str | None:
+        """Where Kafka is reached."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A run whose start was told; the events that end it repeat what it reads and writes."""
+
+    sql: str
+    run: str
+    job: Job
+    inputs: list[InputDataset]
+    outputs: list[OutputDataset]
+
+
+class LineageReporter:
+    """Looks at the queries each second, on a thread of its own, and tells what has changed. What
+    cannot be told is tried again at the next look, and logged once."""
+
+    def __init__(self, described: Described, url: str, namespace: str) -> None:
+        """`url` is the backend's, `namespace` that of the jobs; OPENLINEAGE_NAMESPACE and
+        OPENLINEAGE_API_KEY are read as OpenLineage's other clients do."""
+        self._described = described
+        self._namespace = os.environ.get("OPENLINEAGE_NAMESPACE", namespace)
+        self._client = OpenLineageClient(config={"transport": _transport(url)})
+        self._told: dict[str, _Told] = {}
+        self._failed: dict[str, str] = {}
+        self._reachable = True
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="openlineage", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Tell that all runs are over here, for some seconds at most."""
+        self._closing.set()
+        self._thread.join(CLOSE_SECONDS)
+
+    def _watch(self) -> None:
+        while not self._closing.wait(LOOK_SECONDS):
+            self._attempt(self.look)
+        self._attempt(self.abort)
+
+    def _attempt(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception as error:
+            if self._reachable:
+                _log.warning("lineage cannot be told: %s", error)
+            self._reachable = False
+        else:
+            self._reachable = True
+
+    def look(self) -> None:
+        """Tell what has changed since the last look; raises what the client raises where the
+        backend does not take it."""
+        infos = {i.id: i for i in self._described.infos() if i.kind == "PERSISTENT"}
+        for query_id, told in [*self._told.items()]:
+            info = infos.get(query_id)
+            if info is None or info.sql != told.sql:
+                self._end(query_id, RunState.COMPLETE)
+            elif info.state is QueryState.STANDBY:
+                self._end(query_id, RunState.ABORT)
+        for info in infos.values():
+            if info.state in _READS:
+                self._failed.pop(info.id, None)
+                self._begin(info)
+            elif info.state is QueryState.ERROR and self._failed.get(info.id) != info.error:
+                self._begin(info)
+                self._end(info.id, RunState.FAIL, info.error or "unknown")
+                self._failed[info.id] = info.error or "unknown"
+
+    def abort(self) -> None:
+        """Tell that nothing runs here any more."""
+        for query_id in [*self._told]:
+            self._end(query_id, RunState.ABORT)
+
+    def _begin(self, info: QueryInfo) -> None:
+        if info.id in self._told:
+            return
+        facts, servers = self._described.lineage(info.id), self._described.bootstrap_servers()
+        if facts is None or servers is None:
+            return
+        datasets = _Datasets(servers, self._described.sources())
+        job = Job(
+            self._namespace,
+            info.id,
+            {
+                "jobType": job_type_job.JobTypeJobFacet("STREAMING", "STREAMSQL", "QUERY"),
+                "sql": sql_job.SQLJobFacet(info.sql),
+            },
+        )
+        told = _Told(
+            info.sql,
+            str(generate_new_uuid()),
+            job,
+            [datasets.input(source) for source in dict.fromkeys(facts.reads)],
+            [datasets.output(facts)],
+        )
+        self._emit(told, RunState.START, {})
+        self._told[info.id] = told
+
+    def _end(self, query_id: str, how: RunState, error: str | None = None) -> None:
+        facets: dict[str, RunFacet] = {}
+        if error is not None:
+            facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(error, "SQL")
+        told = self._told.get(query_id)
+        if told is not None:
+            self._emit(told, how, facets)
+            del self._told[query_id]
+
+    def _emit(self, told: _Told, state: RunState, facets: dict[str, RunFacet]) -> None:
+        self._client.emit(
+            RunEvent(
+                eventTime=datetime.now(UTC).isoformat(),
+                eventType=state,
+                run=Run(told.run, facets),
+                job=told.job,
+                inputs=told.inputs,
+                outputs=told.outputs,
+                producer=PRODUCER,
+            )
+        )
+
+
+class _Datasets:
+    """Streams and tables as datasets: those of their topics."""
+
+    def __init__(self, servers: str, sources: Iterable[SourceFacts]) -> None:
+        self._namespace = f"kafka://{servers.split(',')[0].strip()}"
+        self._sources: Mapping[str, SourceFacts] = {source.name: source for source in sources}
+
+    def named(self, source: str) -> tuple[str, str]:
+        """Namespace and name. (https://openlineage.io/docs/spec/naming: Kafka)"""
+        found = self._sources.get(source)
+        return self._namespace, source if found is None else found.topic
+
+    def schema(self, source: str) -> dict[str, DatasetFacet]:
+        """The columns, with their types in SQL."""
+        found = self._sources.get(source)
+        if found is None:
+            return {}
+        fields = [
+            schema_dataset.SchemaDatasetFacetFields(column.name, to_sql(column.type))
+            for column in found.schema
+        ]
+        return {"schema": schema_dataset.SchemaDatasetFacet(fields)}
+
+    def input(self, source: str) -> InputDataset:
+        """What a query reads."""
+        return InputDataset(*self.named(source), facets=self.schema(source))
+
+    def output(self, facts: LineageFacts) -> OutputDataset:
+        """What a query writes, and where its columns come from."""
+        fields = {
+            name: column_lineage_dataset.Fields([self._field(origin) for origin in origins])
+            for name, origins in facts.columns.items()
+        }
+        rows = [self._field(origin) for origin in facts.rows]
+        columns = column_lineage_dataset.ColumnLineageDatasetFacet(fields, rows)
+        facets = {**self.schema(facts.sink), "columnLineage": columns}
+        return OutputDataset(*self.named(facts.sink), facets=facets)
+
+    def _field(self, origin: ColumnOrigin) -> column_lineage_dataset.InputField:
+        kind = "DIRECT" if origin.direct else "INDIRECT"
+        how = column_lineage_dataset.Transformation(kind, origin.transformation)
+        return column_lineage_dataset.InputField(*self.named(origin.source), origin.column, [how])
+
+
+def _transport(url: str) -> dict[str, object]:
+    """Tried once: the next look tries again."""
+    found: dict[str, object] = {
+        "type": "http",
+        "url": url,
+        "timeout": TIMEOUT_SECONDS,
+        "retry": {"total": 0, "connect": 0, "read": 0},
+    }
+    key = os.environ.get("OPENLINEAGE_API_KEY")
+    if key:
+        found["auth"] = {"type": "api_key", "api_key": key}
+    return found
