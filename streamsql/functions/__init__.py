@@ -17,15 +17,16 @@ from streamsql.functions.base import (
 from streamsql.functions.bytes import BYTES
 from streamsql.functions.collection import COLLECTIONS
 from streamsql.functions.conditional import CONDITIONALS
-from streamsql.functions.datetime import DATETIMES
 from streamsql.functions.json import JSONS
 from streamsql.functions.mask import MASKS
-from streamsql.functions.moments import MOMENTS
 from streamsql.functions.numeric import NUMERICS
 from streamsql.functions.regex import REGEXES
 from streamsql.functions.registry import Registry
 from streamsql.functions.string import STRINGS
 from streamsql.functions.table import TABLES
+from streamsql.functions.temporal.datetime import DATETIMES
+from streamsql.functions.temporal.moments import MOMENTS
+from streamsql.functions.temporal.templates import TEMPLATES
 from streamsql.functions.url import URLS
 
 REGISTRY = Registry(
@@ -38,6 +39,7 @@ REGISTRY = Registry(
         *BYTES,
         *DATETIMES,
         *MOMENTS,
+        *TEMPLATES,
         *COLLECTIONS,
         *JSONS,
         *URLS,

@@ -254,6 +254,18 @@ NUMERICS = (
         example=(("LOG(1)", "0.0"), ("LOG(2, 8)", "3.0")),
     ),
     scalar(
+        "WIDTH_BUCKET",
+        "The number of the bucket that a value falls into, of so many from `low` up to but not "
+        "including `high`; 0 below them, one more than there are above them.",
+        _CATEGORY,
+        overload(
+            "value DOUBLE, low DOUBLE, high DOUBLE, count INT -> INT",
+            lambda F, value, low, high, count: F.width_bucket(value, low, high, count).cast("int"),
+        ),
+        fallible="there is no bucket between such bounds",
+        example=(("WIDTH_BUCKET(5, 0, 10, 4)", "3"), ("WIDTH_BUCKET(10, 0, 10, 4)", "5")),
+    ),
+    scalar(
         "PI",
         "The ratio of a circle's circumference to its diameter.",
         _CATEGORY,

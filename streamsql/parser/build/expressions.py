@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from lark import Token
@@ -209,6 +210,28 @@ class ExpressionBuilder(LiteralBuilder, TypeBuilder):
                 span=span,
             )
         return self.call(span, name, list(arguments))
+
+    def ordered_set(
+        self, span: Span, name: str, shares: list[Expression], value: Expression
+    ) -> Expression:
+        """PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY value) is PERCENTILE(value, share)."""
+        if name.upper() != "PERCENTILE_CONT" or len(shares) != 1:
+            raise ParseError(
+                f"{name.upper()}(..) WITHIN GROUP is not supported",
+                hint="PERCENTILE_CONT(share) is: the value between the two nearest ones.",
+                span=span,
+            )
+        return self.call(span, "PERCENTILE", [value, *shares])
+
+    def ordered_set_back(
+        self, span: Span, name: str, shares: list[Expression], value: Expression
+    ) -> Expression:
+        """From the greatest down: the other share from the least up."""
+        numbers = [s for s in shares if isinstance(s, exp.Literal) and not s.is_string]
+        if len(numbers) != len(shares):
+            raise ParseError("a share with DESC is a number", hint="Use ASC.", span=span)
+        rest = [at(exp.Literal.number(str(1 - Decimal(s.name))), span) for s in numbers]
+        return self.ordered_set(span, name, [*rest], value)
 
     def left_call(self, span: Span, arguments: list[Expression]) -> Expression:
         return self.call(span, "LEFT", arguments)

@@ -92,8 +92,6 @@ def _operator(trouble: Trouble) -> str | None:
 
 
 def _known_elsewhere(trouble: Trouble) -> str | None:
-    if trouble.found == "WITHIN" and trouble.type_at(1) == "GROUP":
-        return "A percentile is written PERCENTILE(x, 0.9), without WITHIN GROUP."
     if trouble.found == "ORDER" and trouble.open_brackets and trouble.type_at(-1) != "LPAR":
         return "Aggregates take values in order of arrival: there is no ORDER BY inside of them."
     if trouble.found == "ALL" and trouble.type_at(-1) in ("EXCEPT", "INTERSECT"):

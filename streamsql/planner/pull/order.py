@@ -38,11 +38,10 @@ def with_order_columns(query: Query) -> tuple[Query, Sorting]:
         for item in query.items
         if isinstance(item, SelectExpression) and item.alias is not None
     }
-    only_shown = bool(query.union) or query.distinct
     by: list[str | int] = []
     added: list[SelectExpression] = []
     for order in query.order_by:
-        found = _shown(order.this, aliases, only_shown=only_shown)
+        found = _shown(order.this, query, aliases)
         if found is None:
             found = f"{_PREFIX}{len(added)}"
             added.append(SelectExpression(_over_source(order.this, aliases), found, span_of(order)))
@@ -65,10 +64,21 @@ def naming_order_by(query: Query) -> Iterator[None]:
         raise
 
 
-def _shown(
-    value: Expression, aliases: dict[str, Expression], *, only_shown: bool
-) -> str | int | None:
+def _selected(value: Expression, query: Query) -> int | None:
+    """The place, from 1, of the column of the SELECT whose expression it is."""
+    for place, item in enumerate(query.items, 1):
+        if not isinstance(item, SelectExpression):
+            return None  # A star stands for any number of columns.
+        if item.expression == value:
+            return place
+    return None
+
+
+def _shown(value: Expression, query: Query, aliases: dict[str, Expression]) -> str | int | None:
     """The column of the answer that the expression names; None: it is no such."""
+    only_shown = bool(query.union) or query.distinct
+    if only_shown and not query.union and (place := _selected(value, query)) is not None:
+        return place
     if isinstance(value, exp.Literal) and not value.is_string:
         return int(value.name) if value.name.isdecimal() else 0
     if isinstance(value, exp.Column) and not value.table and (value.name in aliases or only_shown):
@@ -76,7 +86,7 @@ def _shown(
     if only_shown:
         raise PlanError(
             f"ORDER BY cannot use {expression_text(value)} here.",
-            hint="With UNION ALL and DISTINCT, order by names or numbers of columns of the SELECT.",
+            hint="With UNION ALL and DISTINCT, order by columns of the SELECT.",
             span=span_of(value),
         )
     return None

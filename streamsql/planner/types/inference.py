@@ -191,8 +191,15 @@ def _paren(node: exp.Paren, scope: Scope) -> Expression:
     return scope.infer(node.this)
 
 
+_UTC = frozenset({"UTC", "GMT", "ETC/UTC", "Z"})
+
+
 def _at_time_zone(node: exp.AtTimeZone, scope: Scope) -> Expression:
-    del scope
+    """Of UTC, in which timestamps are, the timestamp itself."""
+    if node.args["zone"].name.upper() in _UTC:
+        found = scope.infer(node.this)
+        if type_of(found) == types.TIMESTAMP:
+            return found
     raise UnsupportedError(
         "AT TIME ZONE is not supported",
         hint="Use CONVERT_TZ(timestamp, 'UTC', zone).",

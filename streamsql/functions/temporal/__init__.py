@@ -1,0 +1,1 @@
+"""Functions of dates, times and timestamps: ksqlDB's, and what PostgreSQL has beside them."""
