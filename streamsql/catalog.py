@@ -72,8 +72,24 @@ class View:
 
 
 @dataclass(frozen=True)
+class ExternalSink:
+    """Where a query writes a stream's rows outside of Kafka; `statement` is the canonical SQL that
+    made it. It is there for as long as its query."""
+
+    name: str
+    reads: str
+    """The stream."""
+    query_id: str
+    connection: str
+    """What it is: FILE."""
+    path: str
+    format: str
+    statement: str = ""
+
+
+@dataclass(frozen=True)
 class QueryLinks:
-    """What a persistent query reads and writes, by names of sources."""
+    """What a persistent query reads and writes, by names of sources; a sink's writes that."""
 
     id: str
     reads: tuple[str, ...]
@@ -99,6 +115,7 @@ class Catalog:
     views: dict[str, View] = _things("view")
     functions: dict[str, CreateFunction] = _things("function")
     """Those of users, by the statements that made them."""
+    sinks: dict[str, ExternalSink] = _things("sink")
     next_query: int = 0
     """Numbers query ids: CSAS_NAME_<n>."""
 
@@ -127,6 +144,11 @@ class Catalog:
                 raise CatalogError(
                     f"{name} is a view.", hint="Views stand in FROM; SHOW VIEWS lists them."
                 )
+            if name in self.sinks:
+                raise CatalogError(
+                    f"{name} is a sink, which writes and cannot be read here.",
+                    hint=f"DESCRIBE SINK {name} tells what it writes, and where.",
+                )
             raise CatalogError(
                 f"{name} does not exist.",
                 hint=did_you_mean(name, self.sources)
@@ -153,6 +175,10 @@ class Catalog:
     def viewers(self, name: str) -> list[str]:
         """Names of the views that read the source or view."""
         return [view.name for view in self.views.values() if name in view.reads]
+
+    def sink_of(self, query_id: str) -> str | None:
+        """The name of the sink outside of Kafka that the query is; None for another query."""
+        return next((s.name for s in self.sinks.values() if s.query_id == query_id), None)
 
     def readers(self, name: str) -> list[str]:
         """Ids of the queries that read the source."""

@@ -16,12 +16,13 @@ class Effect(Enum):
     WRITES = "records of topics"
     DEFINES = "what exists and runs: it is logged, and of several servers only the leader runs it"
     DEFINES_CODE = "as DEFINES, and it brings code of the user's"
+    DEFINES_FILES = "as DEFINES, and it writes files wherever the user says"
     ACTS_OUTSIDE = "another system, which it has act"
 
     @property
     def logged(self) -> bool:
         """Whether the statement goes to the statement log, to be replayed at the next start."""
-        return self in (Effect.DEFINES, Effect.DEFINES_CODE)
+        return self in (Effect.DEFINES, Effect.DEFINES_CODE, Effect.DEFINES_FILES)
 
 
 @dataclass(frozen=True)

@@ -262,3 +262,28 @@ class DropFunction(Statement):
 
     name: str
     if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateSink(Statement):
+    """CREATE [OR REPLACE] SINK [IF NOT EXISTS] name FROM source WITH (..)."""
+
+    effect = Effect.DEFINES_FILES
+    creates = "sink"
+
+    name: str
+    source: str
+    properties: Properties = ()
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropSink(Statement):
+    """DROP SINK [IF EXISTS] name."""
+
+    effect = Effect.DEFINES
+    ends = "sink"
+
+    name: str
+    if_exists: bool = False

@@ -60,6 +60,7 @@ class ShowWhat(Enum):
     STREAMS = "STREAMS"
     TABLES = "TABLES"
     VIEWS = "VIEWS"
+    SINKS = "SINKS"
     TOPICS = "TOPICS"
     ALL_TOPICS = "ALL TOPICS"
     QUERIES = "QUERIES"
@@ -135,6 +136,15 @@ class DescribeFunction(Statement):
 @dataclass(frozen=True)
 class DescribeConnector(Statement):
     """DESCRIBE CONNECTOR name."""
+
+    effect = Effect.READS
+
+    name: str
+
+
+@dataclass(frozen=True)
+class DescribeSink(Statement):
+    """DESCRIBE SINK name."""
 
     effect = Effect.READS
 

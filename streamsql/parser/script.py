@@ -24,6 +24,7 @@ from streamsql.parser.build.items import Builders
 from streamsql.parser.build.over import OverBuilder
 from streamsql.parser.build.queries import QueryBuilder
 from streamsql.parser.build.repair import RepairBuilder
+from streamsql.parser.build.sinks import SinkBuilder
 from streamsql.parser.build.statements import CommandBuilder, DefinitionBuilder
 from streamsql.parser.build.windows import WindowBuilder
 from streamsql.parser.loader import load
@@ -39,6 +40,7 @@ BUILDERS = Builders(
     ViewBuilder(),
     CommandBuilder(),
     RepairBuilder(),
+    SinkBuilder(),
     QueryBuilder(),
     WindowBuilder(),
     OverBuilder(),

@@ -78,7 +78,7 @@ def plan_create_as(
         sink, constraints=declared_constraints(statement.constraints, sink, catalog.types)
     )
     root = sink_of(built.root, sink, catalog.types)
-    query = _query_plan(root, statement.query, built, planning, query_id)
+    query = query_plan(root, statement.query, built, planning, query_id)
     if existing is not None:
         check_query_upgrade(existing, query.root, catalog)
     return QueryStatementPlan(
@@ -101,7 +101,7 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
     built = _fitted(built, target, statement)
     query_id = planning.query_id or insert_query_id(statement, planning.catalog)
     root = sink_of(built.root, target, planning.catalog.types)
-    query = _query_plan(root, statement.query, built, planning, query_id)
+    query = query_plan(root, statement.query, built, planning, query_id)
     return QueryStatementPlan(query, target, statement=statement)
 
 
@@ -118,13 +118,15 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
                 "LIMIT must not be negative", hint="Give an integer of 0 or more.", span=query.span
             )
         root = Limit(root, query.limit)
-    plan = _query_plan(root, query, built, planning, None)
+    plan = query_plan(root, query, built, planning, None)
     return QueryStatementPlan(plan, statement=statement)
 
 
-def _query_plan(
+def query_plan(
     root: LogicalPlan, query: Query, built: Built, planning: Planning, query_id: str | None
 ) -> QueryPlan:
+    """The plan of a query, checked and rewritten by the rules; `root` is what becomes of its rows.
+    Raises a StreamSQLError for what cannot be run."""
     emit = query.emit or Emit.CHANGES
     if emit is Emit.FINAL and get_bool(planning.session, EMIT_FINAL) is False:
         raise ConfigError(

@@ -16,11 +16,13 @@ from streamsql.errors import PlanError, Span, StreamSQLError
 from streamsql.functions.user import using
 from streamsql.ksqldb import says
 from streamsql.planner import ddl
+from streamsql.planner.ddl.drops import check_not_a_sink
 from streamsql.planner.ddl.sources import plan_create_source
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import check_not_a_view
 from streamsql.planner.explain.plan import explain
 from streamsql.planner.explain.pull import explain_pull
+from streamsql.planner.file_sinks import plan_create_sink
 from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
@@ -84,6 +86,7 @@ def _pointed(span: Span | None, statement: nodes.Statement) -> Span | None:
 @plan_statement.register
 def _(statement: nodes.CreateSource, planning: Planning) -> SourcePlan | NothingToDo:
     check_not_a_view(statement.name, planning.catalog, statement.span)
+    check_not_a_sink(statement.name, planning.catalog, statement.span)
     return plan_create_source(
         statement, planning.catalog, planning.session, planning.topics, planning.schemas
     )
@@ -92,12 +95,19 @@ def _(statement: nodes.CreateSource, planning: Planning) -> SourcePlan | Nothing
 @plan_statement.register
 def _(statement: nodes.CreateAsSelect, planning: Planning) -> QueryStatementPlan | NothingToDo:
     check_not_a_view(statement.name, planning.catalog, statement.span)
+    check_not_a_sink(statement.name, planning.catalog, statement.span)
     return plan_create_as(statement, planning)
 
 
 @plan_statement.register
 def _(statement: nodes.InsertInto, planning: Planning) -> QueryStatementPlan:
     return plan_insert_into(statement, planning)
+
+
+@plan_statement.register
+def _(statement: nodes.CreateSink, planning: Planning) -> QueryStatementPlan | NothingToDo:
+    check_not_a_view(statement.name, planning.catalog, statement.span)
+    return plan_create_sink(statement, planning)
 
 
 @plan_statement.register
@@ -115,8 +125,8 @@ def _(statement: nodes.Explain, planning: Planning) -> Planned:
     if not isinstance(planned, QueryStatementPlan):
         raise PlanError(
             "The provided statement does not run a query",
-            hint="EXPLAIN takes a SELECT, CREATE .. AS SELECT, INSERT INTO .. SELECT or the id "
-            "of a running query.",
+            hint="EXPLAIN takes a SELECT, CREATE .. AS SELECT, INSERT INTO .. SELECT, CREATE SINK "
+            "or the id of a running query.",
             ksqldb=says("explained-statement"),
         )
     return ExplainPlan(explain(planned.query, verbose=statement.verbose))
@@ -148,9 +158,11 @@ def _(planned: SourcePlan, catalog: Catalog) -> None:
 @apply.register
 def _(planned: QueryStatementPlan, catalog: Catalog) -> None:
     query = planned.query
-    if planned.sink is None or query.query_id is None:
+    if planned.writes is None or query.query_id is None:
         return
-    if planned.creates_sink:
+    if planned.sink is not None and planned.creates_sink:
         catalog.put(planned.sink)
-    catalog.queries[query.query_id] = QueryLinks(query.query_id, query.reads, planned.sink.name)
+    if planned.external is not None:
+        catalog.sinks[planned.external.name] = planned.external
+    catalog.queries[query.query_id] = QueryLinks(query.query_id, query.reads, planned.writes)
     catalog.next_query = max(catalog.next_query, number_of(query.query_id)) + 1

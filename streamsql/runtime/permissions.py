@@ -15,6 +15,7 @@ ROLES: Mapping[nodes.Effect, Role] = {
     nodes.Effect.WRITES: Role.DEVELOPER,
     nodes.Effect.DEFINES: Role.DEVELOPER,
     nodes.Effect.DEFINES_CODE: Role.ADMIN,
+    nodes.Effect.DEFINES_FILES: Role.ADMIN,
     nodes.Effect.ACTS_OUTSIDE: Role.ADMIN,
 }
 """The least role for what a statement can change."""

@@ -36,7 +36,7 @@ _log = logging.getLogger("streamsql.statements")
 _log.addHandler(logging.NullHandler())
 LOGGED_TEXT = 1000
 """Characters of a statement in the log."""
-_TOLD = (nodes.Effect.DEFINES, nodes.Effect.DEFINES_CODE, nodes.Effect.ACTS_OUTSIDE)
+_UNTOLD = (nodes.Effect.READS, nodes.Effect.WRITES)
 
 FAMILIES = (
     assertions,
@@ -76,5 +76,5 @@ def execute(statement: nodes.Statement, context: Context) -> Iterator[Result]:
     if context.state.failover is not None and needs_leader(statement, context.state):
         context.state.failover.check_leads()
     yield from handle(statement, context)
-    if statement.effect in _TOLD and _log.isEnabledFor(logging.INFO):
+    if statement.effect not in _UNTOLD and _log.isEnabledFor(logging.INFO):
         _log.info("done: %s", statement.text[:LOGGED_TEXT], extra={"statement": kind.__name__})

@@ -1,11 +1,12 @@
-"""TERMINATE, PAUSE and RESUME."""
+"""TERMINATE, PAUSE and RESUME of queries, and DROP SINK."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamsql.nodes import ControlQuery, QueryAction
+from streamsql.nodes import ControlQuery, DropSink, QueryAction
 from streamsql.planner.ddl.control import ControlPlan
+from streamsql.planner.plans.statements import NothingToDo
 from streamsql.properties import ON_DATA_LOSS, get_text
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context, EngineState
@@ -40,6 +41,21 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
         return [Message("There are no queries.")]
     found = [Message(f"Query {query_id} {done}.", query_id) for query_id in planned.query_ids]
     return [*found, *still_running(stuck)]
+
+
+@handle.register
+def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
+    """DROP SINK: done when its query writes nothing any more. What it has written stays."""
+    state = context.state
+    with state.lock:
+        planned = context.plan(statement)
+        if isinstance(planned, NothingToDo):
+            return [Warning(planned.warning)]
+        assert isinstance(planned, ControlPlan)
+        context.commit(statement, planned)
+        stuck = _act(planned, state, accepts_loss=False)
+    dropped = Message(f"Sink `{statement.name}` was dropped. Its files stay.")
+    return [dropped, *still_running(stuck)]
 
 
 def _act(planned: ControlPlan, state: EngineState, accepts_loss: bool) -> list[str]:

@@ -73,4 +73,5 @@ def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
             for source in planned.others
         ),
         *(Message(f"View `{view}` was dropped.") for view in planned.views),
+        *(Message(f"Sink `{sink}` was dropped. Its files stay.") for sink in planned.sinks),
     ]

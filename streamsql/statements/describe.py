@@ -10,7 +10,8 @@ from streamsql.functions import REGISTRY
 from streamsql.functions.user import UserAggregate, UserFunction, using
 from streamsql.kafka.client import KafkaClient
 from streamsql.ksqldb import says
-from streamsql.nodes import Describe, DescribeAll, DescribeFunction, Explain
+from streamsql.nodes import Describe, DescribeAll, DescribeFunction, DescribeSink, Explain
+from streamsql.planner.ddl.control import unknown_sink
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain as explain_plan
@@ -180,6 +181,28 @@ def describe_function(statement: DescribeFunction, context: Context) -> Iterable
     if function.examples:
         lines += ["", "Examples:", *(f"  {sql} -> {value}" for sql, value in function.examples)]
     return [Text("\n".join(lines))]
+
+
+@handle.register
+def describe_sink(statement: DescribeSink, context: Context) -> Iterable[Result]:
+    """DESCRIBE SINK name: its columns, where they go, and how far its query is."""
+    catalog = context.state.catalog
+    sink = catalog.sinks.get(statement.name)
+    if sink is None:
+        raise unknown_sink(statement.name, catalog, statement.span)
+    plan = context.state.queries.definition(sink.query_id).plan
+    rows = [(c.name, to_sql(c.type)) for c in plan.schema]
+    facts = {
+        "Connection": sink.connection,
+        "Path": sink.path,
+        "Format": sink.format,
+        "Reads": sink.reads,
+        "Statement": sink.statement,
+    }
+    lines = [f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items()]
+    lines += ["", *query_lines(sink.query_id, context)]
+    table = Rows((Field("Field"), Field("Type")), rows, f"Name : {sink.name}")
+    return [table, Text("\n".join(lines)), *offsets([sink.query_id], context)]
 
 
 @handle.register

@@ -1,11 +1,11 @@
-"""CREATE .. AS SELECT and INSERT INTO .. SELECT: queries that run until they are terminated."""
+"""Queries that run until they are terminated: CREATE .. AS SELECT, INSERT INTO .., CREATE SINK."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streamsql.nodes import AlterQuery, CreateAsSelect, InsertInto
+from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.ddl.alter_query import replacement, settings
@@ -35,6 +35,12 @@ def insert_into(statement: InsertInto, context: Context) -> Iterable[Result]:
 
 
 @handle.register
+def create_sink(statement: CreateSink, context: Context) -> Iterable[Result]:
+    """CREATE SINK."""
+    return _start(statement, context)
+
+
+@handle.register
 def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
     """ALTER QUERY .. SET: the query goes on with the settings. What is logged is the CREATE OR
     REPLACE that it comes to, with the query's properties."""
@@ -50,7 +56,7 @@ def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
     return [Message(f"Query {statement.name} altered.", statement.name), *warnings]
 
 
-def _start(statement: CreateAsSelect | InsertInto, context: Context) -> list[Result]:
+def _start(statement: CreateAsSelect | InsertInto | CreateSink, context: Context) -> list[Result]:
     state = context.state
     topics = state.topics()
     with state.lock:
@@ -58,7 +64,7 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> list[Res
         planned = context.plan(statement, topics, schemas)
         if isinstance(planned, NothingToDo):
             return [Warning(planned.warning)]
-        assert isinstance(planned, QueryStatementPlan) and planned.sink is not None
+        assert isinstance(planned, QueryStatementPlan)
         query_id = planned.query.query_id
         assert query_id is not None
         properties = dict(context.session.properties)
@@ -67,8 +73,9 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> list[Res
         definition = define(sql, planned, state.catalog, properties, None, sequence)
         if planned.replaces:
             known = state.queries.definition(query_id)
-            # The plan that runs, which is older than the catalog may be.
-            check_goes_on(planned.sink, compare_queries(known.plan, planned.query))
+            if planned.sink is not None:
+                # The plan that runs, which is older than the catalog may be.
+                check_goes_on(planned.sink, compare_queries(known.plan, planned.query))
             definition = replace(
                 definition,
                 starting_offsets=known.starting_offsets,
@@ -79,9 +86,10 @@ def _start(statement: CreateAsSelect | InsertInto, context: Context) -> list[Res
                 definition.topics, planned.query.starts, properties
             )
             definition = replace(definition, starting_offsets=offsets)
-        if planned.create_topic:
-            create_topic(state.services.kafka.get(), planned.sink)
-        register_written(schemas.registry, planned.sink)
+        if planned.sink is not None:
+            if planned.create_topic:
+                create_topic(state.services.kafka.get(), planned.sink)
+            register_written(schemas.registry, planned.sink)
         context.commit(
             statement,
             planned,

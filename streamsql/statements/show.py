@@ -167,6 +167,13 @@ def _views(context: Context, extended: bool) -> Iterable[Result]:
     return [Rows(_fields("View Name", "Reads", "Statement"), rows)]
 
 
+def _sinks(context: Context, extended: bool) -> Iterable[Result]:
+    found = sorted(context.state.catalog.sinks.values(), key=lambda sink: sink.name)
+    fields = _fields("Sink Name", "Reads", "Connection", "Path", "Format", "Query ID")
+    rows = [(s.name, s.reads, s.connection, s.path, s.format, s.query_id) for s in found]
+    return [Rows(fields, rows)]
+
+
 def _properties(context: Context, extended: bool) -> Iterable[Result]:
     state = context.state
     overrides = {**_told_at_start(state.config), **context.session.properties}
@@ -206,6 +213,7 @@ _LISTS: dict[ShowWhat, Callable[[Context, bool], Iterable[Result]]] = {
     ShowWhat.FUNCTIONS: _functions,
     ShowWhat.TYPES: _types,
     ShowWhat.VIEWS: _views,
+    ShowWhat.SINKS: _sinks,
     ShowWhat.PROPERTIES: _properties,
     ShowWhat.VARIABLES: _variables,
     ShowWhat.CONNECTORS: _connectors(None),

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from streamsql.executor.frames.layouts import Layouts, StoreLayout
-from streamsql.executor.spark.jvm import Jvm, ProcessingLog
+from streamsql.executor.spark.jvm import FileTarget, Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
 from streamsql.planner.plans.delivery import Replay
@@ -198,11 +198,12 @@ class Scope:
 
 @dataclass(frozen=True)
 class StreamingQuerySpec:
-    """A query that start.py can start: a frame of Kafka records and how to run it."""
+    """A query that start.py can start: a frame of Kafka records, or of rows for files, and how to
+    run it."""
 
     query_id: str
     frame: DataFrame
-    """The columns topic, key, value, timestamp (ms) and headers."""
+    """The columns topic, key, value, timestamp (ms) and headers; with `files` those of the rows."""
     output_mode: str
     """`update` or `append`."""
     real_time_allowed: bool
@@ -219,6 +220,8 @@ class StreamingQuerySpec:
     jvm: Jvm
     replay: Replay | None = None
     """What tells rows that were committed from others; None: delivery is at least once."""
+    files: FileTarget | None = None
+    """Where its rows become files."""
     limit: int | None = None
     """How many rows a push query wants; the reader of its topic counts them."""
 

@@ -16,6 +16,7 @@ from streamsql.executor.frames.layouts import Layouts, names_of
 from streamsql.executor.operators import (
     bounded,
     distinct,
+    file_sink,
     filter,
     flat_map,
     over,
@@ -33,6 +34,7 @@ from streamsql.executor.operators.joins import joins as join
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.delivery import replay_of
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import (
     Aggregate,
@@ -87,17 +89,18 @@ lower_operator.register(Values, bounded.lower_values)
 lower_operator.register(SetOperation, bounded.lower_set)
 lower_operator.register(Limit, _lower_limit)
 lower_operator.register(Sink, sink.lower)
+lower_operator.register(FileSink, file_sink.lower)
 
 
 def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
     """A persistent query, ready to start. UnsupportedError for what is not run (yet)."""
-    if plan.query_id is None or not isinstance(plan.root, Sink):
+    if plan.query_id is None or not isinstance(plan.root, Sink | FileSink):
         raise InternalError("a persistent query needs an id and a sink")
     read = needed_columns(plan.root)
     needed = needed_columns(plan.root, names_of(context.kept)) if context.kept else read
     layouts = Layouts(context.kept, context.begun)
     exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
-    replay = replay_of(plan.root) if exactly_once else None
+    replay = replay_of(plan.root) if exactly_once and isinstance(plan.root, Sink) else None
     context = replace(context, committed_only=exactly_once)
     scope = Scope(
         context,
@@ -161,5 +164,6 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         log=scope.log,
         jvm=scope.jvm,
         replay=scope.replay,
+        files=file_sink.target_of(plan.root) if isinstance(plan.root, FileSink) else None,
         limit=min(limits, default=None),
     )

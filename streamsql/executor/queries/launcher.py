@@ -206,12 +206,12 @@ class SparkLauncher:
         """A run that goes on for ever; its mode, and why that is not the one asked for."""
         from streamsql.executor.queries.start import Trigger, start
 
-        kept = self._kept(query) if mode is Mode.REAL_TIME else None
-        spec = kept or self._spec(query, mode)
-        reason = None
+        # What comes in an interval is one batch, without a limit, as in real time.
+        unlimited = Mode.REAL_TIME if query.by_interval else mode
+        kept = self._kept(query) if unlimited is Mode.REAL_TIME else None
+        spec, reason = kept or self._spec(query, unlimited), None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
-            mode = Mode.MICRO_BATCH
-            reason = NO_SLOTS
+            mode, reason = Mode.MICRO_BATCH, NO_SLOTS
             spec = self._spec(query, mode)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
         remove_uncommitted_state(spec.checkpoint)

@@ -339,7 +339,8 @@ class QueryManager:
             merging = definition.merges and query.rounds == 0
             near = lag <= (0 if merging else NEAR) or query.rounds >= MAX_ROUNDS
             replays = query.rounds == 0 and self._launcher.replays(definition)
-            catching_up = query.drain or (query.real_time and (replays or not near))
+            settles = query.real_time or definition.by_interval
+            catching_up = query.drain or (settles and (replays or not near))
         if catching_up:
             started_at = time.monotonic()
             run = self._launcher.catch_up(definition, lag)

@@ -15,6 +15,7 @@ from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.queries.use import Use
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
 from streamsql.planner.plans.modes import operators
 from streamsql.properties import ON_DATA_LOSS
@@ -57,6 +58,11 @@ class Definition:
         """The topic it writes to."""
         root = self.plan.root
         return root.target.topic.name if isinstance(root, Sink) else None
+
+    @property
+    def by_interval(self) -> bool:
+        """Whether, once it has caught up, it takes what has come in an interval together."""
+        return isinstance(self.plan.root, FileSink)
 
     @property
     def merges(self) -> bool:
@@ -208,7 +214,7 @@ class PersistentQuery:
             return QueryState.CATCHING_UP
         if self.real_time and not self.reading:
             return QueryState.CATCHING_UP
-        if not self.real_time and (self.lag or 0) > near:
+        if not (self.real_time or self.definition.by_interval) and (self.lag or 0) > near:
             return QueryState.CATCHING_UP
         return QueryState.RUNNING
 

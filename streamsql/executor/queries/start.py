@@ -65,12 +65,17 @@ def start(
         ),
         **spec.producer_settings,
     }
+    delivery = _delivery(spec, trigger, properties)
+    rows = (
+        spec.jvm.kafka_writer(spec.frame, settings, spec.log, delivery)
+        if spec.files is None
+        else spec.jvm.file_writer(spec.frame, spec.checkpoint, spec.files)
+    )
     writer = (
-        spec.jvm.kafka_writer(spec.frame, settings, spec.log, _delivery(spec, trigger, properties))
-        .queryName(spec.query_id)
+        rows.queryName(spec.query_id)
         .outputMode(spec.output_mode)
         .option("checkpointLocation", str(spec.checkpoint))
-        .trigger(**_spark_trigger(trigger, properties, company))
+        .trigger(**_spark_trigger(trigger, properties, company, spec))
     )
     conf = {"spark.sql.shuffle.partitions": str(pinned_shuffle_partitions(spec))}
     remove_torn_files(spec.checkpoint)
@@ -98,12 +103,15 @@ def _delivery(
     return ExactlyOnce(spec.query_id, COMMITS_TOPIC, interval, replay.value)
 
 
-def _spark_trigger(trigger: Trigger, properties: Mapping[str, str], company: int) -> dict[str, Any]:
+def _spark_trigger(
+    trigger: Trigger, properties: Mapping[str, str], company: int, spec: StreamingQuerySpec
+) -> dict[str, Any]:
     match trigger:
         case Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
         case Trigger.CONTINUOUS_MICRO_BATCH:
-            return {"processingTime": "0 seconds"}
+            interval = 0 if spec.files is None else spec.files.interval_ms
+            return {"processingTime": f"{interval} milliseconds"}
         case Trigger.REAL_TIME:
             # Each of its batches ends with a commit.
             interval = staggered(get_int(properties, COMMIT_INTERVAL), company)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from py4j.protocol import Py4JJavaError
@@ -64,6 +65,18 @@ class ProcessingLog:
     """Where a query's bad records are reported; made by `Jvm.processing_log`."""
 
     java: Any
+
+
+@dataclass(frozen=True)
+class FileTarget:
+    """Where and how rows are written as files."""
+
+    path: str
+    format: str
+    """PARQUET, JSON or CSV."""
+    partition_by: tuple[str, ...]
+    interval_ms: int
+    """From one batch to the next."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +222,10 @@ class Jvm:
         """FALSE for a row of that time (BIGINT ms), which is counted as late for the query."""
         return _column(self._io.expressions.Expressions.late(_java(time), query_id))
 
+    def written(self, query_id: str) -> Column:
+        """TRUE for each row, which is counted as written by the query."""
+        return _column(self._io.expressions.Expressions.written(query_id))
+
     def meets_constraint(
         self,
         satisfied: Column,
@@ -272,6 +289,17 @@ class Jvm:
             )
         cast(Any, writer)._jwrite = self._io.connector.KafkaSink.write(
             cast(Any, rows)._jdf, settings, log.java if log else None, once
+        )
+        return writer
+
+    def file_writer(self, rows: DataFrame, checkpoint: Path, files: FileTarget) -> DataStreamWriter:
+        """A stream writer of rows as files, each batch's exactly once: io.streamsql.sinks."""
+        by = self._jvm.java.util.ArrayList()
+        for name in files.partition_by:
+            by.add(name)
+        writer = rows.writeStream
+        cast(Any, writer)._jwrite = self._io.sinks.FileSink.write(
+            cast(Any, rows)._jdf, str(checkpoint), files.path, files.format, by
         )
         return writer
 

@@ -205,6 +205,18 @@ def _drop_type(node: n.DropType) -> str:
 
 
 @to_sql.register
+def _create_sink(node: n.CreateSink) -> str:
+    return words(
+        "CREATE",
+        node.or_replace and "OR REPLACE",
+        "SINK",
+        node.if_not_exists and "IF NOT EXISTS",
+        f"{name(node.name)} FROM {name(node.source)}",
+        _properties(node.properties),
+    )
+
+
+@to_sql.register
 def _create_connector(node: n.CreateConnector) -> str:
     return words(
         f"CREATE {node.type.value} CONNECTOR",
@@ -215,8 +227,9 @@ def _create_connector(node: n.CreateConnector) -> str:
 
 
 @to_sql.register
-def _drop_connector(node: n.DropConnector) -> str:
-    return words("DROP CONNECTOR", node.if_exists and "IF EXISTS", name(node.name))
+def _drop_outside(node: n.DropConnector | n.DropSink) -> str:
+    kind = type(node).__name__.removeprefix("Drop").upper()
+    return words(f"DROP {kind}", node.if_exists and "IF EXISTS", name(node.name))
 
 
 # -- commands ------------------------------------------------------------------------------------
@@ -249,13 +262,9 @@ def _describe_all(node: n.DescribeAll) -> str:
 
 
 @to_sql.register
-def _describe_function(node: n.DescribeFunction) -> str:
-    return f"DESCRIBE FUNCTION {name(node.name)}"
-
-
-@to_sql.register
-def _describe_connector(node: n.DescribeConnector) -> str:
-    return f"DESCRIBE CONNECTOR {name(node.name)}"
+def _describe_named(node: n.DescribeFunction | n.DescribeConnector | n.DescribeSink) -> str:
+    kind = type(node).__name__.removeprefix("Describe").upper()
+    return f"DESCRIBE {kind} {name(node.name)}"
 
 
 @to_sql.register

@@ -17,6 +17,7 @@ from streamsql.errors import InternalError
 from streamsql.nodes import Expression
 from streamsql.planner.explain.plan import frame_text, topic_text
 from streamsql.planner.joins.text import within_text
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.logical import (
     Aggregate,
     Derived,
@@ -196,6 +197,21 @@ class _Reader:
             text = self._text(reference(column.name, _typed(column)), place)
             yield Part(place, "SELECT", column.name, text, (column.type,), stage)
         yield from _constraints(node.target, node.target.expected_of_writes, place, stage)
+
+    @_of.register
+    def _(self, node: FileSink, place: Place, stage: int) -> Iterator[Part]:
+        yield from self.parts(node.input, place, stage)
+        for column in node.input.schema:
+            text = self._text(reference(column.name, _typed(column)), place)
+            yield Part(place, "SELECT", column.name, text, (column.type,), stage)
+        said = {
+            "PATH": node.target.path,
+            "FORMAT": node.target.format,
+            "PARTITION_BY": ", ".join(node.partition_by) or "nothing",
+            "COMMIT_INTERVAL": words(duration(node.interval_ms)),
+        }
+        for name, text in said.items():
+            yield Part(place, "WITH", name, text, stage=stage)
 
     def _add(self, meant: Mapping[str, Expression], place: Place) -> None:
         self._meant[place] = {**self._meant.get(place, {}), **meant}

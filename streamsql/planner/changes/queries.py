@@ -194,6 +194,13 @@ def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differenc
         yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
 
 
+def _files(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
+    """Where and how files are written."""
+    if was is not None and now is not None and was.text != now.text:
+        effect = "holds for the files that are written from now on"
+        yield _difference(was, now, ChangeClass.IN_PLACE, effect)
+
+
 _COMPARISONS: Mapping[str, _Comparison] = {
     "WHERE": _filter,
     "HAVING": _filter,
@@ -203,6 +210,7 @@ _COMPARISONS: Mapping[str, _Comparison] = {
     "CONSTRAINT": _rows,
     _ON_VIOLATION: _violations,
     "ROW_NUMBER": _count,
+    "WITH": _files,
 }
 """By clause; all others are what state depends on."""
 
@@ -261,7 +269,7 @@ def _difference(
 
 
 def _where(part: Part) -> str:
-    named = part.clause in ("SELECT", _RECORDS, "CONSTRAINT", _ON_VIOLATION)
+    named = part.clause in ("SELECT", _RECORDS, "CONSTRAINT", _ON_VIOLATION, "WITH")
     clause = f"{part.clause} {part.name}" if named else part.clause
     if part.name in ("ON", "WITHIN", "start"):
         clause = f"{part.clause}, {part.name}"

@@ -30,6 +30,12 @@ def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect:
     where there is no such query, UnsupportedError for one of an INSERT INTO."""
     check_runs(statement.name, catalog, statement.span)
     made = _made_by(statement.name, catalog)
+    if made is None and (sink := catalog.sink_of(statement.name)) is not None:
+        raise UnsupportedError(
+            f"{statement.name} is that of a sink: ALTER QUERY is for CREATE .. AS SELECT",
+            hint=f"SET the property, and CREATE OR REPLACE SINK {sink}: it goes on where it is.",
+            span=statement.span,
+        )
     if made is None:
         raise UnsupportedError(
             f"{statement.name} is an INSERT INTO: ALTER QUERY is for CREATE .. AS SELECT",

@@ -1,18 +1,15 @@
-"""TERMINATE, PAUSE and RESUME."""
+"""TERMINATE, PAUSE and RESUME of queries, and DROP of sinks, which are queries."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Thing
-from streamsql.errors import BindError, Span, did_you_mean
-from streamsql.nodes import (
-    ControlQuery,
-    QueryAction,
-)
+from streamsql.errors import BindError, CatalogError, Span, did_you_mean
+from streamsql.nodes import ControlQuery, DropSink, QueryAction
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
-from streamsql.planner.plans.statements import Planned
+from streamsql.planner.plans.statements import NothingToDo, Planned
 
 
 @dataclass(frozen=True)
@@ -21,19 +18,52 @@ class ControlPlan(Planned):
 
     action: QueryAction
     query_ids: tuple[str, ...]
+    sinks: tuple[str, ...] = ()
+    """Those that end with their queries."""
 
     @property
     def ends(self) -> tuple[Thing, ...]:
         gone = self.query_ids if self.action is QueryAction.TERMINATE else ()
-        return tuple(("query", query_id) for query_id in gone)
+        sinks = (("sink", name) for name in self.sinks)
+        return (*sinks, *(("query", query_id) for query_id in gone))
 
 
 def plan_control(statement: ControlQuery, catalog: Catalog) -> ControlPlan:
     """TERMINATE, PAUSE and RESUME."""
-    if statement.query_id is None:
-        return ControlPlan(statement.action, tuple(catalog.queries))
-    check_runs(statement.query_id, catalog, statement.span)
-    return ControlPlan(statement.action, (statement.query_id,))
+    query_ids = tuple(catalog.queries)
+    if statement.query_id is not None:
+        check_runs(statement.query_id, catalog, statement.span)
+        query_ids = (statement.query_id,)
+    ends = statement.action is QueryAction.TERMINATE
+    sinks = tuple(s.name for s in catalog.sinks.values() if ends and s.query_id in query_ids)
+    return ControlPlan(statement.action, query_ids, sinks)
+
+
+def plan_drop_sink(statement: DropSink, catalog: Catalog) -> ControlPlan | NothingToDo:
+    """DROP SINK: its query ends. What it has written stays."""
+    sink = catalog.sinks.get(statement.name)
+    if sink is not None:
+        return ControlPlan(QueryAction.TERMINATE, (sink.query_id,), (sink.name,))
+    if statement.name in catalog.sources:
+        kind = catalog.sources[statement.name].kind.value
+        raise CatalogError(
+            f"Incompatible data source type is {kind}, but statement was DROP SINK",
+            hint=f"Write DROP {kind} {statement.name}.",
+            span=statement.span,
+        )
+    message = f"Sink {statement.name} does not exist."
+    if statement.if_exists:
+        return NothingToDo(message)
+    raise unknown_sink(statement.name, catalog, statement.span)
+
+
+def unknown_sink(name: str, catalog: Catalog, span: Span | None) -> CatalogError:
+    """The error for a name that no sink has."""
+    return CatalogError(
+        f"Sink {name} does not exist.",
+        hint=did_you_mean(name, catalog.sinks) or "SHOW SINKS lists what there is.",
+        span=span,
+    )
 
 
 def check_runs(query_id: str, catalog: Catalog, span: Span | None) -> None:
@@ -51,8 +81,15 @@ def _(statement: ControlQuery, planning: Planning) -> ControlPlan:
     return plan_control(statement, planning.catalog)
 
 
+@plan_statement.register
+def _(statement: DropSink, planning: Planning) -> ControlPlan | NothingToDo:
+    return plan_drop_sink(statement, planning.catalog)
+
+
 @apply.register
 def _(planned: ControlPlan, catalog: Catalog) -> None:
     if planned.action is QueryAction.TERMINATE:
         for query_id in planned.query_ids:
             catalog.queries.pop(query_id, None)
+    for name in planned.sinks:
+        catalog.sinks.pop(name, None)

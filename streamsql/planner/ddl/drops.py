@@ -11,22 +11,25 @@ from streamsql.nodes import DropSource
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.statements import NothingToDo, Planned
+from streamsql.types import quote
 
 
 @dataclass(frozen=True)
 class DropPlan(Planned):
-    """DROP STREAM | TABLE: `terminate` are the queries that end with it, `others` and `views` what
-    goes with CASCADE."""
+    """DROP STREAM | TABLE: `terminate` are the queries that end with it, `others`, `views` and
+    `sinks` what goes with CASCADE."""
 
     source: Source
     delete_topic: bool
     terminate: tuple[str, ...] = ()
     others: tuple[Source, ...] = ()
     views: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
 
     @property
     def ends(self) -> tuple[Thing, ...]:
         return (
+            *(("sink", sink) for sink in self.sinks),
             *(("query", query) for query in self.terminate),
             *(("view", view) for view in self.views),
             *(("source", source.name) for source in (self.source, *self.others)),
@@ -77,10 +80,26 @@ def _check_unused(source: Source, statement: DropSource, catalog: Catalog) -> No
             f"The following queries read from this source: [{', '.join(readers)}]. "
             f"The following queries write into this source: [{', '.join(writers)}]. "
             f"You need to terminate them before dropping {source.name}.",
-            hint=" ".join(f"TERMINATE {q};" for q in dict.fromkeys((*readers, *writers))),
+            hint=" ".join(_ending(q, catalog) for q in dict.fromkeys((*readers, *writers))),
             span=statement.span,
         )
     check_not_viewed(source.name, catalog, statement.span)
+
+
+def _ending(query_id: str, catalog: Catalog) -> str:
+    """The statement that ends a query."""
+    sink = catalog.sink_of(query_id)
+    return f"TERMINATE {query_id};" if sink is None else f"DROP SINK {quote(sink)};"
+
+
+def check_not_a_sink(name: str, catalog: Catalog, span: Span | None) -> None:
+    """CatalogError, at the span, where a stream, table or view would be called as a sink is."""
+    if name in catalog.sinks:
+        raise CatalogError(
+            f"Cannot add '{name}': A sink with the same name already exists",
+            hint=f"Use another name, or DROP SINK {quote(name)} first.",
+            span=span,
+        )
 
 
 def check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
@@ -110,7 +129,8 @@ def _cascade(source: Source, statement: DropSource, catalog: Catalog) -> DropPla
                 pending.append(sink)
     _, *others = sources.values()
     views = views_over(sources, catalog)
-    return DropPlan(source, statement.delete_topic, tuple(queries), tuple(others), views)
+    ended = tuple(name for query_id in queries if (name := catalog.sink_of(query_id)))
+    return DropPlan(source, statement.delete_topic, tuple(queries), tuple(others), views, ended)
 
 
 def views_over(names: Iterable[str], catalog: Catalog) -> tuple[str, ...]:
@@ -138,3 +158,5 @@ def _(planned: DropPlan, catalog: Catalog) -> None:
         catalog.remove(source.name)
     for view in planned.views:
         del catalog.views[view]
+    for sink in planned.sinks:
+        del catalog.sinks[sink]

@@ -10,7 +10,7 @@ from streamsql.errors import CatalogError, ConfigError, PlanError, Span, did_you
 from streamsql.functions.user import using
 from streamsql.nodes import CreateView, DropView
 from streamsql.parser.generate.statements import to_sql
-from streamsql.planner.ddl.drops import check_not_viewed, views_over
+from streamsql.planner.ddl.drops import check_not_a_sink, check_not_viewed, views_over
 from streamsql.planner.ddl.sources import check_source_name
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.plans.context import Planning
@@ -53,6 +53,7 @@ def plan_create_view(
     """The view, once its query has been seen to be one that can be planned."""
     name = statement.name
     check_source_name(name)
+    check_not_a_sink(name, catalog, statement.span)
     taken = catalog.sources.get(name)
     if taken is not None:
         kind = taken.kind.value.lower()

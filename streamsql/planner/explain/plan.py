@@ -11,6 +11,7 @@ from streamsql.nodes import Duration, Emit, Window
 from streamsql.planner.joins.text import join_text
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.delivery import Replay, replay_of
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import (
     Aggregate,
@@ -68,6 +69,8 @@ def verbose_lines(plan: QueryPlan) -> list[str]:
 
 def _delivery_lines(plan: QueryPlan) -> list[str]:
     """How often its rows are delivered, said of what is not the default."""
+    if isinstance(plan.root, FileSink):
+        return ["Delivery: exactly once, for whoever reads the files"]
     if plan.guarantee is Guarantee.AT_LEAST_ONCE or not isinstance(plan.root, Sink):
         return []
     return [f"Delivery: exactly once; {_TOLD_APART[replay_of(plan.root)]}"]
@@ -243,6 +246,16 @@ def _limit(plan: Limit) -> str:
 def _sink(plan: Sink) -> str:
     target = f"{quote(plan.target.name)}: {topic_text(plan.target)}"
     return f"Sink {plan.target.kind.value} {target}{_expected(plan.target.expected_of_writes)}"
+
+
+@operator_line.register
+def _file_sink(plan: FileSink) -> str:
+    target = plan.target
+    by = f", partitioned by {', '.join(map(quote, plan.partition_by))}" if plan.partition_by else ""
+    interval = duration_text(duration(plan.interval_ms))
+    return (
+        f"Sink {quote(target.name)}: {target.format} files in '{target.path}'{by}, every {interval}"
+    )
 
 
 def _expected(constraints: Sequence[Constraint]) -> str:

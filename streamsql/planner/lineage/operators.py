@@ -14,6 +14,7 @@ from streamsql.planner.lineage.edges import Columns, Edge, Edges, Transformation
 from streamsql.planner.lineage.expressions import edges_of, influence, part_name
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.combined import parts_of
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.logical import (
     Aggregate,
     Derived,
@@ -150,6 +151,11 @@ def _qualify(plan: Qualify) -> Lineage:
 
 @lineage.register
 def _limit(plan: Limit) -> Lineage:
+    return lineage(plan.input)
+
+
+@lineage.register
+def _file_sink(plan: FileSink) -> Lineage:
     return lineage(plan.input)
 
 

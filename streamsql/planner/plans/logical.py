@@ -375,7 +375,8 @@ class ModeDecision:
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """A planned query: `root` is a Sink for a persistent one, else a Project or Limit (push)."""
+    """A planned query: `root` is a Sink or FileSink for a persistent one, else a Project or Limit
+    (push)."""
 
     root: LogicalPlan
     mode: ModeDecision

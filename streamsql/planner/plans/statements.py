@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from streamsql.catalog import Source, Thing
+from streamsql.catalog import ExternalSink, Source, Thing
 from streamsql.formats.registered import SchemaText
 from streamsql.nodes import Expression, SelectQuery, Statement
 from streamsql.planner.plans.logical import QueryPlan
@@ -76,7 +76,7 @@ class SourcePlan(Planned):
 @dataclass(frozen=True)
 class QueryStatementPlan(Planned):
     """A query: CREATE .. AS SELECT (`creates_sink`), INSERT INTO .. SELECT (into an existing
-    sink), or a push query (no sink)."""
+    sink), CREATE SINK (`external`), or a push query (no sink)."""
 
     query: QueryPlan
     sink: Source | None = None
@@ -84,12 +84,24 @@ class QueryStatementPlan(Planned):
     create_topic: bool = False
     replaces: bool = False
     statement: Statement | None = None
+    external: ExternalSink | None = None
+    """What it makes outside of Kafka."""
+
+    @property
+    def writes(self) -> str | None:
+        """The name of what the query writes; None for a push query."""
+        target = self.sink or self.external
+        return None if target is None else target.name
 
     @property
     def makes(self) -> tuple[Thing, ...]:
-        if self.sink is None or self.query.query_id is None:
+        if self.query.query_id is None:
             return ()
         made = (("query", self.query.query_id),)
+        if self.external is not None:
+            return (*made, ("sink", self.external.name))
+        if self.sink is None:
+            return ()
         return (*made, ("source", self.sink.name)) if self.creates_sink else made
 
 

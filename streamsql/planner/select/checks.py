@@ -7,6 +7,7 @@ from collections.abc import Callable
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
 from streamsql.ksqldb import says
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.logical import Aggregate, Distinct, LogicalPlan, Sink
 from streamsql.planner.plans.modes import operators
@@ -79,7 +80,7 @@ def decimals_are_not_too_wide(root: LogicalPlan) -> None:
 
 def shown_maps_have_text_keys(root: LogicalPlan) -> None:
     """Rows of a push query are written as JSON, whose objects have text keys."""
-    if isinstance(root, Sink):
+    if isinstance(root, Sink | FileSink):
         return
     for column in root.schema:
         if not maps_have_text_keys(column.type):

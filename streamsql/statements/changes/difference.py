@@ -35,11 +35,11 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class Item:
-    """One stream, table, view, type, function or INSERT query, and what becomes of it."""
+    """One stream, table, view, type, function, sink or INSERT query, and what becomes of it."""
 
     thing: Thing
     kind: str
-    """STREAM, TABLE, VIEW, TYPE, FUNCTION or QUERY."""
+    """STREAM, TABLE, VIEW, TYPE, FUNCTION, SINK or QUERY."""
     action: Action
     change: Change = field(default_factory=Change)
     reads: tuple[str, ...] = ()
@@ -67,6 +67,8 @@ def differences(wanted: Wanted, running: Running, *, prune: bool = False) -> lis
             items.append(_source(name, definitions, wanted, running))
         elif kind == "query":
             items.append(inserts.item(thing, definitions))
+        elif kind == "sink":
+            items.append(_sink(thing, definitions, running))
         else:
             items.append(_other(thing, definitions, running))
     action = Action.DROP if prune else Action.KEEP
@@ -162,6 +164,7 @@ class _Inserts:
     def __init__(self, wanted: Wanted, running: Running) -> None:
         self._running = running
         made = {s.created_by_query for s in running.catalog.sources.values()}
+        made |= {sink.query_id for sink in running.catalog.sinks.values()}
         self.left = [query_id for query_id in running.queries if query_id not in made]
         self._texts = {q: canonical(parse_one(running.queries[q].sql)) for q in self.left}
         self._matched: dict[Thing, str] = {}
@@ -216,6 +219,27 @@ class _Inserts:
         return replace(item, action=action, change=change, state=_state(before, change))
 
 
+# -- sinks ---------------------------------------------------------------------------------------
+
+
+def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item:
+    query = _query_of(definitions[-1])
+    assert query is not None
+    item = Item(thing, "SINK", Action.CREATE, reads=query.reads, definitions=tuple(definitions))
+    there = running.catalog.sinks.get(thing[1])
+    if there is None:
+        return item
+    item = replace(item, query_id=there.query_id)
+    before = running.queries.get(there.query_id)
+    if before is None or before.plan is None:
+        effect = "its text is understood no more"
+        found = Difference(ChangeClass.REBUILD, "FROM", "the query does not run", effect)
+        return replace(item, action=Action.CHANGE, change=Change((found,)))
+    change = compare_queries(before.plan, query)
+    action = Action.CHANGE if change.differences else Action.NONE
+    return replace(item, action=action, change=change)
+
+
 # -- all else ------------------------------------------------------------------------------------
 
 
@@ -253,6 +277,9 @@ def _besides(wanted: Wanted, running: Running, inserts: _Inserts, action: Action
     for query_id in reversed(inserts.left):
         reads = running.catalog.queries[query_id].reads
         yield Item(("query", query_id), "QUERY", action, reads=reads, query_id=query_id)
+    for name, sink in reversed(running.catalog.sinks.items()):
+        if not wanted.has(("sink", name)):
+            yield Item(("sink", name), "SINK", action, reads=(sink.reads,), query_id=sink.query_id)
     for name, view in reversed(running.catalog.views.items()):
         if not wanted.has(("view", name)):
             yield Item(("view", name), "VIEW", action, reads=tuple(sorted(view.reads)))

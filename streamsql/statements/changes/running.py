@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
 from streamsql.log.entries import Entry
-from streamsql.nodes import CreateAsSelect
+from streamsql.nodes import CreateAsSelect, CreateSink
 from streamsql.parser import parse_one
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
@@ -91,9 +91,9 @@ def _planned(info: QueryInfo, catalog: Catalog) -> QueryPlan | None:
     properties = {GUARANTEE: info.guarantee} if info.guarantee else {}
     try:
         statement = parse_one(info.sql)
-        if isinstance(statement, CreateAsSelect):
+        if isinstance(statement, CreateAsSelect | CreateSink):
             catalog = catalog.copy()
-            catalog.sources.pop(statement.name, None)
+            catalog.things(statement.creates or "").pop(statement.name, None)
         planned = plan(statement, catalog, properties, query_id=info.id)
     except StreamSQLError:
         return None

@@ -141,4 +141,6 @@ def _drop(item: Item) -> Statement:
             return nodes.DropType(name=name)
         case "function":
             return nodes.DropFunction(name=name)
+        case "sink":
+            return nodes.DropSink(name=name)
     return nodes.DropSource(kind=Kind(item.kind), name=name)

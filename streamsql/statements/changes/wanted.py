@@ -124,6 +124,8 @@ class _Planner:
                 catalog.things(kind).pop(name, None)
             if kind == "source" and (made := self._running.catalog.sources.get(name)) is not None:
                 catalog.queries.pop(made.created_by_query or "", None)
+            if kind == "sink" and (sink := self._running.catalog.sinks.get(name)) is not None:
+                catalog.queries.pop(sink.query_id, None)
         self.wanted.catalog = catalog
         self.wanted.taken = frozenset(
             (kind, name) for kind in Catalog.kinds() for name in catalog.things(kind)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from streamsql.errors import Span, UnsupportedError
 from streamsql.planner.plans.delivery import Replay, replay_of
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.logical import FlatMap, LogicalPlan, QueryPlan, Scan
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.state_stores import state_stores
@@ -40,6 +41,8 @@ def replayable(plan: QueryPlan, span: Span | None) -> Inputs:
 
 
 def _obstacle(root: LogicalPlan, scans: list[Scan]) -> str | None:
+    if isinstance(root, FileSink):
+        return "it writes files, in the order of its topic alone"
     replay = replay_of(root)
     if replay in (Replay.KEY, Replay.TASK):
         stores = "; ".join(store.text for store in state_stores(root))

@@ -12,6 +12,7 @@ from streamsql.executor.queries.checkpoint import Positions, committed, takeover
 from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.nodes import Emit, VerifyQuery
+from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
 from streamsql.planner.plans.modes import operators
@@ -76,6 +77,8 @@ def check_verifiable(definition: Definition, catalog: Catalog, span: Span | None
 
 
 def _obstacle(plan: QueryPlan) -> str | None:
+    if isinstance(plan.root, FileSink):
+        return "what it writes are files, and a topic is what can be read here"
     if plan.emit is Emit.FINAL:
         return "EMIT FINAL writes when time has passed, which a batch does not know"
     for operator in operators(plan.root):

@@ -86,6 +86,11 @@ public final class Expressions {
     return call(new LateRows(query), "drop", DataTypes.BooleanType, List.of(time), false);
   }
 
+  /** TRUE for each row, which is counted as written by the query. */
+  public static Column written(String query) {
+    return call(new WrittenRows(query), "count", DataTypes.BooleanType, List.of(), false);
+  }
+
   /** Whether the row, of which the struct says whether it is satisfied, meets the constraint. */
   public static Column meets(Column struct, ConstraintCheck check) {
     return call(check, "meets", DataTypes.BooleanType, List.of(struct), false);

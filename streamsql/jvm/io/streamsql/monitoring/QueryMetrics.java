@@ -68,6 +68,12 @@ public final class QueryMetrics {
     latencies[place < 0 ? -place - 1 : place].increment();
   }
 
+  /** A row of the query is written, where its size is not known and its time does not count. */
+  public void wrote() {
+    recordsOut.increment();
+    lastOut = System.currentTimeMillis();
+  }
+
   void failed() {
     errors.increment();
   }
