@@ -16,13 +16,13 @@ from streamsql.errors import PlanError, Span, StreamSQLError
 from streamsql.functions.user import using
 from streamsql.ksqldb import says
 from streamsql.planner import ddl
+from streamsql.planner.create_sink import plan_create_sink
 from streamsql.planner.ddl.drops import check_not_a_sink
 from streamsql.planner.ddl.sources import plan_create_source
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import check_not_a_view
 from streamsql.planner.explain.plan import explain
 from streamsql.planner.explain.pull import explain_pull
-from streamsql.planner.file_sinks import plan_create_sink
 from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement

@@ -8,7 +8,7 @@ import pytest
 from datadriven import Case, cases, check
 from planner.plan_script import Script, Topics
 
-from streamsql.catalog import Source
+from streamsql.catalog import ExternalSink, Source
 from streamsql.errors import StreamSQLError, render
 from streamsql.planner.ddl.alter import AlterPlan
 from streamsql.planner.ddl.drops import DropPlan
@@ -95,11 +95,14 @@ def _planned(case: Case) -> str:
                 f"{planned.query.query_id}: {_source(sink)}"
                 f"{_flags(planned.create_topic, planned.replaces)}"
             )
+        case QueryStatementPlan(external=ExternalSink() as sink):
+            replaces = "\n  replaces" if planned.replaces else ""
+            return f"{sink.query_id}: {sink.format} files of {sink.reads} in {sink.path}{replaces}"
         case AlterPlan():
             return _source(planned.source)
         case DropPlan():
             topic = " and its topic" if planned.delete_topic else ""
-            others = ", ".join([*(s.name for s in planned.others), *planned.views])
+            others = ", ".join([*(s.name for s in planned.others), *planned.views, *planned.sinks])
             also = f"; with it {others}" if others else ""
             return f"drop {planned.source.name}{topic}, terminate {list(planned.terminate)}{also}"
         case ViewPlan(view=None):

@@ -24,6 +24,7 @@ CREATE FUNCTION twice (x INT) RETURNS INT LANGUAGE PYTHON AS 'def twice(x): retu
 CREATE STREAM s (k INT KEY, x INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE STREAM made AS SELECT k, x FROM s EMIT CHANGES;
 CREATE VIEW v AS SELECT k FROM s;
+CREATE SINK files FROM s WITH (CONNECTION = 'FILE', PATH = '/data/s');
 """
 """One of each kind of thing that a catalog can hold."""
 
@@ -42,6 +43,9 @@ EXAMPLES: dict[type[nodes.Statement], str] = {
     nodes.DropType: "DROP TYPE money;",
     nodes.CreateView: "CREATE OR REPLACE VIEW v AS SELECT x FROM s;",
     nodes.DropView: "DROP VIEW v;",
+    nodes.CreateSink: """CREATE OR REPLACE SINK files FROM s WITH (CONNECTION = 'FILE',
+        PATH = '/data/o', FORMAT = 'CSV', PARTITION_BY = 'k', COMMIT_INTERVAL = '5 SECONDS');""",
+    nodes.DropSink: "DROP SINK files;",
     nodes.CreateFunction: """CREATE FUNCTION thrice (x INT) RETURNS INT LANGUAGE PYTHON
         AS 'def thrice(x): return 3 * x';""",
     nodes.DropFunction: "DROP FUNCTION twice;",

@@ -32,9 +32,9 @@ from streamsql.executor.operators import pseudo_columns as derived
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.operators.joins import joins as join
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.delivery import replay_of
-from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import (
     Aggregate,

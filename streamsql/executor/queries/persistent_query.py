@@ -15,7 +15,7 @@ from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.queries.use import Use
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.plans.file_sink import FileSink
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
 from streamsql.planner.plans.modes import operators
 from streamsql.properties import ON_DATA_LOSS

@@ -16,8 +16,8 @@ from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
 from streamsql.planner.explain.plan import frame_text, topic_text
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.joins.text import within_text
-from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.logical import (
     Aggregate,
     Derived,

@@ -8,10 +8,10 @@ from functools import singledispatch
 from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Duration, Emit, Window
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.joins.text import join_text
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.delivery import Replay, replay_of
-from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import (
     Aggregate,

@@ -10,11 +10,11 @@ from itertools import count, takewhile
 
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression, JoinType, SetOperator, Window
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.lineage.edges import Columns, Edge, Edges, Transformation, over
 from streamsql.planner.lineage.expressions import edges_of, influence, part_name
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.logical import (
     Aggregate,
     Derived,

@@ -375,8 +375,7 @@ class ModeDecision:
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """A planned query: `root` is a Sink or FileSink for a persistent one, else a Project or Limit
-    (push)."""
+    """A planned query: `root` is a Sink or FileSink, of a push query a Project or Limit."""
 
     root: LogicalPlan
     mode: ModeDecision

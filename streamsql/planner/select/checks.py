@@ -7,7 +7,7 @@ from collections.abc import Callable
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
 from streamsql.ksqldb import says
-from streamsql.planner.plans.file_sink import FileSink
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.logical import Aggregate, Distinct, LogicalPlan, Sink
 from streamsql.planner.plans.modes import operators

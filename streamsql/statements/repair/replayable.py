@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsql.errors import Span, UnsupportedError
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.delivery import Replay, replay_of
-from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.logical import FlatMap, LogicalPlan, QueryPlan, Scan
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.state_stores import state_stores

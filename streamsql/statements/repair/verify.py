@@ -12,7 +12,7 @@ from streamsql.executor.queries.checkpoint import Positions, committed, takeover
 from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.nodes import Emit, VerifyQuery
-from streamsql.planner.plans.file_sink import FileSink
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
 from streamsql.planner.plans.modes import operators

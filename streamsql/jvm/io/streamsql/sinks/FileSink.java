@@ -101,13 +101,28 @@ public final class FileSink implements VoidFunction2<Dataset<Row>, Long> {
       decided = Optional.of(decide(rows, batch, staged, decisions));
     }
     StagedFiles.carryOut(decided.get(), conf);
-    staged.discard();
+    staged.discardUpTo(batch);
     decisions.forgetBefore(batch);
   }
 
   private Decision decide(Dataset<Row> rows, long batch, StagedFiles staged, Decisions decisions)
       throws IOException {
-    Path attempt = staged.attempt();
+    Path attempt = staged.attempt(batch);
+    boolean saved = false;
+    try {
+      save(rows, attempt);
+      saved = true;
+    } finally {
+      if (!saved) {
+        staged.giveUp(attempt);
+      }
+    }
+    Decision decision = staged.decision(attempt, batch, format);
+    // Two engines of a service may be at the same batch for a moment: one decides.
+    return decisions.decide(batch, decision) ? decision : decisions.of(batch).orElseThrow();
+  }
+
+  private void save(Dataset<Row> rows, Path attempt) {
     SETTINGS.forEach(rows.sparkSession().conf()::set);
     rows.write()
         .format(format)
@@ -115,8 +130,5 @@ public final class FileSink implements VoidFunction2<Dataset<Row>, Long> {
         .options(COMMITTER)
         .partitionBy(partitionBy.toArray(String[]::new))
         .save(attempt.toString());
-    Decision decision = staged.decision(attempt, batch, format);
-    // Two engines of a service may be at the same batch for a moment: one decides.
-    return decisions.decide(batch, decision) ? decision : decisions.of(batch).orElseThrow();
   }
 }

@@ -18,11 +18,13 @@ import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 
 /**
- * The files of one query that are written and not decided: in a folder of their own below the root,
- * so on the same file system.
+ * The files of one query that are written and do not have their names yet: below the root, so on
+ * the same file system, in a folder for each attempt at a batch. Only what belongs to batches that
+ * are done is ever deleted: another engine may be further by then.
  */
 final class StagedFiles {
   private static final String FOLDER = "_streamsql-";
+  private static final int ID_LENGTH = 12;
 
   private final Configuration conf;
   private final FileSystem files;
@@ -39,20 +41,33 @@ final class StagedFiles {
     this.conf = conf;
     this.files = new Path(root).getFileSystem(conf);
     this.root = files.makeQualified(new Path(root));
-    this.writer = checkpoint.substring(0, 8);
+    this.writer = checkpoint.replace("-", "").substring(0, ID_LENGTH);
     this.folder = new Path(this.root, FOLDER + writer);
   }
 
-  /** A new folder for an attempt at a batch; whatever is left of earlier ones goes. */
-  Path attempt() throws IOException {
-    discard();
-    return new Path(folder, UUID.randomUUID().toString());
+  /** A new folder for an attempt at a batch. */
+  Path attempt(long batch) {
+    return new Path(folder, batch + "-" + UUID.randomUUID());
   }
 
-  /** Deletes what is staged. */
-  void discard() throws IOException {
-    if (files.exists(folder)) {
-      files.delete(folder, true);
+  /** Deletes an attempt that came to nothing. */
+  void giveUp(Path attempt) throws IOException {
+    files.delete(attempt, true);
+  }
+
+  /** Deletes what attempts have left, once a batch is done. */
+  void discardUpTo(long batch) throws IOException {
+    if (!files.exists(folder)) {
+      return;
+    }
+    for (FileStatus attempt : files.listStatus(folder)) {
+      String name = attempt.getPath().getName();
+      if (Long.parseLong(name.substring(0, name.indexOf('-'))) <= batch) {
+        files.delete(attempt.getPath(), true);
+      }
+    }
+    if (files.listStatus(folder).length == 0) {
+      files.delete(folder, false);
     }
   }
 
@@ -89,7 +104,7 @@ final class StagedFiles {
     }
   }
 
-  /** {@code a=1/part-0000000007-00003-1b2c3d4e.parquet}: of no other batch, task or query. */
+  /** {@code a=1/part-0000000007-00003-1b2c3d4e5f60.parquet}: of no other batch, task or query. */
   private Path target(String relative, long batch) {
     int slash = relative.lastIndexOf(Path.SEPARATOR_CHAR);
     String name = relative.substring(slash + 1);

@@ -23,8 +23,8 @@ from streamsql.nodes import CreateSink, SelectQuery
 from streamsql.parser import parse_one, to_sql
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.ddl.sources import check_source_name
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.context import Planning
-from streamsql.planner.plans.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode, ModeDecision
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
