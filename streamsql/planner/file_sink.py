@@ -21,4 +21,5 @@ class FileSink(LogicalPlan):
 
     @property
     def schema(self) -> Schema:
+        """The columns of the files."""
         return self.input.schema
