@@ -113,6 +113,15 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE TYPE address AS STRUCT<city STRING, zip STRING>;",
     ),
     Topic(
+        "CREATE SINK",
+        "CREATE [OR REPLACE] SINK [IF NOT EXISTS] name FROM stream\n"
+        "  WITH (CONNECTION = 'FILE', PATH = 'folder' [, FORMAT = 'PARQUET'|'JSON'|'CSV']\n"
+        "        [, PARTITION_BY = 'column, ..'] [, COMMIT_INTERVAL = 'n unit']);\n"
+        "DROP SINK [IF EXISTS] name;",
+        "A query that runs on and writes a stream's rows as files, each once; its files stay.",
+        "CREATE SINK files FROM pageviews WITH (CONNECTION = 'FILE', PATH = '/data/pageviews');",
+    ),
+    Topic(
         "CREATE VIEW",
         "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT ..;\n"
         "DROP VIEW [IF EXISTS] name [CASCADE];",
@@ -138,7 +147,7 @@ TOPICS: tuple[Topic, ...] = (
     Topic(
         "SHOW",
         "SHOW STREAMS|TABLES|[ALL] TOPICS|QUERIES [EXTENDED];\n"
-        "SHOW VIEWS|FUNCTIONS|TYPES|PROPERTIES|VARIABLES;\n"
+        "SHOW VIEWS|SINKS|FUNCTIONS|TYPES|PROPERTIES|VARIABLES;\n"
         "SHOW [SOURCE|SINK] CONNECTORS;\nSHOW CONNECTOR PLUGINS;",
         "Lists what exists.",
         "SHOW QUERIES;",

@@ -13,6 +13,7 @@ from streamsql.catalog import Catalog
 from streamsql.errors import ConfigError, ParseError, StreamSQLError
 from streamsql.nodes import (
     CreateAsSelect,
+    CreateSink,
     CreateSource,
     CreateType,
     DefineVariable,
@@ -173,7 +174,7 @@ def _placed(error: StreamSQLError, statement: Statement) -> StreamSQLError:
 def _defined_by(statement: Statement) -> set[str]:
     """The names that a statement would have brought into being."""
     match statement:
-        case CreateSource() | CreateAsSelect() | CreateType():
+        case CreateSource() | CreateAsSelect() | CreateType() | CreateSink():
             return {statement.name}
     return set()
 

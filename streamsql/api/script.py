@@ -137,7 +137,13 @@ _WITHOUT_KAFKA = (
     nodes.DefineVariable,
     nodes.UndefineVariable,
 )
-_WITH_SPARK = (nodes.SelectQuery, nodes.CreateAsSelect, nodes.InsertInto, nodes.RunScript)
+_WITH_SPARK = (
+    nodes.SelectQuery,
+    nodes.CreateAsSelect,
+    nodes.InsertInto,
+    nodes.CreateSink,
+    nodes.RunScript,
+)
 _ALL_STEPS = frozenset({"kafka", "spark", "queries"})
 _NAMES = ("name", "target", "query_id", "topic", "subject", "source")
 """The attributes of nodes that hold it."""

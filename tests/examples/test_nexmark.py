@@ -34,7 +34,7 @@ RATE = 1_000
 SECONDS = 120.0
 
 Run = Callable[[str], None]
-_CREATED = re.compile(r"^CREATE (STREAM|TABLE) (\w+)", re.MULTILINE)
+_CREATED = re.compile(r"^CREATE (STREAM|TABLE|SINK) (\w+)", re.MULTILINE)
 
 
 class House:
@@ -42,7 +42,7 @@ class House:
 
     def __init__(self, engine: Engine, kafka: KafkaClient, run: Run, count: int, folder: Path):
         self.engine, self._run = engine, run
-        self._prefix = f"nexmark{count}"
+        self._prefix, self._folder = f"nexmark{count}", folder
         spec = GenerateSpec("nexmark", self._prefix, RATE, count, seed=1, start=START)
         generate_nexmark(spec, kafka, lambda _: None)
         side = [(str(n), f'{{"looked_up":"value {n}"}}') for n in range(SIDE)]
@@ -58,7 +58,8 @@ class House:
     def execute(self, name: str) -> str:
         """Run a file; its text."""
         text = (FOLDER / f"{name}.sql").read_text("utf-8")
-        self._run(text.replace("'nexmark-", f"'{self._prefix}-"))
+        text = text.replace("'nexmark-", f"'{self._prefix}-")
+        self._run(text.replace("'/tmp/nexmark/", f"'{self._folder}/"))
         return text
 
     def rows(self, name: str, columns: str) -> Counter[tuple[Any, ...]]:
@@ -67,15 +68,27 @@ class House:
         assert isinstance(answer, Answer)
         return Counter(tuple(map(_plain, row.values)) for row in answer.rows)
 
+    def in_files(self, name: str, columns: str) -> Counter[tuple[Any, ...]]:
+        """What a sink has written into the folder of the query's name."""
+        files = f"{self._folder}/{name}/**/*.parquet"
+        if not any(self._folder.glob(f"{name}/**/*.parquet")):
+            return Counter()
+        found = f"read_parquet('{files}', hive_partitioning = true, hive_types_autocast = false)"
+        rows = duckdb.execute(f"SELECT {columns} FROM {found}").fetchall()
+        return Counter(tuple(map(_plain, row)) for row in rows)
+
     def check(self, name: str) -> None:
         columns, sql = ANSWERS[name]
         wanted = Counter(tuple(map(_plain, row)) for row in self.expected.execute(sql).fetchall())
         text = self.execute(name)
         try:
             await_until(lambda: self.rows(name, columns) == wanted, name, SECONDS, every=1)
+            if "CREATE SINK" in text:
+                await_until(lambda: self.in_files(name, columns) == wanted, name, SECONDS, every=1)
         finally:
             for kind, made in reversed(_CREATED.findall(text)):
-                self._run(f"DROP {kind} {made} DELETE TOPIC;")
+                topic = "" if kind == "SINK" else " DELETE TOPIC"
+                self._run(f"DROP {kind} {made}{topic};")
 
     def close(self) -> None:
         for name in ("person", "auction", "bid"):

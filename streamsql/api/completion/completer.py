@@ -138,6 +138,8 @@ class _Completer:
         elif words[1:] == ["LINEAGE", "OF"] or (last in ("FROM", "JOIN") and first != "PRINT"):
             yield from self._sources(None)
             yield from self._views()
+        elif last in ("SINK", "EXISTS") and words[:2] in (["DROP", "SINK"], ["DESCRIBE", "SINK"]):
+            yield from self._sinks()
         elif last in ("VIEW", "EXISTS") and words[:2] == ["DROP", "VIEW"]:
             yield from self._views()
         elif first == "DROP" and last == "FUNCTION":
@@ -162,6 +164,10 @@ class _Completer:
     def _views(self) -> Iterator[Suggestion]:
         for name, view in sorted(self._catalog.views.items()):
             yield _named(name, "view", f"over {', '.join(sorted(view.reads))}")
+
+    def _sinks(self) -> Iterator[Suggestion]:
+        for name, sink in sorted(self._catalog.sinks.items()):
+            yield _named(name, "sink", f"{sink.format} files of {sink.reads}")
 
     def _queries(self) -> Iterator[Suggestion]:
         for query in self._catalog.queries.values():
