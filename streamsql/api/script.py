@@ -131,6 +131,7 @@ _WITHOUT_KAFKA = (
     nodes.Describe,
     nodes.DescribeAll,
     nodes.DescribeFunction,
+    nodes.DescribeSink,
     nodes.Explain,
     nodes.SetProperty,
     nodes.UnsetProperty,

@@ -31,7 +31,7 @@ from streamsql.session import Session
 
 _SEEN = frozenset(
     {"Show", "ShowLineage", "Describe", "DescribeAll", "DescribeFunction", "DescribeErrors"}
-    | {"Explain"}
+    | {"DescribeSink", "Explain"}
 )
 """Statements that only look: to know their columns they are run."""
 IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"

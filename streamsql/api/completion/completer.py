@@ -135,6 +135,8 @@ class _Completer:
             yield from self._queries()
         elif first == "DESCRIBE" and len(words) == 1:
             yield from self._sources(None)
+        elif last == "FROM" and "SINK" in words[1:4] and first == "CREATE":
+            yield from self._sources(Kind.STREAM)
         elif words[1:] == ["LINEAGE", "OF"] or (last in ("FROM", "JOIN") and first != "PRINT"):
             yield from self._sources(None)
             yield from self._views()

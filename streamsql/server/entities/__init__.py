@@ -33,6 +33,7 @@ BUILDERS: dict[str, Builder] = {
     "Describe": sources.described,
     "DescribeAll": sources.described_all,
     "DescribeFunction": listings.described_function,
+    "DescribeSink": listings.described_sink,
     "Explain": queries.explained,
     "CreateConnector": connectors.created,
     "DropConnector": connectors.dropped,

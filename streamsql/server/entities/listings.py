@@ -81,6 +81,29 @@ def _views(executed: Executed) -> JSON:
     return executed.entity("views", views=views)
 
 
+_OF_A_SINK = {
+    "name": "Sink Name",
+    "reads": "Reads",
+    "connection": "Connection",
+    "path": "Path",
+    "format": "Format",
+    "queryId": "Query ID",
+}
+
+
+def _sinks(executed: Executed) -> JSON:
+    found = [{key: row[title] for key, title in _OF_A_SINK.items()} for row in executed.rows]
+    return executed.entity("sinks", sinks=found)
+
+
+def described_sink(executed: Executed) -> JSON:
+    """DESCRIBE SINK: its columns, and in words where it writes and how far its query is."""
+    columns = [row for row in executed.rows if "Field" in row]
+    fields = [{"name": row["Field"], "type": row["Type"]} for row in columns]
+    name = executed.statement.name
+    return executed.entity("sink_description", name=name, fields=fields, details=executed.text)
+
+
 def _properties(executed: Executed) -> JSON:
     overrides = executed.session.properties
     found = [
@@ -115,6 +138,7 @@ _LISTS: dict[str, Builder] = {
     "FUNCTIONS": _functions,
     "TYPES": _types,
     "VIEWS": _views,
+    "SINKS": _sinks,
     "PROPERTIES": _properties,
     "VARIABLES": _variables,
     "CONNECTORS": connectors.listed,
