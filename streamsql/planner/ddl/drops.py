@@ -129,7 +129,7 @@ def _cascade(source: Source, statement: DropSource, catalog: Catalog) -> DropPla
                 pending.append(sink)
     _, *others = sources.values()
     views = views_over(sources, catalog)
-    ended = tuple(name for query_id in queries if (name := catalog.sink_of(query_id)))
+    ended = tuple(found for q in queries if (found := catalog.sink_of(q)))
     return DropPlan(source, statement.delete_topic, tuple(queries), tuple(others), views, ended)
 
 
