@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -45,6 +46,7 @@ class Writer:
         self._folder, self._bootstrap = folder, bootstrap
         (folder / "script.sql").write_text(SCRIPT.format(folder), "utf-8")
         self._process = self._started()
+        self._await_ready()
 
     def _started(self) -> subprocess.Popen[str]:
         data, script = str(self._folder / "engine"), str(self._folder / "script.sql")
@@ -58,6 +60,20 @@ class Writer:
                 start_new_session=True,
                 text=True,
             )
+
+    def _await_ready(self) -> None:
+        heard: list[str] = []
+        process = self._process
+
+        def listen() -> None:
+            assert process.stdout is not None
+            heard.append(process.stdout.readline())
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        listener.join(PATIENCE)
+        errors = self._folder / "stderr.txt"
+        assert heard == ["ready\n"], f"the engine is not ready: {errors.read_text()[-2000:]}"
 
     def _javas(self) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
@@ -73,6 +89,7 @@ class Writer:
     def kill(self) -> None:
         self.close()
         self._process = self._started()
+        self._await_ready()
 
     def close(self) -> None:
         kill_tree(self._process)

@@ -37,6 +37,8 @@ READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN
         ("CREATE TABLE t AS SELECT a, COUNT(*) FROM s GROUP BY a;", WRITE),
         ("DROP STREAM s DELETE TOPIC;", WRITE),
         ("TERMINATE ALL;", WRITE),
+        ("DROP SINK f;", WRITE),
+        ("CREATE SINK f FROM s WITH (CONNECTION='FILE', PATH='/data');", ADMIN),
         ("CREATE SINK CONNECTOR c WITH ('a'='b');", ADMIN),
         ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'def f(x): return x';", ADMIN),
         ("SET 'ksql.schema.registry.url' = 'http://elsewhere:8081';", ADMIN),
