@@ -118,7 +118,7 @@ TOPICS: tuple[Topic, ...] = (
         "  WITH (CONNECTION = 'FILE', PATH = 'folder' [, FORMAT = 'PARQUET'|'JSON'|'CSV']\n"
         "        [, PARTITION_BY = 'column, ..'] [, COMMIT_INTERVAL = 'n unit']);\n"
         "DROP SINK [IF EXISTS] name;",
-        "A query that runs on and writes a stream's rows as files, each once; its files stay.",
+        "A query that runs on and writes a stream's rows as files, each exactly once.",
         "CREATE SINK files FROM pageviews WITH (CONNECTION = 'FILE', PATH = '/data/pageviews');",
     ),
     Topic(
