@@ -144,7 +144,8 @@ def kafka(broker: EmbeddedBroker) -> Iterator[KafkaClient]:
 
 @pytest.fixture
 def writer(tmp_path: Path, broker: EmbeddedBroker, kafka: KafkaClient) -> Iterator[Writer]:
-    kafka.create_topic("events", 2, -1, {}, exists_ok=True)
+    for topic in ("events", "answers", "names"):
+        kafka.create_topic(topic, 2, -1, {})
     writer = Writer(tmp_path, broker.bootstrap)
     yield writer
     writer.close()
