@@ -35,6 +35,7 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain
+from streamsql.planner.file_sink import FileSink
 from streamsql.planner.lineage.edges import Edge
 from streamsql.planner.lineage.operators import lineage
 from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
@@ -298,7 +299,7 @@ def _origins(edges: Iterable[Edge]) -> tuple[ColumnOrigin, ...]:
 
 def _plan(plan: QueryPlan) -> PlanFacts:
     root = plan.root
-    sink = root.target.name if isinstance(root, Sink) else None
+    sink = root.target.name if isinstance(root, Sink | FileSink) else None
     return PlanFacts(plan.schema, plan.reads, sink, next(_windows(root), None))
 
 
