@@ -40,5 +40,6 @@ Parentheses leave no node. `node.meta` holds the place: `line`, `column`, `start
 
 from streamsql.nodes.base import *
 from streamsql.nodes.definition import *
+from streamsql.nodes.match import *
 from streamsql.nodes.query import *
 from streamsql.nodes.statement import *

@@ -9,6 +9,7 @@ from typing import ClassVar
 from sqlglot.expressions import Expr
 
 from streamsql.errors import Span
+from streamsql.nodes.match import AfterMatch, Definition, Pattern
 from streamsql.schema import WindowType
 
 Expression = Expr
@@ -144,6 +145,29 @@ class WindowFunction:
     span: Span | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class MatchRecognize:
+    """`source MATCH_RECOGNIZE (..) [AS] alias` in FROM: a row for each match."""
+
+    source: SourceRef | Subquery
+    measures: tuple[SelectExpression, ...]
+    pattern: Pattern
+    definitions: tuple[Definition, ...]
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[Expression, ...] = ()
+    """sqlglot's Ordered, each."""
+    grace: Duration | None = None
+    """How long a row waits for earlier ones."""
+    all_rows: bool = False
+    """Whether each row of a match is one of the result."""
+    after: AfterMatch = AfterMatch()
+    within: Duration | None = None
+    subset: tuple[str, tuple[str, ...]] | None = None
+    """A name for several variables."""
+    alias: str | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
 class JoinType(Enum):
     """Of which side rows without a partner are kept."""
 
@@ -178,7 +202,7 @@ class Join:
     using: tuple[str, ...] = ()
 
 
-Side = SourceRef | Subquery | ValueRows | WindowFunction
+Side = SourceRef | Subquery | ValueRows | WindowFunction | MatchRecognize
 """One of the relations that FROM joins."""
 Relation = Side | Join
 

@@ -21,6 +21,7 @@ from streamsql.parser.build.context import resolve_words
 from streamsql.parser.build.definitions import ViewBuilder
 from streamsql.parser.build.expressions import ExpressionBuilder
 from streamsql.parser.build.items import Builders
+from streamsql.parser.build.match import MatchBuilder
 from streamsql.parser.build.over import OverBuilder
 from streamsql.parser.build.queries import QueryBuilder
 from streamsql.parser.build.repair import RepairBuilder
@@ -44,6 +45,7 @@ BUILDERS = Builders(
     QueryBuilder(),
     WindowBuilder(),
     OverBuilder(),
+    MatchBuilder(),
     ExpressionBuilder(),
 )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from lark import Token
 
 from streamsql.parser.tokens.keywords import BY_CONTEXT, KEYWORDS, NON_RESERVED
+from streamsql.parser.tokens.lexer import PATTERN_MARKS
 
 _NUMBERS = frozenset({"INTEGER_LITERAL", "DECIMAL_LITERAL", "DOUBLE_LITERAL"})
 _WINDOWS = frozenset({"TUMBLING", "HOPPING", "CUMULATING", "SESSION"})
@@ -31,10 +32,12 @@ FOLLOWED_BY: dict[str, frozenset[str]] = {
     "ILIKE": _BEGINS_A_VALUE,
     "INTERSECT": frozenset({"ALL", "DISTINCT", "SELECT"}),
     "LIMIT": _NUMBERS | {"MINUS", "TEXT_LITERAL", "PLUS"},
+    "MATCH_RECOGNIZE": frozenset({"LPAR"}),
     "OFFSET": frozenset({"INTEGER_LITERAL"}),
     "ORDER": frozenset({"BY"}),
     "OVER": frozenset({"LPAR"}),
     "PARTITION": frozenset({"BY"}),
+    "PATTERN": frozenset({"LPAR"}),
     "QUALIFY": _BEGINS_A_VALUE | {"NOT"},
     "SIMILAR": frozenset({"TO"}),
     "UNION": frozenset({"ALL", "DISTINCT", "SELECT", "WITH"}),
@@ -60,9 +63,11 @@ _NAMES_FIRST: dict[str, frozenset[str]] = {
     "FILTER": frozenset({"RPAR"}),
     "ILIKE": _ENDS_A_VALUE | {"NOT"},
     "INTERSECT": _ENDS_A_CLAUSE,
+    "MATCH_RECOGNIZE": _ENDS_A_CLAUSE,
     "OFFSET": _ENDS_A_CLAUSE,
     "ORDER": frozenset({"LPAR"}) | _ENDS_A_CLAUSE,
     "OVER": frozenset({"RPAR"}),
+    "PATTERN": frozenset(),
     "QUALIFY": _ENDS_A_CLAUSE,
     "SIMILAR": _ENDS_A_VALUE | {"NOT"},
     "UNION": _ENDS_A_CLAUSE,
@@ -76,6 +81,8 @@ def resolve_words(tokens: list[Token], *, cut_off: bool = False) -> list[Token]:
         if token.type in FOLLOWED_BY:
             if not _is_keyword(tokens, i, cut_off):
                 token.type = "IDENTIFIER"
+            elif token.type == "PATTERN":
+                _mark_pattern(tokens, i + 1)
         elif i == 1 and tokens[0].type in ("DEFINE", "UNDEFINE") and token.type in KEYWORDS:
             # Any word may name a variable: it is never written but as ${word}.
             token.type = "IDENTIFIER"
@@ -157,8 +164,10 @@ _FITS: dict[str, Callable[[list[Token], int], bool]] = {
     "FILTER": _filters,
     "ILIKE": _before_a_value(_ENDS_A_VALUE | {"NOT"}),
     "LIMIT": _behind(_ENDS_A_CLAUSE),
+    "MATCH_RECOGNIZE": _behind(_ENDS_A_CLAUSE),
     "OFFSET": _behind(_ENDS_A_CLAUSE),
     "OVER": _behind(frozenset({"RPAR"})),
+    "PATTERN": lambda tokens, i: any(t.type == "MATCH_RECOGNIZE" for t in tokens[:i]),
     "QUALIFY": _before_a_value(_ENDS_A_CLAUSE),
     "SIMILAR": _behind(_ENDS_A_VALUE | {"NOT"}),
     "USING": _behind(_ENDS_A_CLAUSE),
@@ -169,6 +178,19 @@ _FITS: dict[str, Callable[[list[Token], int], bool]] = {
 def _inside_case(tokens: list[Token], i: int) -> bool:
     """Whether a CASE before the token is still open: names that read END are no words any more."""
     return sum((t.type == "CASE") - (t.type == "END") for t in tokens[:i]) > 0
+
+
+def _mark_pattern(tokens: list[Token], opening: int) -> None:
+    """Of a PATTERN from its parenthesis on: makes tokens of the marks that are none elsewhere."""
+    depth = 0
+    for i, token in enumerate(tokens[opening:], opening):
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if depth == 0:
+            return
+        if token.type == "ILLEGAL":
+            token.type = PATTERN_MARKS.get(str(token), token.type)
+        if token.type == "LBRACE" and _type(tokens, i + 1) == "MINUS":
+            token.type = "EXCLUDE"
 
 
 def _mark_lambda(tokens: list[Token], arrow: int) -> None:

@@ -132,11 +132,16 @@ def _time(argument: Any, function: str, span: Span) -> str | None:
 def _duration(argument: Any, function: str, span: Span) -> Duration:
     if not isinstance(argument, exp.Interval):
         raise _misspelt(function, span)
+    return fixed_duration(argument, "the size of a window", span)
+
+
+def fixed_duration(argument: Expression, what: str, span: Span) -> Duration:
+    """An INTERVAL that is always of the same length; ParseError says what has to be."""
     unit = argument.args.get("unit")
     length = interval(argument.this.name, unit.name if unit else None)
     if length is None or length.months or length.millis < 0:
         raise ParseError(
-            "the size of a window must be a fixed time, of no months or years",
+            f"{what} must be a fixed time, of no months or years",
             hint="Give weeks, days, hours, minutes, seconds or milliseconds.",
             span=span,
         )

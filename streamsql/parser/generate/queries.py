@@ -7,6 +7,7 @@ from sqlglot.expressions import Expr
 from streamsql import nodes as n
 from streamsql.nodes import Duration
 from streamsql.parser.generate.expressions import PRIMARY, VALUE, expression_sql, name, string
+from streamsql.parser.generate.patterns import pattern
 from streamsql.parser.generate.text import listed, to_sql, words
 from streamsql.schema import WindowType
 
@@ -111,6 +112,28 @@ def _window_function(node: n.WindowFunction) -> str:
         *(f"INTERVAL '{size.amount}' {size.unit}" for size in sizes if size is not None),
     ]
     return words(_FUNCTIONS[node.window.type] + listed(*arguments), _alias(node.alias))
+
+
+@to_sql.register
+def _match_recognize(node: n.MatchRecognize) -> str:
+    clauses = words(
+        node.partition_by and f"PARTITION BY {_grouping(node.partition_by)}",
+        node.order_by and f"ORDER BY {', '.join(map(to_sql, node.order_by))}",
+        node.grace and f"GRACE PERIOD {duration(node.grace)}",
+        f"MEASURES {', '.join(map(to_sql, node.measures))}",
+        f"{'ALL ROWS' if node.all_rows else 'ONE ROW'} PER MATCH",
+        f"AFTER MATCH SKIP {node.after.to.value}",
+        node.after.variable and name(node.after.variable),
+        f"PATTERN ({pattern(node.pattern)})",
+        node.within and f"WITHIN {duration(node.within)}",
+        node.subset and f"SUBSET {name(node.subset[0])} = {listed(*map(name, node.subset[1]))}",
+        f"DEFINE {', '.join(map(_definition, node.definitions))}",
+    )
+    return words(to_sql(node.source), f"MATCH_RECOGNIZE ({clauses})", _alias(node.alias))
+
+
+def _definition(node: n.Definition) -> str:
+    return f"{name(node.variable)} AS {to_sql(node.condition)}"
 
 
 def _alias(alias: str | None) -> str:

@@ -11,7 +11,7 @@ FOLDER = Path(str(files("streamsql.grammar")))
 MAIN = FOLDER / "streamsql.lark"
 _IMPORTED = FOLDER / "expressions.lark"
 _COMMENT = re.compile(r"//.*")
-_WORD = re.compile(r'"([A-Z]+)"')
+_WORD = re.compile(r'"([A-Z_]+)"')
 
 
 @cache

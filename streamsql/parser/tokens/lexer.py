@@ -50,6 +50,17 @@ SYMBOLS: dict[str, str] = {
 
 SYMBOL_TEXT: dict[str, str] = {terminal: text for text, terminal in SYMBOLS.items()}
 SYMBOL_TEXT["LAMBDA_PAREN"] = "("
+PATTERN_MARKS: dict[str, str] = {
+    "?": "QUESTION",
+    "{": "LBRACE",
+    "}": "RBRACE",
+    "|": "BAR",
+    "^": "CARET",
+    "$": "DOLLAR",
+}
+"""Characters that are no tokens but in a PATTERN -> terminal of the grammar."""
+SYMBOL_TEXT |= {terminal: text for text, terminal in PATTERN_MARKS.items()}
+SYMBOL_TEXT["EXCLUDE"] = "{"
 
 _WORD = "[A-Za-z0-9_@]"
 _TOKEN = re.compile(
