@@ -146,6 +146,10 @@ def _describe(token: Token) -> str:
     return shown
 
 
+_RARE = frozenset({"MATCH_RECOGNIZE"})
+"""Words that may stand behind much, and seldom do."""
+
+
 def _expectation(position: Position, brief: bool) -> str | None:
     """`Expected FROM, AS, `,` or an operator.`; None rather than a long list if `brief`."""
     alternatives = _alternatives(position)
@@ -181,7 +185,7 @@ def _alternatives(position: Position) -> list[str]:
         kinds.append("a unit of time (SECONDS, MINUTES, HOURS, DAYS)")
     kinds += dict.fromkeys(_PLAIN[t] for t in _PLAIN if t in rest)
     usual = [_PHRASES.get(word, word) for word in _COMMON if word in rest]
-    others = sorted((rest & KEYWORDS).difference(_COMMON))
+    others = sorted((rest & KEYWORDS).difference(_COMMON), key=lambda word: (word in _RARE, word))
     symbols = sorted(f"`{SYMBOL_TEXT[t]}`" for t in rest if t in SYMBOL_TEXT)
     return usual + symbols + others + kinds
 

@@ -36,6 +36,8 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.match_text import column_text, keys_text, match_text
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.starts import start_text
@@ -306,6 +308,21 @@ class _Reader:
             grace = words(duration(node.grace_ms))
             yield Part(place, "GRACE PERIOD of OVER", "", grace, stage=stage)
         self._add({c.name: self._written_out(_meant(c), place) for c in node.calls}, place)
+
+    @_of.register
+    def _(self, node: Match, place: Place, stage: int) -> Iterator[Part]:
+        yield from self.parts(node.input, place, stage + 1)
+        types = _types((*node.keys, *(Named(c.name, c.expression) for c in node.all_columns)))
+        plain = (c.expression for c in node.all_columns if isinstance(c.expression, exp.Column))
+        kept = {e.name: (self._text(e, place), type_of(e)) for e in plain}
+        keys = keys_text(node, lambda e: self._text(e, place)) or "nothing"
+        of = "; ".join(column_text(c, lambda e: self._text(e, place)) for c in node.decisive)
+        text = f"{match_text(node)} PARTITION BY {keys}{f', by {of}' if of else ''}"
+        yield Part(place, "MATCH_RECOGNIZE", "", text, types, stage, columns=kept)
+        if node.grace_ms is not None:
+            grace = words(duration(node.grace_ms))
+            yield Part(place, "GRACE PERIOD of MATCH_RECOGNIZE", "", grace, stage=stage)
+        self._add(self._stand_for(node.keys, place), place)
 
     @_of.register
     def _(self, node: Distinct, place: Place, stage: int) -> Iterator[Part]:

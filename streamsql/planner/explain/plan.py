@@ -33,6 +33,8 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.match_text import keys_text, match_text
 from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over, OverCall, duration
@@ -216,6 +218,14 @@ def _over(plan: Over) -> str:
     grace = "" if plan.grace_ms is None else f" GRACE {duration_text(duration(plan.grace_ms))}"
     rows = "all rows" if plan.order == () else "the rows before"
     return f"Over {rows}{of}{grace}: {', '.join(map(over_text, plan.calls))}"
+
+
+@operator_line.register
+def _match(plan: Match) -> str:
+    keys = keys_text(plan)
+    of = f" of each {keys}" if keys else ""
+    grace = "" if plan.grace_ms is None else f" GRACE {duration_text(duration(plan.grace_ms))}"
+    return f"Match{of}{grace}: {match_text(plan)}"
 
 
 def over_text(call: OverCall) -> str:

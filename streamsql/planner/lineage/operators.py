@@ -33,6 +33,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.match import Match
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.select.window_functions import STEP
 from streamsql.planner.types.binding import columns_in
@@ -265,6 +266,20 @@ def _over(plan: Over) -> Lineage:
     # Which rows there are no window decides, but which a value is made of.
     columns = {name: edges | order | groups for name, edges in made.items()}
     return replace(found, columns={**found.columns, **columns})
+
+
+@lineage.register
+def _match(plan: Match) -> Lineage:
+    found = lineage(plan.input)
+    columns = {
+        ROWTIME.name: _column(found, ROWTIME.name),
+        **_made(plan.keys, found.columns),
+        **{c.name: edges_of(c.expression, found.columns) for c in plan.columns},
+    }
+    order = over(Transformation.SORT, _column(found, ROWTIME.name))
+    read = (influence(Transformation.FILTER, c.expression, found.columns) for c in plan.read)
+    matched = replace(found, columns=columns)
+    return matched.influenced(_groups(plan.keys, found), order, *read)
 
 
 # -- rows that become one ------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.match_text import column_text, keys_text, match_text
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.scopes.text import expression_text
@@ -64,6 +66,9 @@ def kept_parts(node: LogicalPlan, root: LogicalPlan) -> Iterator[str]:
             for call in node.calls:
                 frame = (call.lag, call.frame.rows, call.frame.ms, call.frame.peers)
                 yield f"{expression_text(call.expression)} over {frame}"
+        case Match():
+            yield f"matches of {keys_text(node)} by time, {node.grace_ms}: {match_text(node)}"
+            yield from map(column_text, node.decisive)
         case Distinct():
             window = f" in {node.window.size.ms}" if node.window else ""
             yield f"distinct {', '.join(c.name for c in node.schema)}{window}"

@@ -18,6 +18,7 @@ from streamsql.planner.plans.logical import (
     Sink,
     TopN,
 )
+from streamsql.planner.plans.match import Match
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import columns_in
 
@@ -79,6 +80,9 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
         case Over():
             orders = (order.expression for order in plan.order or ())
             return (*plan.keys, *(e for call in plan.calls for e in call.expressions), *orders)
+        case Match():
+            keys = tuple(named.expression for named in plan.keys)
+            return (*keys, *(column.expression for column in plan.all_columns))
         case Aggregate():
             return tuple(named.expression for named in (*plan.keys, *plan.aggregates))
         case Values():

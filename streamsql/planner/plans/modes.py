@@ -22,6 +22,7 @@ from streamsql.planner.plans.logical import (
     Scan,
     Sink,
 )
+from streamsql.planner.plans.match import Match
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import aggregate_function
@@ -71,6 +72,11 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
                 "GRACE PERIOD in OVER waits for times that other rows bring, which are known at "
                 "the end of a batch: it lasts a minute in Real-Time Mode"
             )
+        if isinstance(operator, Match) and operator.grace_ms is not None:
+            yield (
+                "GRACE PERIOD in MATCH_RECOGNIZE waits for times that other rows bring, which are "
+                "known at the end of a batch: it lasts a minute in Real-Time Mode"
+            )
         for call in _aggregate_calls(operator):
             function = aggregate_function(call)
             if not function.real_time:
@@ -82,6 +88,8 @@ def _aggregate_calls(operator: LogicalPlan) -> list[Expression]:
         return [named.expression for named in operator.aggregates]
     if isinstance(operator, Over):
         return [call.expression for call in operator.calls if not call.lag]
+    if isinstance(operator, Match):
+        return [column.expression for column in operator.all_columns if column.place is None]
     return []
 
 

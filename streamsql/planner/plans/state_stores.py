@@ -19,6 +19,7 @@ from streamsql.planner.plans.logical import (
     Scan,
     TopN,
 )
+from streamsql.planner.plans.match import Match
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.windows import Over, OverCall, duration, words
 from streamsql.planner.scopes.text import expression_text
@@ -65,6 +66,8 @@ def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
             yield from _top(node)
         case Over():
             yield from _over(node)
+        case Match():
+            yield from _match(node)
         case Distinct():
             yield from _distinct(node)
 
@@ -220,6 +223,24 @@ def _over(plan: Over) -> Iterator[StateStore]:
     else:
         growth = "grows with the number of distinct keys" if keys else "does not grow"
     yield StateStore(" and ".join(kept), keys, growth + rows)
+    if plan.grace_ms is not None:
+        waits = words(duration(plan.grace_ms)) if plan.grace_ms else "no time"
+        yield StateStore("rows that wait for earlier ones", keys, f"a row waits {waits}")
+
+
+def _match(plan: Match) -> Iterator[StateStore]:
+    keys = ", ".join(expression_text(key.expression) for key in plan.keys)
+    holds = "rows of matches that have begun"
+    if plan.within_ms is None:
+        growth = "grows for ever with a match that has no end: WITHIN gives it one"
+        yield StateStore(holds, keys, growth)
+    else:
+        looks_back = any(c.place is not None and c.place.back for c in plan.all_columns)
+        kept = words(duration(plan.within_ms + (plan.grace_ms or 0)))
+        growth = f"a row goes {kept} after its time"
+        if looks_back:
+            growth += ", but for those that PREV may need"
+        yield StateStore(holds, keys, growth)
     if plan.grace_ms is not None:
         waits = words(duration(plan.grace_ms)) if plan.grace_ms else "no time"
         yield StateStore("rows that wait for earlier ones", keys, f"a row waits {waits}")

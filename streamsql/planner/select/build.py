@@ -12,7 +12,17 @@ from functools import partial
 from streamsql.catalog import Catalog
 from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.formats import format_named
-from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery, Window, Within
+from streamsql.nodes import (
+    Emit,
+    Expression,
+    MatchRecognize,
+    Query,
+    SelectAll,
+    SelectExpression,
+    Subquery,
+    Window,
+    Within,
+)
 from streamsql.planner.joins.state_ttl import with_ttl
 from streamsql.planner.plans.logical import Derived, Distinct, Filter, LogicalPlan, Project
 from streamsql.planner.plans.windows import complete_window, key_window
@@ -21,6 +31,7 @@ from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.select.aggregation import build_aggregation
 from streamsql.planner.select.from_clause import BuildSubquery, From, build_from
+from streamsql.planner.select.match import build_match
 from streamsql.planner.select.named_queries import expand
 from streamsql.planner.select.over import build_over, windows_of
 from streamsql.planner.select.over_groups import over_groups
@@ -142,7 +153,9 @@ def _build(query: Query, place: _Place) -> Built:
     return Built(root, built[0].source, built[0].columns, window)
 
 
-def _build_subquery(place: _Place, subquery: Subquery) -> Derived:
+def _build_subquery(place: _Place, subquery: Subquery | MatchRecognize) -> Derived:
+    if isinstance(subquery, MatchRecognize):
+        return _build_match(place, subquery)
     alias = subquery.alias or "SUBQUERY"
     try:
         built = _build(subquery.query, replace(place, inner=alias))
@@ -217,13 +230,24 @@ def _source(query: Query, place: _Place) -> tuple[Query, From]:
     )
 
 
-def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery) -> Derived:
+def _build_ranking(
+    place: _Place, ranking: Ranking, subquery: Subquery | MatchRecognize
+) -> Derived:
     """The subquery that a Top-N stands in."""
+    assert isinstance(subquery, Subquery)
     name = subquery.alias or "SUBQUERY"
     inner, source = _source(subquery.query, replace(place, inner=name))
     rows = _where(inner, source, place)
     root = build_ranking(ranking, source, rows, name, bounded=place.bounded)
     return derived(root, source, None, name, subquery.span)
+
+
+def _build_match(place: _Place, match: MatchRecognize) -> Derived:
+    """The matches of a pattern in FROM."""
+    name = match.alias or match.source.alias or getattr(match.source, "name", "MATCHES")
+    rows = Query((SelectAll(),), match.source, span=match.span)
+    _, source = _source(rows, replace(place, inner=name))
+    return derived(build_match(match, source), source, None, name, match.span)
 
 
 def _build_distinct(query: Query, place: _Place) -> Built:

@@ -9,6 +9,7 @@ from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import CatalogError, InternalError, PlanError
 from streamsql.nodes import (
+    MatchRecognize,
     Query,
     Relation,
     Side,
@@ -78,8 +79,8 @@ class From:
 
 HIDDEN = frozenset({"$RANK", "$NUMBER", "$WINDOW"})
 """Columns that QUALIFY, RANK, HOP and CUMULATE add, which are no part of `*`."""
-BuildSubquery = Callable[[Subquery], Derived]
-"""Plans a query in FROM."""
+BuildSubquery = Callable[[Subquery | MatchRecognize], Derived]
+"""Plans a query, or the matches of a pattern, in FROM."""
 
 
 def build_from(
@@ -96,7 +97,7 @@ def build_from(
     refs, joins = _flat(query.relation)
     scans = tuple(
         build_subquery(ref)
-        if isinstance(ref, Subquery)
+        if isinstance(ref, Subquery | MatchRecognize)
         else values_source(ref, catalog, bounded=bounded)
         if isinstance(ref, ValueRows)
         else _scan(_plain(ref), catalog)
@@ -114,7 +115,7 @@ def build_from(
 def check_relation(relation: Relation, catalog: Catalog) -> None:
     """CatalogError where a source does not exist."""
     for ref in _flat(relation)[0]:
-        ref = ref.source if isinstance(ref, WindowFunction) else ref
+        ref = ref.source if isinstance(ref, WindowFunction | MatchRecognize) else ref
         if isinstance(ref, Subquery):
             check_relation(ref.query.relation, catalog)
         elif isinstance(ref, SourceRef):

@@ -14,6 +14,7 @@ from streamsql.nodes import (
     Emit,
     Expression,
     Join,
+    MatchRecognize,
     Query,
     Relation,
     SelectExpression,
@@ -53,7 +54,7 @@ def _expand(
     def side(node: Side) -> Side:
         if isinstance(node, ValueRows):
             return node
-        if isinstance(node, WindowFunction):
+        if isinstance(node, WindowFunction | MatchRecognize):
             return replace(node, source=named(node.source))
         return named(node)
 
@@ -151,6 +152,6 @@ def _relation_names(relation: Relation) -> set[str]:
         return _relation_names(relation.left) | _relation_names(relation.right)
     if isinstance(relation, ValueRows):
         return set()
-    if isinstance(relation, WindowFunction):
+    if isinstance(relation, WindowFunction | MatchRecognize):
         return _relation_names(relation.source)
     return names_in(relation.query) if isinstance(relation, Subquery) else {relation.name}

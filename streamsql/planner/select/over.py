@@ -181,7 +181,7 @@ def _order(window: exp.Window, source: From, *, bounded: bool) -> tuple[Ordering
             span=span_of(window),
         )
     bound = [bind(ordered.this, source.scope, "ORDER BY") for ordered in orders]
-    if len(bound) == 1 and not orders[0].args.get("desc") and _is_time(bound[0], source):
+    if len(bound) == 1 and not orders[0].args.get("desc") and is_time(bound[0], source):
         return None
     if not bounded:
         raise UnsupportedError(
@@ -202,7 +202,7 @@ def _order(window: exp.Window, source: From, *, bounded: bool) -> tuple[Ordering
     )
 
 
-def _is_time(bound: Expression, source: From) -> bool:
+def is_time(bound: Expression, source: From) -> bool:
     """Whether a column holds the time of the row: ROWTIME, or what it is taken from."""
     if not isinstance(bound, exp.Column):
         return False

@@ -51,8 +51,8 @@ def written_out(query: Query, *, bounded: bool) -> Query:
     """The SELECT without FILTER, DISTINCT inside of calls, and QUALIFY."""
     if query.qualify is not None:
         query = _qualified(query, bounded=bounded)
-    having = query.having and _plain(query.having)
-    return replace(query, items=changed(query.items, _plain), having=having)
+    having = query.having and plain(query.having)
+    return replace(query, items=changed(query.items, plain), having=having)
 
 
 def changed(
@@ -70,7 +70,9 @@ def changed(
 # -- aggregates ----------------------------------------------------------------------------------
 
 
-def _plain(expression: Expression) -> Expression:
+def plain(expression: Expression) -> Expression:
+    """The expression without FILTER, and DISTINCT inside of calls."""
+
     def written(node: Expression) -> Expression:
         if isinstance(node, exp.Filter) and isinstance(node.this, exp.Anonymous):
             return _filtered(_distinct(node.this), node)

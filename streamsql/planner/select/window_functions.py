@@ -15,6 +15,7 @@ from streamsql.nodes import (
     Emit,
     Expression,
     Join,
+    MatchRecognize,
     Query,
     Relation,
     SelectAll,
@@ -294,7 +295,7 @@ def _is_time(side: Relation, name: str, catalog: Catalog) -> bool:
     if isinstance(side, SourceRef):
         source = catalog.sources.get(side.name) or catalog.get(folded(side.name))
         return source.timestamp is not None and source.timestamp.name == name
-    if isinstance(side, ValueRows | Join):
+    if isinstance(side, ValueRows | Join | MatchRecognize):
         return False
     query = side.query
     if side.by_clock or query.union or query.distinct or query.group_by or _aggregates(query):

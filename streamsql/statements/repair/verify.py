@@ -15,6 +15,7 @@ from streamsql.nodes import Emit, VerifyQuery
 from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
+from streamsql.planner.plans.match import Match
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.windows import Over
 from streamsql.results import Field, Result, Rows, Text, Value, Warning
@@ -84,6 +85,8 @@ def _obstacle(plan: QueryPlan) -> str | None:
     for operator in operators(plan.root):
         if isinstance(operator, Over):
             return "OVER leaves out what came late, and a batch has all rows in order"
+        if isinstance(operator, Match):
+            return "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
         if isinstance(operator, Aggregate) and operator.input.kind is Kind.TABLE:
             return (
                 "a batch has no groups of a table that have become empty, and the query keeps them"

@@ -1,0 +1,90 @@
+"""Rows of a stream that match a pattern: MATCH_RECOGNIZE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from streamsql.nodes import AfterMatch, Expression, Pattern
+from streamsql.planner.plans.logical import LogicalPlan, Named
+from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
+from streamsql.types import type_of
+
+
+@dataclass(frozen=True)
+class Place:
+    """One of the rows of a variable: the first, or the last, and so many rows of the variable from
+    there; then so many rows `back` in the partition, whatever they are."""
+
+    first: bool = False
+    offset: int = 0
+    back: int = 0
+
+
+@dataclass(frozen=True)
+class MatchColumn:
+    """What is read of a match, as a column: an expression's value in the row at a place among those
+    of a variable (None: of all variables); or, without a place, an aggregate over all of them."""
+
+    name: str
+    expression: Expression
+    variable: str | None
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a row has to meet to be one of the variable's, over columns of `Match.read`."""
+
+    variable: str
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Match(LogicalPlan):
+    """A row for each match of a pattern among the rows of a key, in the order of their times.
+
+    `read` are the columns that conditions are about, of the rows so far and the one in question;
+    `columns` those of the result, of all rows of the match. `within_ms` bounds the time between
+    the first and the last row: it is less (None: there is no bound). `grace_ms`: as of Over.
+    """
+
+    input: LogicalPlan
+    keys: tuple[Named, ...]
+    pattern: Pattern
+    conditions: tuple[Condition, ...]
+    read: tuple[MatchColumn, ...]
+    columns: tuple[MatchColumn, ...]
+    after: AfterMatch
+    within_ms: int | None = None
+    grace_ms: int | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The keys, what is read of the match, the time of its last row."""
+        keys = (Column(k.name, type_of(k.expression), Namespace.KEY) for k in self.keys)
+        made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.columns)
+        return Schema((*keys, *made, ROWTIME))
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.STREAM
+
+    @property
+    def decisive(self) -> tuple[MatchColumn, ...]:
+        """Those on which depends what is kept: not those of the result that are a column of a row,
+        as it is, of which the column is kept."""
+        return tuple(
+            column
+            for column in self.all_columns
+            if column in self.read
+            or column.place is None
+            or not isinstance(column.expression, exp.Column)
+        )
+
+    @property
+    def all_columns(self) -> tuple[MatchColumn, ...]:
+        """Those of conditions and of the result, each once."""
+        return tuple({column.name: column for column in (*self.read, *self.columns)}.values())
