@@ -26,7 +26,16 @@ LARK = load(BUILDERS)
 PASSED_ON = {"statement", "relation", "number", "select_item", "show_what", "window_type"}
 PASSED_ON |= {"argument", "conjunction", "disjunction", "expression", "literal", "negation"}
 PASSED_ON |= {"predicate", "primary", "product", "property_value", "sum", "type", "unary"}
-PASSED_ON |= {"application", "matchable", "pattern_element", "pattern_length", "side", "value", "window_argument", "zoned"}
+PASSED_ON |= {
+    "application",
+    "matchable",
+    "pattern_element",
+    "pattern_length",
+    "side",
+    "value",
+    "window_argument",
+    "zoned",
+}
 
 
 def rule_names() -> set[str]:

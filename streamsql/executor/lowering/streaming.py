@@ -19,6 +19,7 @@ from streamsql.executor.operators import (
     file_sink,
     filter,
     flat_map,
+    match,
     over,
     project,
     qualify,
@@ -55,6 +56,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.state_stores import state_stores
@@ -85,6 +87,7 @@ lower_operator.register(Join, join.lower)
 lower_operator.register(Aggregate, aggregate.lower)
 lower_operator.register(TopN, top.lower)
 lower_operator.register(Over, over.lower)
+lower_operator.register(Match, match.lower)
 lower_operator.register(Values, bounded.lower_values)
 lower_operator.register(SetOperation, bounded.lower_set)
 lower_operator.register(Limit, _lower_limit)

@@ -257,6 +257,19 @@ class Jvm:
         of the columns of both tells how (JoinCondition)."""
         return self._io.operators.joins.JoinCondition.of(cast(Any, met)._jdf, left, right)
 
+    def totals(self, buffers: list[Any], variables: str) -> Any:
+        """The Java object that adds up rows of variables: Totals."""
+        return self._io.operators.patterns.Totals(buffers, variables)
+
+    def match_conditions(self, met: DataFrame, *arguments: Any) -> Any:
+        """The Java object that tells which rows are of a variable (MatchConditions): a frame of
+        structs tells how."""
+        return self._io.operators.patterns.MatchConditions.of(cast(Any, met)._jdf, *arguments)
+
+    def match_results(self, *arguments: Any) -> Any:
+        """The Java object that tells what a match is: MatchResults."""
+        return self._io.operators.patterns.MatchResults(*arguments)
+
     def keyed(
         self, rows: DataFrame, operator: str, *arguments: Any, query_id: str | None = None
     ) -> DataFrame:

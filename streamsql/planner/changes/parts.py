@@ -36,8 +36,8 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
-from streamsql.planner.plans.match import Match
-from streamsql.planner.plans.match_text import column_text, keys_text, match_text
+from streamsql.planner.plans.matches.match import Match
+from streamsql.planner.plans.matches.text import column_text, keys_text, match_text
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.starts import start_text

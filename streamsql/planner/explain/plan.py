@@ -33,8 +33,8 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
-from streamsql.planner.plans.match import Match
-from streamsql.planner.plans.match_text import keys_text, match_text
+from streamsql.planner.plans.matches.match import Match
+from streamsql.planner.plans.matches.text import keys_text, match_text
 from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over, OverCall, duration

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamsql.errors import ConfigError
-from streamsql.nodes import Duration, Join, MatchRecognize, Query, Relation, Subquery, WindowFunction, Within
+from streamsql.nodes import (
+    Duration,
+    Join,
+    MatchRecognize,
+    Query,
+    Relation,
+    Subquery,
+    WindowFunction,
+    Within,
+)
 from streamsql.planner.plans.join_windows import FOREVER_MS
 from streamsql.planner.plans.logical import Join as JoinPlan
 from streamsql.planner.plans.logical import JoinKind, LogicalPlan
@@ -45,8 +54,9 @@ def _relation(relation: Relation, ttl: Within) -> Relation:
             return replace(relation, left=left, right=right, within=relation.within or ttl)
         case Subquery():
             return replace(relation, query=with_ttl(relation.query, ttl))
-        case WindowFunction(source=Subquery(query) as source) | MatchRecognize(
-            source=Subquery(query) as source
+        case (
+            WindowFunction(source=Subquery(query) as source)
+            | MatchRecognize(source=Subquery(query) as source)
         ):
             return replace(relation, source=replace(source, query=with_ttl(query, ttl)))
     return relation

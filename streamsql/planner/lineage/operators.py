@@ -33,7 +33,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
-from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.select.window_functions import STEP
 from streamsql.planner.types.binding import columns_in

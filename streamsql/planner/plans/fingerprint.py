@@ -18,8 +18,8 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
-from streamsql.planner.plans.match import Match
-from streamsql.planner.plans.match_text import column_text, keys_text, match_text
+from streamsql.planner.plans.matches.match import Match
+from streamsql.planner.plans.matches.text import column_text, keys_text, match_text
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.scopes.text import expression_text

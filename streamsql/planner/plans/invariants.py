@@ -18,7 +18,7 @@ from streamsql.planner.plans.logical import (
     Sink,
     TopN,
 )
-from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import columns_in
 

@@ -22,7 +22,7 @@ from streamsql.planner.plans.logical import (
     Scan,
     Sink,
 )
-from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import aggregate_function

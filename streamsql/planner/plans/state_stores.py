@@ -19,7 +19,7 @@ from streamsql.planner.plans.logical import (
     Scan,
     TopN,
 )
-from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.windows import Over, OverCall, duration, words
 from streamsql.planner.scopes.text import expression_text
@@ -232,7 +232,7 @@ def _match(plan: Match) -> Iterator[StateStore]:
     keys = ", ".join(expression_text(key.expression) for key in plan.keys)
     holds = "rows of matches that have begun"
     if plan.within_ms is None:
-        growth = "grows for ever with a match that has no end: WITHIN gives it one"
+        growth = "grows with the number of distinct keys, and with what goes on to match"
         yield StateStore(holds, keys, growth)
     else:
         looks_back = any(c.place is not None and c.place.back for c in plan.all_columns)

@@ -31,7 +31,7 @@ from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.select.aggregation import build_aggregation
 from streamsql.planner.select.from_clause import BuildSubquery, From, build_from
-from streamsql.planner.select.match import build_match
+from streamsql.planner.select.matches.build import build_match
 from streamsql.planner.select.named_queries import expand
 from streamsql.planner.select.over import build_over, windows_of
 from streamsql.planner.select.over_groups import over_groups
@@ -230,9 +230,7 @@ def _source(query: Query, place: _Place) -> tuple[Query, From]:
     )
 
 
-def _build_ranking(
-    place: _Place, ranking: Ranking, subquery: Subquery | MatchRecognize
-) -> Derived:
+def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRecognize) -> Derived:
     """The subquery that a Top-N stands in."""
     assert isinstance(subquery, Subquery)
     name = subquery.alias or "SUBQUERY"

@@ -15,7 +15,7 @@ from streamsql.nodes import Emit, VerifyQuery
 from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
-from streamsql.planner.plans.match import Match
+from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.windows import Over
 from streamsql.results import Field, Result, Rows, Text, Value, Warning

@@ -138,7 +138,7 @@ public final class AggregateBuffers implements Serializable {
   }
 
   /** A buffer that has seen no row. */
-  InternalRow create() {
+  public InternalRow create() {
     prepare();
     List<DataType> types = columns.stream().map(Attribute::dataType).toList();
     InternalRow buffer = new SpecificInternalRow(seq(types));
@@ -152,14 +152,14 @@ public final class AggregateBuffers implements Serializable {
   }
 
   /** The buffer that {@link #store} has made these bytes of. */
-  InternalRow load(byte[] stored) {
+  public InternalRow load(byte[] stored) {
     InternalRow buffer = create();
     merge(buffer, stored);
     return buffer;
   }
 
   /** Takes a row of the input's columns into the buffer. */
-  void update(InternalRow buffer, InternalRow row) {
+  public void update(InternalRow buffer, InternalRow row) {
     update.target(buffer).apply(joined(buffer, row));
     for (AggregateFunction function : functions) {
       if (function instanceof ImperativeAggregate imperative) {
@@ -181,7 +181,7 @@ public final class AggregateBuffers implements Serializable {
   }
 
   /** The aggregation's columns, packed as {@code PackedRows} does. */
-  byte[] result(InternalRow buffer) {
+  public byte[] result(InternalRow buffer) {
     GenericInternalRow values = new GenericInternalRow(functions.size());
     evaluate.target(values).apply(buffer);
     for (int i = 0; i < functions.size(); i++) {
@@ -193,7 +193,7 @@ public final class AggregateBuffers implements Serializable {
   }
 
   /** The buffer as bytes; it is of no use afterwards. */
-  byte[] store(InternalRow buffer) {
+  public byte[] store(InternalRow buffer) {
     for (AggregateFunction function : functions) {
       if (function instanceof TypedImperativeAggregate<?> typed) {
         typed.serializeAggregateBufferInPlace(buffer);

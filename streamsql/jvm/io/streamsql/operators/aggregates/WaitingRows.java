@@ -9,22 +9,27 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 
 /** The rows of a key that wait for earlier ones, by their times; those of a time as they came. */
-final class WaitingRows {
+public final class WaitingRows {
   /** One of them. */
-  static final class Row {
+  public static final class Row {
     final byte[] values;
     final byte[] headers;
     final byte[] row;
 
     /**
-     * @param values what aggregates and LAG take of it
+     * @param values what is taken of it
      * @param headers packed; null: none
      * @param row what goes on
      */
-    Row(byte[] values, byte[] headers, byte[] row) {
+    public Row(byte[] values, byte[] headers, byte[] row) {
       this.values = values;
       this.headers = headers;
       this.row = row;
+    }
+
+    /** What aggregates, LAG and patterns take of it. */
+    public byte[] values() {
+      return values;
     }
   }
 
@@ -32,13 +37,14 @@ final class WaitingRows {
 
   private final MapState<Long, byte[]> state;
 
-  WaitingRows(StatefulProcessorHandle handle) {
+  /** Those of the operator of that handle. */
+  public WaitingRows(StatefulProcessorHandle handle) {
     this.state =
         handle.getMapState("waiting", Encoders.LONG(), Encoders.BINARY(), TTLConfig.NONE());
   }
 
   /** Whether the row is the first one of its time. */
-  boolean add(long time, Row row) {
+  public boolean add(long time, Row row) {
     byte[] before = state.getValue(time);
     int length = before == null ? 0 : before.length;
     int more = 3 * Integer.BYTES + row.values.length + row.row.length;
@@ -55,7 +61,7 @@ final class WaitingRows {
   }
 
   /** The rows of that time, which wait no more. */
-  List<Row> take(long time) {
+  public List<Row> take(long time) {
     List<Row> rows = new ArrayList<>();
     byte[] bytes = state.getValue(time);
     if (bytes != null) {

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamsql.nodes import Expression
 from streamsql.parser.generate.patterns import pattern
-from streamsql.planner.plans.match import Match, MatchColumn
+from streamsql.planner.plans.matches.match import Match, MatchColumn
 from streamsql.planner.plans.windows import duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import quote

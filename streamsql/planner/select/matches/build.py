@@ -9,12 +9,12 @@ from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
 from streamsql.nodes import Expression, MatchRecognize
 from streamsql.planner.plans.logical import Named, Project
-from streamsql.planner.plans.match import Condition, Match
+from streamsql.planner.plans.matches.match import Condition, Match
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.from_clause import From
-from streamsql.planner.select.match_columns import MatchColumns
+from streamsql.planner.select.matches.columns import MatchColumns
+from streamsql.planner.select.matches.patterns import check_pattern
 from streamsql.planner.select.over import is_time
-from streamsql.planner.select.patterns import check_pattern
 from streamsql.planner.select.shorthand import plain
 from streamsql.planner.types.binding import bind
 from streamsql.planner.types.inference import require_boolean
@@ -131,9 +131,7 @@ def _conditions(
                 span=definition.span,
             )
         if definition.variable in found:
-            raise PlanError(
-                f"{quote(definition.variable)} is defined twice.", span=definition.span
-            )
+            raise PlanError(f"{quote(definition.variable)} is defined twice.", span=definition.span)
         bound = columns.bind(plain(definition.condition), "DEFINE")
         require_boolean(bound, "DEFINE")
         _check_repeatable(definition.condition)

@@ -1,0 +1,1 @@
+"""Matches of patterns as operators of a plan, and as text."""

@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE: from the clauses to a plan."""
