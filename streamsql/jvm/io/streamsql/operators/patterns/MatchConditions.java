@@ -38,7 +38,7 @@ public final class MatchConditions implements Serializable {
   private transient GenericInternalRow input;
   private transient UnsafeRow[] structs;
 
-  private MatchConditions(
+  MatchConditions(
       List<Expression> conditions,
       List<Attribute> columns,
       List<RowPlace> places,
