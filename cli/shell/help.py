@@ -89,6 +89,15 @@ TOPICS: tuple[Topic, ...] = (
         "  FROM pageviews EMIT CHANGES;",
     ),
     Topic(
+        "MATCH_RECOGNIZE",
+        "FROM source MATCH_RECOGNIZE ([PARTITION BY ..] ORDER BY ROWTIME MEASURES expr AS name, ..\n"
+        "  [AFTER MATCH SKIP ..] PATTERN (a b+ c?) [WITHIN n unit] DEFINE a AS condition, ..)",
+        "Finds rows that follow each other in a pattern.",
+        "SELECT * FROM pageviews MATCH_RECOGNIZE (PARTITION BY userid ORDER BY ROWTIME\n"
+        "  MEASURES COUNT(*) AS times PATTERN (first again+ other) WITHIN 1 HOUR\n"
+        "  DEFINE again AS pageid = PREV(pageid), other AS TRUE) EMIT CHANGES;",
+    ),
+    Topic(
         "DROP",
         "DROP STREAM|TABLE [IF EXISTS] name [DELETE TOPIC] [CASCADE];",
         "Removes a stream or table, with CASCADE all that depends on it.",

@@ -1,11 +1,12 @@
-"""Nexmark's queries on real Kafka and Spark, row by row against DuckDB over the same events."""
+"""Nexmark's queries on real Kafka and Spark, row by row against DuckDB over the same events, those
+with patterns against plain Python."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,7 @@ import duckdb
 import pytest
 from awaiting import await_until
 from nexmark_answers import ANSWERS, SIDE, answers
+from nexmark_matches import MATCHES, matches
 
 from streamsql.engine import Engine
 from streamsql.kafka.client import KafkaClient
@@ -51,9 +53,13 @@ class House:
             f"{self._prefix}-side",
             [NewRecord(int(k).to_bytes(8, "big"), v.encode(), START - 1) for k, v in side],
         )
-        made = events(1, 0, count, lambda number: START + number * 1000 // RATE)
-        self.expected: duckdb.DuckDBPyConnection = answers(made, folder)
+        self._count = count
+        self.expected: duckdb.DuckDBPyConnection = answers(self.events(), folder)
         self.execute("sources")
+
+    def events(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What is in the topics."""
+        return events(1, 0, self._count, lambda number: START + number * 1000 // RATE)
 
     def execute(self, name: str) -> str:
         """Run a file; its text."""
@@ -79,7 +85,15 @@ class House:
 
     def check(self, name: str) -> None:
         columns, sql = ANSWERS[name]
-        wanted = Counter(tuple(map(_plain, row)) for row in self.expected.execute(sql).fetchall())
+        self._check(name, columns, self.expected.execute(sql).fetchall())
+
+    def check_matches(self, name: str) -> None:
+        columns = f"auction, bidder, {MATCHES[name].columns}"
+        self._check(name, columns, matches(MATCHES[name], self.events()))
+
+    def _check(self, name: str, columns: str, expected: Iterable[tuple[Any, ...]]) -> None:
+        wanted = Counter(tuple(map(_plain, row)) for row in expected)
+        assert wanted
         text = self.execute(name)
         try:
             await_until(lambda: self.rows(name, columns) == wanted, name, SECONDS, every=1)
@@ -124,5 +138,11 @@ def test_the_answer_is_duckdbs(house: House, name: str) -> None:
     house.check(name)
 
 
+@pytest.mark.parametrize("name", MATCHES)
+def test_matches_are_those_of_backtracking(house: House, name: str) -> None:
+    house.check_matches(name)
+
+
 def test_every_query_is_checked() -> None:
     assert {path.stem for path in FOLDER.glob("q*.sql")} == set(ANSWERS)
+    assert {path.stem for path in FOLDER.glob("cep*.sql")} == set(MATCHES)

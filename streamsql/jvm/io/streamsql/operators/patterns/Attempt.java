@@ -47,9 +47,7 @@ final class Attempt {
   static Attempt at(long start, long time, MatchProgram program, int totals) {
     Attempt attempt = new Attempt(start, time);
     program.follow(
-        0,
-        (place, complete) ->
-            attempt.ways.add(new Way(place, Labels.NONE, new byte[totals][])));
+        0, (place, complete) -> attempt.ways.add(new Way(place, Labels.NONE, new byte[totals][])));
     return attempt;
   }
 

@@ -17,8 +17,7 @@ final class History {
   History(List<RowPlace> places, Totals totals) {
     for (RowPlace place : places) {
       if (place.variable() != RowPlace.ANY) { // all ways have the same rows
-        (place.first() ? firsts : lasts)
-            .merge(place.variable(), place.offset() + 1, Math::max);
+        (place.first() ? firsts : lasts).merge(place.variable(), place.offset() + 1, Math::max);
       }
     }
     for (int i = 0; i < totals.size(); i++) {

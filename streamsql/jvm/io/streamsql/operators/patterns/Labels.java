@@ -27,9 +27,7 @@ final class Labels {
 
   /** These and a row of the variable. */
   Labels with(int of) {
-    return of == variable
-        ? new Labels(before, variable, count + 1)
-        : new Labels(this, of, 1);
+    return of == variable ? new Labels(before, variable, count + 1) : new Labels(this, of, 1);
   }
 
   /** How many rows there are. */

@@ -64,12 +64,7 @@ public final class MatchConditions implements Serializable {
    * @param width how many columns a row has
    */
   public static MatchConditions of(
-      Dataset<Row> met,
-      String places,
-      Totals totals,
-      String conditionOf,
-      String reads,
-      int width) {
+      Dataset<Row> met, String places, Totals totals, String conditionOf, String reads, int width) {
     var dataset = (org.apache.spark.sql.classic.Dataset<Row>) met;
     Project node = (Project) ReplaceExpressions.apply(dataset.queryExecution().analyzed());
     List<Expression> conditions = new ArrayList<>();

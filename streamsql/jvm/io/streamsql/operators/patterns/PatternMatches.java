@@ -24,8 +24,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * decided; where matches may overlap all of them are tried at a time.
  *
  * <p>State, of each key: the time of its last row, the matches that have begun, and the rows that
- * they and those behind them may need. Where a match has a time in which it ends, a timer decides it
- * then, and a key is forgotten when no match has begun. With a grace also the rows that wait for
+ * they and those behind them may need. Where a match has a time in which it ends, a timer decides
+ * it then, and a key is forgotten when no match has begun. With a grace also the rows that wait for
  * earlier ones, each with a timer.
  */
 public final class PatternMatches extends KeyedOperator<MatchRow> {
@@ -228,12 +228,11 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     }
   }
 
-  /** No row that is taken from now on is earlier than that, if that decides anything. */
+  /** What ends by that time is decided: rows from before it are late from now on. */
   private void expire(byte[] key, long time, List<MatchRow> out) {
-    if (!attempts.isEmpty() && end(attempts.get(0)) <= time) {
-      last = Math.max(last, waits() ? time - 1 : time); // of a time that waited all rows have come
-    }
     while (!attempts.isEmpty() && end(attempts.get(0)) <= time) {
+      long end = end(attempts.get(0));
+      last = Math.max(last, waits() ? end - 1 : end); // of a time that waited all rows have come
       conclude(key, attempts.get(0), out);
       advance(key, out);
     }
@@ -261,7 +260,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     if (now >= timer) {
       timer = NEVER;
       if (!attempts.isEmpty()) {
-        expire(key, now - delay(), out);
+        expire(key, waits() ? now - grace : times.getCurrentWatermarkInMs(), out);
       } else if (forgets() && last + kept() < times.getCurrentWatermarkInMs()) {
         forget();
       }

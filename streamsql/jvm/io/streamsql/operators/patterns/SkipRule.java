@@ -3,8 +3,8 @@ package io.streamsql.operators.patterns;
 import java.io.Serializable;
 
 /**
- * Where the next match may begin: behind the last row of one; behind its first; or with the first or
- * the last row of a variable, but never with the row that it began with itself.
+ * Where the next match may begin: behind the last row of one; behind its first; or with the first
+ * or the last row of a variable, but never with the row that it began with itself.
  */
 record SkipRule(Kind kind, int variable) implements Serializable {
   private static final long serialVersionUID = 1L;
