@@ -37,7 +37,7 @@ from streamsql.planner.plans.logical import (
     Union,
 )
 from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.matches.text import column_text, keys_text, match_text
+from streamsql.planner.plans.matches.text import keys_text, match_text
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.retraction import remembers_passed
 from streamsql.planner.plans.starts import start_text
@@ -312,12 +312,12 @@ class _Reader:
     @_of.register
     def _(self, node: Match, place: Place, stage: int) -> Iterator[Part]:
         yield from self.parts(node.input, place, stage + 1)
-        types = _types((*node.keys, *(Named(c.name, c.expression) for c in node.all_columns)))
+        types = _types((*node.keys, *(Named(c.name, c.expression) for c in node.decisive)))
         plain = (c.expression for c in node.all_columns if isinstance(c.expression, exp.Column))
         kept = {e.name: (self._text(e, place), type_of(e)) for e in plain}
         keys = keys_text(node, lambda e: self._text(e, place)) or "nothing"
-        of = "; ".join(column_text(c, lambda e: self._text(e, place)) for c in node.decisive)
-        text = f"{match_text(node)} PARTITION BY {keys}{f', by {of}' if of else ''}"
+        of = ", ".join(dict.fromkeys(self._text(c.expression, place) for c in node.decisive))
+        text = f"{match_text(node)} PARTITION BY {keys}, of {of or 'no column'}"
         yield Part(place, "MATCH_RECOGNIZE", "", text, types, stage, columns=kept)
         if node.grace_ms is not None:
             grace = words(duration(node.grace_ms))

@@ -32,10 +32,10 @@ def keys_text(node: Match, text: Text = expression_text) -> str:
     return ", ".join(text(key.expression) for key in node.keys)
 
 
-def column_text(column: MatchColumn, text: Text = expression_text) -> str:
+def column_text(column: MatchColumn) -> str:
     """A column of a match and what exactly it is of."""
     of = "all rows" if column.variable is None else quote(column.variable)
     if column.place is None:
-        return f"{text(column.expression)} of {of}"
+        return f"{expression_text(column.expression)} of {of}"
     place = column.place
-    return f"{text(column.expression)} of {of} {place.first, place.offset, place.back}"
+    return f"{expression_text(column.expression)} of {of} {place.first, place.offset, place.back}"
