@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+from pattern_strategies import after_match, patterns
 from sqlglot import exp
 
 from streamsql import nodes as n
@@ -254,45 +255,11 @@ window_functions = st.one_of(
         (WindowType.SESSION, st.none(), st.lists(expressions, max_size=2).map(tuple)),
     )
 )
-variables = st.builds(n.PatternVariable, names)
-
-
-def _repeats(parts: st.SearchStrategy[n.Pattern]) -> st.SearchStrategy[n.Pattern]:
-    several = st.lists(parts, min_size=2, max_size=3).map(tuple)
-    bounds = st.tuples(st.integers(0, 3), st.none() | st.integers(1, 3))
-    return st.one_of(
-        st.builds(n.PatternSequence, several),
-        st.builds(n.PatternAlternatives, several),
-        st.builds(
-            lambda part, given, reluctant: n.PatternRepeat(
-                part, given[0], given[1] and given[0] + given[1], reluctant
-            ),
-            parts,
-            bounds,
-            st.booleans(),
-        ),
-        st.builds(n.PatternExclusion, parts),
-    )
-
-
-patterns: st.SearchStrategy[n.Pattern] = st.recursive(
-    st.one_of(
-        variables,
-        st.builds(n.PatternPermutation, st.lists(variables, min_size=2, max_size=3).map(tuple)),
-        st.sampled_from("^$").map(n.PatternAnchor),
-    ),
-    _repeats,
-    max_leaves=5,
-)
-after_match = st.one_of(
-    st.sampled_from([n.SkipTo.PAST_LAST_ROW, n.SkipTo.NEXT_ROW]).map(n.AfterMatch),
-    st.builds(n.AfterMatch, st.sampled_from([n.SkipTo.FIRST, n.SkipTo.LAST]), names),
-)
 matches = st.builds(
     n.MatchRecognize,
     sources | st.deferred(lambda: subqueries),
     st.lists(st.builds(n.SelectExpression, expressions, names), min_size=1, max_size=2).map(tuple),
-    patterns,
+    patterns(names),
     st.lists(st.builds(n.Definition, names, expressions), min_size=1, max_size=2).map(tuple),
     st.lists(expressions, max_size=2).map(tuple),
     st.lists(
@@ -301,7 +268,7 @@ matches = st.builds(
     ).map(tuple),
     maybe_duration,
     st.booleans(),
-    after_match,
+    after_match(names),
     maybe_duration,
     st.none() | st.tuples(names, st.lists(names, min_size=1, max_size=2).map(tuple)),
     st.none() | names,

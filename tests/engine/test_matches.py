@@ -13,6 +13,7 @@ from engine.live import Live
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from match_reference import Condition, Matching, Partial
+from pattern_strategies import repeated
 
 from streamsql import nodes as n
 from streamsql.kafka.client import KafkaClient, NewRecord
@@ -62,21 +63,6 @@ CONDITIONS: Mapping[str, Condition] = {
 }
 
 
-def _repeated(parts: st.SearchStrategy[n.Pattern]) -> st.SearchStrategy[n.Pattern]:
-    several = st.lists(parts, min_size=2, max_size=3).map(tuple)
-    bounds = st.sampled_from([(0, None), (1, None), (0, 1), (2, 2), (1, 3), (2, None)])
-    return st.one_of(
-        st.builds(n.PatternSequence, several),
-        st.builds(n.PatternAlternatives, several),
-        st.builds(
-            lambda part, given, reluctant: n.PatternRepeat(part, *given, reluctant),
-            parts,
-            bounds,
-            st.booleans(),
-        ),
-    )
-
-
 def _whole(part: n.Pattern) -> n.Pattern:
     """With A and B in it, and rows of variables that are there once."""
     named = n.PatternRepeat(
@@ -85,7 +71,7 @@ def _whole(part: n.Pattern) -> n.Pattern:
     return n.PatternSequence((n.PatternVariable("S"), part, n.PatternVariable("E"), named))
 
 
-patterns = st.recursive(st.sampled_from("ABC").map(n.PatternVariable), _repeated, max_leaves=4).map(
+patterns = st.recursive(st.sampled_from("ABC").map(n.PatternVariable), repeated, max_leaves=4).map(
     _whole
 )
 afters = st.sampled_from(
