@@ -1,4 +1,5 @@
-"""What has passed leaves the state of sessions and of OVER: with new keys it does not grow."""
+"""What has passed leaves the state of sessions, of OVER and of matches: with new keys it does not
+grow."""
 
 from __future__ import annotations
 
@@ -80,8 +81,36 @@ def over(rows: DataFrame, grace: int) -> DataFrame:
     )
 
 
+def matches(rows: DataFrame, grace: int) -> DataFrame:
+    """Each row with all that follow it within GAP."""
+    jvm = Jvm(rows.sparkSession)
+    key, values = rows.select("k").schema, rows.select("time").schema
+    none = jvm.totals([], "")
+    met = rows.sparkSession.createDataFrame([], values).select(F.lit(True).alias("met"))
+    conditions = jvm.match_conditions(met, "", none, "-1,-1", "", 1)
+    results = jvm.match_results("-1,true,0,0", none, 1)
+    keyed = rows.select(
+        jvm.pack(F.struct("k"), key).alias("key"),
+        F.lit(0).alias("side"),
+        *("time", "partition", "offset"),
+        F.lit(None).cast("binary").alias("headers"),
+        jvm.pack(F.struct("time"), values).alias("row"),
+    )
+    made = jvm.keyed(
+        keyed,
+        "patterns.PatternMatches",
+        "0;f2,4;1;f1,1;e",
+        conditions,
+        results,
+        "PAST_LAST_ROW",
+        GAP,
+        grace,
+    )
+    return made.select(F.lit(1).alias("n"))
+
+
 @pytest.mark.parametrize("updates", [True, False])
-@pytest.mark.parametrize("operator", ["sessions", "over"])
+@pytest.mark.parametrize("operator", ["sessions", "over", "matches"])
 def test_state_does_not_grow(
     spark: SparkSession, tmp_path: Path, updates: bool, operator: str
 ) -> None:
@@ -93,7 +122,7 @@ def test_state_does_not_grow(
         (
             sessions(rows, updates)
             if operator == "sessions"
-            else over(rows, -1 if updates else GRACE)
+            else (over if operator == "over" else matches)(rows, -1 if updates else GRACE)
         )
         .writeStream.format("memory")
         .queryName(name)
@@ -106,10 +135,12 @@ def test_state_does_not_grow(
     kept = [p.stateOperators[0].numRowsTotal for p in query.recentProgress if p.stateOperators]
     rows_of_a_batch = kept[0]
     assert rows_of_a_batch >= KEYS_A_BATCH
-    # A row of OVER that waits is there for two batches, and what it leaves behind for two more.
-    waits = operator == "over" and not updates
+    # A row of OVER that waits is there for two batches, and what it leaves behind for two more; a
+    # match waits for its end, too.
+    waits = operator == "matches" or (operator == "over" and not updates)
     assert max(kept) <= (4 if waits else 2) * rows_of_a_batch, kept
     results = spark.table(name).collect()
     # What is left of the last batch waits for its end: nothing comes after it.
-    assert len(results) == KEYS_A_BATCH * (BATCHES if updates else BATCHES - 1)
+    final = updates and operator != "matches"
+    assert len(results) == KEYS_A_BATCH * (BATCHES if final else BATCHES - 1)
     assert {row.n for row in results} == {1}

@@ -258,10 +258,10 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
       }
     }
     if (now >= timer) {
+      long watermark = times.getCurrentWatermarkInMs();
       timer = NEVER;
-      if (!attempts.isEmpty()) {
-        expire(key, waits() ? now - grace : times.getCurrentWatermarkInMs(), out);
-      } else if (forgets() && last + kept() < times.getCurrentWatermarkInMs()) {
+      expire(key, waits() ? now - grace : watermark, out);
+      if (attempts.isEmpty() && forgets() && last + kept() < watermark) {
         forget();
       }
     }
