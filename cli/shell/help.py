@@ -90,8 +90,9 @@ TOPICS: tuple[Topic, ...] = (
     ),
     Topic(
         "MATCH_RECOGNIZE",
-        "FROM source MATCH_RECOGNIZE ([PARTITION BY ..] ORDER BY ROWTIME MEASURES expr AS name, ..\n"
-        "  [AFTER MATCH SKIP ..] PATTERN (a b+ c?) [WITHIN n unit] DEFINE a AS condition, ..)",
+        "FROM source MATCH_RECOGNIZE ([PARTITION BY ..] ORDER BY ROWTIME\n"
+        "  MEASURES expr AS name, .. [AFTER MATCH SKIP ..]\n"
+        "  PATTERN (a b+ c?) [WITHIN n unit] DEFINE a AS condition, ..)",
         "Finds rows that follow each other in a pattern.",
         "SELECT * FROM pageviews MATCH_RECOGNIZE (PARTITION BY userid ORDER BY ROWTIME\n"
         "  MEASURES COUNT(*) AS times PATTERN (first again+ other) WITHIN 1 HOUR\n"

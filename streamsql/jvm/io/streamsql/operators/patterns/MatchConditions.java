@@ -56,6 +56,8 @@ public final class MatchConditions implements Serializable {
   }
 
   /**
+   * Conditions as a frame has them.
+   *
    * @param met a selection of BOOLEANs that are not null, from a frame of structs
    * @param places the rows that are the first of the structs: {@link RowPlace#parse}
    * @param totals what the other structs are
