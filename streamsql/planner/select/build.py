@@ -19,6 +19,7 @@ from streamsql.nodes import (
     Query,
     SelectAll,
     SelectExpression,
+    SourceRef,
     Subquery,
     Window,
     Within,
@@ -242,8 +243,10 @@ def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRe
 
 def _build_match(place: _Place, match: MatchRecognize) -> Derived:
     """The matches of a pattern in FROM."""
-    name = match.alias or match.source.alias or getattr(match.source, "name", "MATCHES")
-    rows = Query((SelectAll(),), match.source, span=match.span)
+    side = match.source
+    own = side.name if isinstance(side, SourceRef) else "MATCHES"
+    name = match.alias or side.alias or own
+    rows = Query((SelectAll(),), side, span=match.span)
     _, source = _source(rows, replace(place, inner=name))
     return derived(build_match(match, source), source, None, name, match.span)
 
