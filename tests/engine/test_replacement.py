@@ -69,3 +69,21 @@ def test_settings_of_one_query(live: Live) -> None:
     live.run("INSERT INTO $s VALUES (1, 2, 'a');")
     live.table("t", lambda rows: rows == {1: (9,)})
     assert live.query(query_id).mode == "real-time"
+
+
+def test_behind_a_match_that_has_begun(live: Live) -> None:
+    """What is read of its rows no more they keep; an engine that starts anew goes on with it."""
+    live.run(SOURCES)
+    match = """MATCH_RECOGNIZE (PARTITION BY id ORDER BY ROWTIME MEASURES {}
+      PATTERN (a b+ c) DEFINE b AS b.v > LAST(b.v, 1) OR COUNT(b.v) = 1, c AS c.v < b.v)"""
+    sink = "STREAM $m WITH (FORMAT='JSON') AS SELECT * FROM $s"
+    live.run(f"CREATE {sink} {match.format('LAST(b.v) AS top, a.t AS first')};")
+    live.run("INSERT INTO $s VALUES (1, 3, 'a'), (1, 4, 'b'), (1, 5, 'c'), (1, 2, 'd');")
+    rows = "SELECT * FROM $m EMIT CHANGES;"
+    assert live.rows(rows, 1) == [(1, 5, "a")]
+    live.run("INSERT INTO $s VALUES (1, 7, 'e'), (1, 8, 'f');")
+    live.run(f"CREATE OR REPLACE {sink} {match.format('LAST(b.v) * 10 AS top')};")
+    live.run("INSERT INTO $s VALUES (1, 9, 'g');")
+    live.restart()
+    live.run("INSERT INTO $s VALUES (1, 6, 'h');")
+    assert live.rows(rows, 2)[1] == (1, 90)
