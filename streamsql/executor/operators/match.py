@@ -31,7 +31,14 @@ from streamsql.executor.frames.context import (
     system_columns,
 )
 from streamsql.executor.frames.guard import JvmErrorGuard, expression_context
-from streamsql.executor.frames.keyed import input_rows, normalized, operate, struct_type, unpacked
+from streamsql.executor.frames.keyed import (
+    input_rows,
+    normalized,
+    operate,
+    packed_columns,
+    struct_type,
+    unpacked,
+)
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
 from streamsql.executor.operators.match_program import program, variables_of
@@ -84,7 +91,8 @@ def lower(node: Match, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame
         _KIND,
     )
     prepared = _prepare(node, grouped, rows, scope)
-    values = prepared.select(*map(quoted, [*names, *([ORDER] if grouped.calls else [])]))
+    kept = [*packed_columns(rows, names), *([ORDER] if grouped.calls else [])]
+    values = prepared.select(*map(quoted, kept))
     numbers = {name: n for n, name in enumerate(variables_of(node.pattern))}
     read = _reading(node.read, grouped, values, scope)
     told = _reading(node.columns, grouped, values, scope, _LAST_ROW)
@@ -206,7 +214,8 @@ def _conditions(
 ) -> Any:
     """Conditions over structs: the rows that they are about, and the aggregates."""
     kinds = [*(values for _ in read.places), *(frame.schema for frame in read.totals)]
-    fields = [StructField(f"s{number}", kind) for number, kind in enumerate(kinds)]
+    # A condition that looks at nothing is a column of some frame, too.
+    fields = [StructField(f"s{number}", kind) for number, kind in enumerate(kinds or [values])]
     structs = scope.context.spark.createDataFrame([], StructType(fields))
     context = ColumnContext(columns={c.name: _read(c, read) for c in node.read})
     met = [
