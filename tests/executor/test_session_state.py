@@ -86,7 +86,8 @@ def matches(rows: DataFrame, grace: int) -> DataFrame:
     jvm = Jvm(rows.sparkSession)
     key, values = rows.select("k").schema, rows.select("time").schema
     none = jvm.totals([], "")
-    met = rows.sparkSession.createDataFrame([], values).select(F.lit(True).alias("met"))
+    structs = rows.sparkSession.createDataFrame([], StructType([StructField("row", values)]))
+    met = structs.select(F.lit(True).alias("met"))
     conditions = jvm.match_conditions(met, "", none, "-1,-1", "", 1)
     results = jvm.match_results("-1,true,0,0", none, 1)
     keyed = rows.select(
