@@ -139,8 +139,10 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
   }
 
   /**
-   * Whether a later row has been taken, or time has passed by; of a key that is forgotten, whether
-   * that may have been.
+   * Whether a later row has been taken. Where rows wait, also whether time has decided a match that
+   * it could have been of, or a key is forgotten of which that may be so. Where they do not wait,
+   * the time of other partitions of a topic may be far ahead, as when a query catches up: a row is
+   * late for no reason but its key's own rows.
    */
   private boolean isLate(long time, long watermark) {
     if (grace == AT_THE_END) {
@@ -149,7 +151,8 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     if (time < last || (waits() && time == last)) {
       return true;
     }
-    return last == Long.MIN_VALUE && forgets() && watermark > 0 && time + kept() < watermark;
+    boolean forgotten = last == Long.MIN_VALUE && forgets() && waits();
+    return forgotten && watermark > 0 && time + kept() < watermark;
   }
 
   /** How long after its last row a key that can be forgotten is, in ms. */
@@ -228,11 +231,12 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     }
   }
 
-  /** What ends by that time is decided: rows from before it are late from now on. */
+  /** What ends by that time is decided; where rows wait, those from before it have all come. */
   private void expire(byte[] key, long time, List<MatchRow> out) {
     while (!attempts.isEmpty() && end(attempts.get(0)) <= time) {
-      long end = end(attempts.get(0));
-      last = Math.max(last, waits() ? end - 1 : end); // of a time that waited all rows have come
+      if (waits()) {
+        last = Math.max(last, end(attempts.get(0)) - 1);
+      }
       conclude(key, attempts.get(0), out);
       advance(key, out);
     }

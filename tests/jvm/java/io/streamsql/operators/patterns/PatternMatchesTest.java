@@ -171,8 +171,8 @@ class PatternMatchesTest {
     assertEquals(List.of(), shown(matches.batch(from(100, 7, 5, 3))));
     assertEquals(List.of(), shown(matches.watermark(109)));
     assertEquals(List.of("7-3@102"), shown(matches.watermark(110)));
-    assertEquals(List.of(), shown(matches.batch(at(109, 2))), "it is late");
-    assertEquals(List.of("9-8@112"), shown(matches.batch(at(111, 9), at(112, 8), at(113, 8))));
+    assertEquals(List.of(), shown(matches.batch(at(109, 4))), "it begins another one");
+    assertEquals(List.of("4-2@110"), shown(matches.batch(at(110, 2), at(111, 9))));
   }
 
   @Test
@@ -197,8 +197,7 @@ class PatternMatchesTest {
     assertFalse(matches.hasValue("head"));
     assertFalse(matches.hasEntries("rows"));
     assertFalse(matches.hasTimers());
-    assertEquals(List.of(), matches.batch(at(180, 1)), "what it had is forgotten: it may be late");
-    assertEquals(List.of("5-6@196"), shown(matches.batch(at(195, 5), at(196, 6))));
+    assertEquals(List.of("5-6@96"), shown(matches.batch(at(95, 5), at(96, 6))), "none is late");
   }
 
   @Test
@@ -221,6 +220,23 @@ class PatternMatchesTest {
     assertEquals(List.of(), matches.watermark(40));
     assertEquals(List.of("2-3@30"), shown(matches.watermark(41)));
     assertEquals(List.of(), matches.batch(at(30, 9)), "it is late");
+    assertFalse(matches.hasEntries("waiting"));
+  }
+
+  @Test
+  void rowsThatWaitAreLateWhenTheirMatchIsDecided() {
+    conditionOf = "-1,-1,-1";
+    grace = 10;
+    within = 20;
+    OneKey<MatchRow> matches = matches("0;1;e", "PAST_LAST_ROW");
+    matches.batch(at(100, 1));
+    assertEquals(List.of(), matches.watermark(111));
+    assertEquals(List.of(), matches.watermark(130));
+    assertEquals(List.of(), matches.batch(at(119, 2), at(120, 3), at(121, 4)), "the first is late");
+    assertEquals(List.of("3-4@121"), shown(matches.watermark(132)));
+    assertEquals(List.of(), matches.watermark(1000));
+    assertFalse(matches.hasValue("head"));
+    assertEquals(List.of(), matches.batch(at(150, 5)), "what it had is forgotten: it may be late");
     assertFalse(matches.hasEntries("waiting"));
   }
 
