@@ -104,7 +104,10 @@ final class StagedFiles {
     }
   }
 
-  /** {@code a=1/part-0000000007-00003-1b2c3d4e5f60.parquet}: of no other batch, task or query. */
+  /**
+   * {@code a=1/part-0000000007-00003-c000-1b2c3d4e5f60.snappy.parquet}: of no other batch, task or
+   * query.
+   */
   private Path target(String relative, long batch) {
     int slash = relative.lastIndexOf(Path.SEPARATOR_CHAR);
     String name = relative.substring(slash + 1);

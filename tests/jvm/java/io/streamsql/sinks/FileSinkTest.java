@@ -80,15 +80,15 @@ class FileSinkTest {
 
   private static String called(long batch, int task) {
     String writer = CHECKPOINT.replace("-", "").substring(0, 12);
-    return String.format("part-%010d-%05d-%s.c000.json", batch, task, writer);
+    return String.format("part-%010d-%05d-c000-%s.json", batch, task, writer);
   }
 
   @Test
   void namesSayBatchAndTaskAndFilesWithoutRowsAreLeftOut() throws IOException {
     String[] names = {
-      "part-00000.c000.json.staged",
-      "part-00001.c000.json.staged",
-      "A=x%2Fy/part-00002.c000.json.staged",
+      "part-00000-c000.json.staged",
+      "part-00001-c000.json.staged",
+      "A=x%2Fy/part-00002-c000.json.staged",
       "_SUCCESS",
       ".part-00003.json.crc"
     };
@@ -104,7 +104,7 @@ class FileSinkTest {
   @Test
   void whatIsLeftToRenameIsRenamedAgain() throws IOException {
     Decision decision =
-        attempt(3, "part-00001.c000.json.staged", "B=1/part-00002.c000.json.staged");
+        attempt(3, "part-00001-c000.json.staged", "B=1/part-00002-c000.json.staged");
     assertTrue(decisions().decide(3, decision));
     Decision first = new Decision(decision.moves().subList(0, 1));
     StagedFiles.carryOut(first, conf);
@@ -119,9 +119,9 @@ class FileSinkTest {
 
   @Test
   void anAttemptThatDecidedNothingLeavesNothing() throws IOException {
-    attempt(3, "part-00001.c000.json.staged", "B=1/part-00002.c000.json.staged");
+    attempt(3, "part-00001-c000.json.staged", "B=1/part-00002-c000.json.staged");
     assertEquals(Optional.empty(), decisions().of(3));
-    Decision decision = attempt(3, "part-00005.c000.json.staged");
+    Decision decision = attempt(3, "part-00005-c000.json.staged");
     assertTrue(decisions().decide(3, decision));
     StagedFiles.carryOut(decision, conf);
     staged().discardUpTo(3);
@@ -130,8 +130,8 @@ class FileSinkTest {
 
   @Test
   void whatIsStagedForALaterBatchStays() throws IOException {
-    Decision later = attempt(4, "part-00001.c000.json.staged");
-    attempt(3, "part-00001.c000.json.staged");
+    Decision later = attempt(4, "part-00001-c000.json.staged");
+    attempt(3, "part-00001-c000.json.staged");
     staged().discardUpTo(3);
     StagedFiles.carryOut(later, conf);
     staged().discardUpTo(4);
