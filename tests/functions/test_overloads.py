@@ -70,6 +70,7 @@ _CONSTANTS: dict[str, Expression] = {
 }
 _NAMED: dict[str, Expression] = {
     "part": exp.Literal.string("hour"),
+    "pattern": exp.Literal.string("YYYY-MM-DD"),
     "unit": exp.Literal.string("hour"),
 }
 
