@@ -64,7 +64,9 @@ class Result:
 class Server:
     """`streamsql server` in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *more: str) -> None:
+        """`more`: further options."""
+        self._more = more
         self._data = folder / "data"
         self._log = folder / "server.log"
         with socket.socket() as probe:
@@ -76,7 +78,9 @@ class Server:
         command = [sys.executable, "-m", "streamsql.cli.main", "server", "--data", str(self._data)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, "--listen", f"127.0.0.1:{self.port}"], stdout=log, stderr=log
+                [*command, "--listen", f"127.0.0.1:{self.port}", *self._more],
+                stdout=log,
+                stderr=log,
             )
 
     def stop(self) -> None:
@@ -195,7 +199,7 @@ def lookups(server: Server, rows: int, connections: int, seconds: float) -> Resu
     taken = asyncio.run(_load(server.port, rows, connections, seconds))
     times = [t * 1000 for t in taken]
     name = f"lookups/s, {connections} connection{'s' if connections > 1 else ''}"
-    return Result(name, len(taken) / seconds, *_percentiles(times))
+    return Result(name, len(taken) / seconds, *percentiles(times))
 
 
 # -- all rows ------------------------------------------------------------------------------------
@@ -212,7 +216,7 @@ def questions(server: Server, times: int) -> Iterator[Result]:
             taken.append((time.perf_counter() - begin) * 1000)
         if number == 0:
             yield Result(f"ms, {name}, the first time", taken[0])
-        p50, p95, p99 = _percentiles(taken[1:])
+        p50, p95, p99 = percentiles(taken[1:])
         yield Result(f"ms, {name}, again", p50, p50, p95, p99)
 
 
@@ -241,13 +245,13 @@ def lag(server: Server, rows: int, rate: int, seconds: float) -> Result:
             _, row = server.ask("/query-stream", lookup("hot"))
             ages.append(time.time() * 1000 - row[3])
             time.sleep(0.05)
-    return Result(f"ms behind at {rate:,} updates/s, at most", max(ages), *_percentiles(ages))
+    return Result(f"ms behind at {rate:,} updates/s, at most", max(ages), *percentiles(ages))
 
 
 # -- all -----------------------------------------------------------------------------------------
 
 
-def _percentiles(values: Sequence[float]) -> tuple[float, float, float]:
+def percentiles(values: Sequence[float]) -> tuple[float, float, float]:
     ordered = sorted(values)
     p50, p95, p99 = (
         ordered[min(len(ordered) - 1, int(len(ordered) * p))] for p in (0.5, 0.95, 0.99)
@@ -281,6 +285,15 @@ def measure(server: Server, options: argparse.Namespace) -> Iterator[Result]:
     yield lag(server, options.rows, options.rate, options.seconds)
 
 
+def show(result: Result, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(asdict(result)), flush=True)
+        return
+    known = (result.p50, result.p95, result.p99)
+    times = "" if None in known else "  p50 {:.1f}  p95 {:.1f}  p99 {:.1f} ms".format(*known)
+    print(f"{result.value:12,.1f} {result.what}{times}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
@@ -295,16 +308,7 @@ def main() -> None:
         server = Server(Path(name))
         try:
             for result in measure(server, options):
-                if options.json:
-                    print(json.dumps(asdict(result)), flush=True)
-                    continue
-                known = (result.p50, result.p95, result.p99)
-                times = (
-                    ""
-                    if None in known
-                    else "  p50 {:.1f}  p95 {:.1f}  p99 {:.1f} ms".format(*known)
-                )
-                print(f"{result.value:12,.1f} {result.what}{times}", flush=True)
+                show(result, options.json)
         finally:
             server.stop()
 
