@@ -45,6 +45,8 @@ class Asker:
     user: str
     settings: Settings
     cursors: Sequence[str]
+    process: int = 0
+    """The number of the connection."""
     trial: bool = False
 
 
@@ -74,6 +76,8 @@ class Client:
     user: str
     session: Session
     settings: Settings
+    process: int = 0
+    """The number of its connection, by which it is cancelled."""
 
     def __post_init__(self) -> None:
         self.status = IDLE
@@ -92,7 +96,7 @@ class Client:
         """The columns that its rows will have; None where there are none."""
         match prepared.command:
             case commands.ShowSetting(name):
-                return (Column(name, TEXT),)
+                return (Column(Settings.shown(name), TEXT),)
             case commands.Fetch(name, move=False):
                 cursor = self.cursors.get(name)
                 await cursor.begin()
@@ -218,7 +222,7 @@ class Client:
     async def _asked(
         self, text: str, *, trial: bool = False
     ) -> tuple[tuple[Column, ...], list[tuple[object, ...]]]:
-        asker = Asker(self.user, self.settings, self.cursors.names, trial)
+        asker = Asker(self.user, self.settings, self.cursors.names, self.process, trial)
         return await self.gates.short(lambda: self.system.answer(text, asker))
 
     # -- transactions ------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ class Connection:
         session = Session(*_of_engine(shared.engine), remote=True, role=role)
         client = Client(
             *(shared.engine, shared.config, shared.gates, shared.system),
-            *(name, session, settings),
+            *(name, session, settings, self.process),
         )
         speaking = Speaking(client, self._channel)
         speaking.report()

@@ -172,6 +172,11 @@ class Settings:
         self.set(name, value)
         self.at_start[name] = self._values.pop(name)
 
+    @staticmethod
+    def shown(name: str) -> str:
+        """A setting's name as PostgreSQL spells it."""
+        return _REPORTED.get(name, name)
+
     def reset(self) -> None:
         """All as they were when the client came."""
         self._values.clear()

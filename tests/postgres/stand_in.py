@@ -56,9 +56,9 @@ class StandIn:
     """Answers every SELECT from READINGS with ROWS, as far as its columns are the table's; `ran`
     are the texts that came to be executed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, prepare: str = PREPARE) -> None:
         self.offline = Offline(folder)
-        OfflineRunner(self.offline).given(PREPARE)
+        OfflineRunner(self.offline).given(prepare)
         self.session = self.offline.state.session
         self.leads = True
         self.leader_url: str | None = None

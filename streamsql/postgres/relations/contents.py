@@ -1,4 +1,4 @@
-"""What stands in pg_catalog: the engine's streams, tables and views, and PostgreSQL's own types.
+"""What stands in pg_catalog of the engine's streams, tables and views.
 
 Streams and tables are ordinary tables to clients, and their comments say which they are. Numbers of
 relations (OIDs) follow from their names: they are the same after a restart.
@@ -13,19 +13,23 @@ from typing import Protocol
 from zlib import crc32
 
 from streamsql.api.facts import SourceFacts, ViewFacts
-from streamsql.postgres.relations.schema import RELATIONS
+from streamsql.postgres.relations.fixed import (
+    OWNER_NAME,
+    PUBLIC,
+    SYSTEM_OIDS,
+    alignment,
+    class_row,
+    collation,
+    storage,
+)
+from streamsql.postgres.relations.schema import Rows, row
 from streamsql.postgres.settings import NAMES, Settings
 from streamsql.postgres.sql.texts import SCHEMA, shown
-from streamsql.postgres.values.scalars import CODECS
 from streamsql.postgres.values.types import PgType, type_of
 from streamsql.schema import Column, Kind, Schema
 
-OWNER, OWNER_NAME = 10, "streamsql"
-PG_CATALOG, PUBLIC, INFORMATION_SCHEMA = 11, 2200, 13_000
 _FIRST_OID, _OIDS = 16_384, 1 << 30
-_BTREE, _HEAP = 403, 2
-_CLASS = 1259
-Rows = list[tuple[object, ...]]
+_CLASS, _CONSTRAINT = SYSTEM_OIDS["pg_class"], SYSTEM_OIDS["pg_constraint"]
 
 
 class Described(Protocol):
@@ -106,11 +110,13 @@ def oids_of(relations: Sequence[Relation]) -> dict[str, int]:
 def contents(relations: Sequence[Relation]) -> dict[str, Rows]:
     """The rows of the relations that tell of these, by name; others follow from them."""
     oids = oids_of(relations)
+    constraints = [*_constraints(relations, oids)]
     tables: dict[str, list[Mapping[str, object]]] = {
         "pg_class": [*_classes(relations, oids)],
         "pg_attribute": [*_attributes(relations, oids)],
         "pg_index": [_index(r, oids) for r in relations if r.key],
-        "pg_constraint": [*_constraints(relations, oids)],
+        "pg_constraint": constraints,
+        "pg_depend": [_dependency(found) for found in constraints if found["contype"] == "p"],
         "pg_description": [
             {"objoid": oids[r.name], "classoid": _CLASS, "objsubid": 0, "description": r.comment}
             for r in relations
@@ -127,109 +133,29 @@ def contents(relations: Sequence[Relation]) -> dict[str, Rows]:
             if r.definition is not None
         ],
     }
-    return {name: [_row(name, row) for row in rows] for name, rows in tables.items()}
-
-
-def fixed() -> dict[str, Rows]:
-    """The rows of those that are always the same."""
-    role = {
-        "oid": OWNER,
-        "rolname": OWNER_NAME,
-        "rolconnlimit": -1,
-        **dict.fromkeys(
-            ("rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin"), True
-        ),
-        **dict.fromkeys(("rolreplication", "rolbypassrls"), False),
-    }
-    tables: dict[str, list[Mapping[str, object]]] = {
-        "pg_namespace": [
-            {"oid": oid, "nspname": name, "nspowner": OWNER}
-            for oid, name in (
-                (PG_CATALOG, "pg_catalog"),
-                (PUBLIC, SCHEMA),
-                (INFORMATION_SCHEMA, "information_schema"),
-            )
-        ],
-        "pg_am": [
-            {"oid": _HEAP, "amname": "heap", "amtype": "t"},
-            {"oid": _BTREE, "amname": "btree", "amtype": "i"},
-        ],
-        "pg_type": [*_types()],
-        "pg_roles": [role],
-        "pg_authid": [role],
-        "pg_tablespace": [{"oid": 1663, "spcname": "pg_default", "spcowner": OWNER}],
-        "pg_language": [{"oid": 14, "lanname": "sql", "lanowner": OWNER, "lanispl": False}],
-        "pg_collation": [
-            {
-                "oid": 100,
-                "collname": "default",
-                "collnamespace": PG_CATALOG,
-                "collowner": OWNER,
-                "collprovider": "d",
-                "collisdeterministic": True,
-                "collencoding": -1,
-            }
-        ],
-        "pg_user": [
-            {"usename": OWNER_NAME, "usesysid": OWNER, "usecreatedb": True, "usesuper": True}
-        ],
-    }
-    return {name: [_row(name, row) for row in rows] for name, rows in tables.items()}
+    return {name: [row(name, found) for found in rows] for name, rows in tables.items()}
 
 
 def settings_rows(settings: Settings) -> Rows:
     """pg_settings, as a session has it."""
     return [
-        _row("pg_settings", {"name": name, "setting": settings.get(name), "context": "user"})
+        row("pg_settings", {"name": name, "setting": settings.get(name), "context": "user"})
         for name in sorted(NAMES)
     ]
-
-
-def _row(relation: str, given: Mapping[str, object]) -> tuple[object, ...]:
-    """In the order of the columns; what is not given is null."""
-    names = [name for name, _ in RELATIONS[relation]]
-    assert given.keys() <= set(names), (relation, given.keys() - set(names))
-    return tuple(given.get(name) for name in names)
 
 
 def _classes(
     relations: Sequence[Relation], oids: Mapping[str, int]
 ) -> Iterator[Mapping[str, object]]:
     for relation in relations:
-        yield _class(relation.name, oids, relation.kind, len(relation.columns)) | {
-            "relam": _HEAP if relation.kind == "r" else 0,
+        name = relation.name
+        yield class_row(name, oids[name], relation.kind, len(relation.columns)) | {
             "relchecks": len(relation.checks),
             "relhasindex": bool(relation.key),
-            "relhasrules": relation.kind == "v",
         }
         if relation.key:
-            found = _class(relation.key_name, oids, "i", len(relation.key))
-            yield found | {"relam": _BTREE}
-
-
-def _class(name: str, oids: Mapping[str, int], kind: str, columns: int) -> dict[str, object]:
-    nothing = ("reltype", "reloftype", "reltablespace", "relpages", "relallvisible")
-    never = (
-        *("relhasindex", "relisshared", "relhasrules", "relhastriggers", "relhassubclass"),
-        *("relrowsecurity", "relforcerowsecurity", "relispartition"),
-    )
-    return {
-        **dict.fromkeys(nothing, 0),
-        **dict.fromkeys(never, False),
-        **dict.fromkeys(("reltoastrelid", "relchecks", "relrewrite", "relminmxid"), 0),
-        "oid": oids[name],
-        "relname": name,
-        "relnamespace": PUBLIC,
-        "relowner": OWNER,
-        "relfilenode": oids[name],
-        "reltuples": -1.0,
-        "relpersistence": "p",
-        "relkind": kind,
-        "relnatts": columns,
-        "relispopulated": True,
-        "relreplident": "d",
-        "relfrozenxid": 0,
-    }
+            name = relation.key_name
+            yield class_row(name, oids[name], "i", len(relation.key))
 
 
 def _attributes(
@@ -259,17 +185,18 @@ def _attribute(oid: int, number: int, column: Column, key: bool) -> Mapping[str,
         "attcacheoff": -1,
         "atttypmod": kind.modifier,
         "attbyval": 0 < kind.size <= 8,
-        "attalign": "i",
-        "attstorage": "p" if kind.size > 0 else "x",
+        "attalign": alignment(kind.codec, array=kind.array),
+        "attstorage": storage(kind.codec, array=kind.array),
         "attnotnull": key,
         "attislocal": True,
         "attinhcount": 0,
-        "attcollation": 0,
+        "attcollation": collation(kind.codec),
     }
 
 
 def _index(relation: Relation, oids: Mapping[str, int]) -> Mapping[str, object]:
     columns = len(relation.key)
+    kinds = [type_of(relation.columns[number - 1].type) for number in relation.key]
     return {
         **dict.fromkeys(("indisunique", "indisprimary", "indimmediate", "indisvalid"), True),
         **dict.fromkeys(("indisready", "indislive"), True),
@@ -280,7 +207,7 @@ def _index(relation: Relation, oids: Mapping[str, int]) -> Mapping[str, object]:
         "indnatts": columns,
         "indnkeyatts": columns,
         "indkey": list(relation.key),
-        "indcollation": [0] * columns,
+        "indcollation": [collation(kind.codec) for kind in kinds],
         "indclass": [0] * columns,
         "indoption": [0] * columns,
     }
@@ -308,6 +235,19 @@ def _constraints(
             }
 
 
+def _dependency(key: Mapping[str, object]) -> Mapping[str, object]:
+    """That the index of a primary key belongs to its constraint."""
+    return {
+        "classid": _CLASS,
+        "objid": key["conindid"],
+        "objsubid": 0,
+        "refclassid": _CONSTRAINT,
+        "refobjid": key["oid"],
+        "refobjsubid": 0,
+        "deptype": "i",
+    }
+
+
 def _constraint(relation: Relation, oids: Mapping[str, int], number: int) -> dict[str, object]:
     return {
         **dict.fromkeys(("condeferrable", "condeferred"), False),
@@ -317,67 +257,4 @@ def _constraint(relation: Relation, oids: Mapping[str, int], number: int) -> dic
         "oid": number,
         "connamespace": PUBLIC,
         "conrelid": oids[relation.name],
-    }
-
-
-_CATEGORIES = {
-    **dict.fromkeys(("bool",), "B"),
-    **dict.fromkeys(("int2", "int4", "int8", "oid", "float4", "float8", "numeric"), "N"),
-    **dict.fromkeys(("text", "name", "bpchar", "varchar"), "S"),
-    **dict.fromkeys(("date", "time", "timestamp", "timestamptz"), "D"),
-}
-
-
-def _types() -> Iterator[Mapping[str, object]]:
-    common: dict[str, object] = {
-        "typnamespace": PG_CATALOG,
-        "typowner": OWNER,
-        "typispreferred": False,
-        "typisdefined": True,
-        "typdelim": ",",
-        "typrelid": 0,
-        "typalign": "i",
-        "typnotnull": False,
-        "typbasetype": 0,
-        "typtypmod": -1,
-        "typndims": 0,
-        "typcollation": 0,
-    }
-    for codec in CODECS:
-        array = 0 if codec.name == "unknown" else codec.array
-        yield common | {
-            "oid": codec.oid,
-            "typname": codec.name,
-            "typlen": codec.size,
-            "typbyval": 0 < codec.size <= 8,
-            "typtype": "p" if codec.name == "unknown" else "b",
-            "typcategory": _CATEGORIES.get(codec.name, "U"),
-            "typelem": 0,
-            "typarray": array,
-            **_functions(codec.name, codec.name),
-        }
-        if array:
-            yield common | {
-                "oid": codec.array,
-                "typname": f"_{codec.name}",
-                "typlen": -1,
-                "typbyval": False,
-                "typtype": "b",
-                "typcategory": "A",
-                "typelem": codec.oid,
-                "typarray": 0,
-                "typsubscript": "array_subscript_handler",
-                **_functions("array_", "array_"),
-            }
-
-
-def _functions(reader: str, writer: str) -> dict[str, object]:
-    return {
-        "typinput": f"{reader}in",
-        "typoutput": f"{writer}out",
-        "typreceive": f"{reader}recv",
-        "typsend": f"{writer}send",
-        "typmodin": "-",
-        "typmodout": "-",
-        "typanalyze": "-",
     }

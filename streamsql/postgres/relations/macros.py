@@ -6,6 +6,7 @@ the macro's own, those begin with `q_`.
 
 from __future__ import annotations
 
+from streamsql.postgres.relations.fixed import PUBLIC
 from streamsql.postgres.settings import VERSION
 
 _TYPE_NAMES = """
@@ -73,8 +74,12 @@ _CONSTANTS = {
     "array_upper(a, d)": "CASE WHEN len(a) > 0 THEN len(a) END",
     "inet_server_addr()": "NULL::VARCHAR",
     "inet_server_port()": "NULL::INTEGER",
-    "pg_backend_pid()": "0",
     "pg_client_encoding()": "'UTF8'",
+    "_pg_expandarray(a)": """unnest(
+        [{'x': a[q_i], 'n': q_i::INTEGER} FOR q_i IN range(1, len(a) + 1)])""",
+    "parse_ident(t)": """list_transform(
+        regexp_extract_all(t, '"(?:[^"]|"")+"|[^".]+'), lambda q_part: CASE
+        WHEN q_part[1] = '"' THEN replace(q_part[2:-2], '""', '"') ELSE lower(q_part) END)""",
     "pg_encoding_to_char(e)": "'UTF8'",
     "pg_get_expr(e, o)": "e::VARCHAR",
     "pg_get_function_arguments(o)": "NULL::VARCHAR",
@@ -91,18 +96,22 @@ _CONSTANTS = {
     "pg_is_other_temp_schema(o)": "FALSE",
     "pg_my_temp_schema()": "0",
     "pg_relation_is_publishable(o)": "FALSE",
+    "pg_stat_get_numscans(o)": "NULL::BIGINT",
     "pg_size_pretty(s)": "NULL::VARCHAR",
     "pg_tablespace_location(o)": "''",
     "shobj_description(o, c)": "NULL::VARCHAR",
-    "quote_ident(t)": """CASE WHEN regexp_full_match(t, '[a-z_][a-z0-9_$]*') THEN t
+    "quote_ident(t)": """CASE WHEN regexp_full_match(t, '[a-z_][a-z0-9_$]*')
+        AND t NOT IN (SELECT q_k.word FROM main.pg_get_keywords q_k) THEN t
         ELSE '"' || replace(t, '"', '""') || '"' END""",
+    "quote_literal(t)": "chr(39) || replace(t, chr(39), chr(39) || chr(39)) || chr(39)",
     "regclass_name(o)": """coalesce(
         (SELECT q_c.relname FROM main.pg_class q_c WHERE q_c.oid = o), o::VARCHAR)""",
     "regtype_name(o)": "format_type(o, NULL)",
     "regnamespace_name(o)": """coalesce(
         (SELECT q_n.nspname FROM main.pg_namespace q_n WHERE q_n.oid = o), o::VARCHAR)""",
     "regclass_oid(o)": """coalesce(try_cast(o AS BIGINT),
-        (SELECT min(q_c.oid) FROM main.pg_class q_c WHERE q_c.relname = o::VARCHAR))""",
+        (SELECT min(q_c.oid) FROM main.pg_class q_c 
+         WHERE q_c.relname = parse_ident(o::VARCHAR)[-1]))""",
     "to_regclass(t)": "(SELECT min(q_c.oid) FROM main.pg_class q_c WHERE q_c.relname = t)",
     "to_regtype(t)": "(SELECT min(q_t.oid) FROM main.pg_type q_t WHERE q_t.typname = t)",
     "version()": f"'PostgreSQL {VERSION} (streamsql)'",
@@ -153,21 +162,23 @@ _KEYS = """
 SELECT '{database}', 'public', k.conname, '{database}', 'public', c.relname{rest}
 FROM main.pg_constraint k JOIN main.pg_class c ON c.oid = k.conrelid{join}
 """
+_OWN = f"relnamespace = {PUBLIC}"
 _DERIVED = {
     "pg_tables": "SELECT 'public', relname, 'streamsql', NULL, relhasindex, FALSE, FALSE, FALSE "
-    "FROM main.pg_class WHERE relkind = 'r'",
+    f"FROM main.pg_class WHERE relkind = 'r' AND {_OWN}",
     "pg_indexes": "SELECT 'public', r.relname, i.relname, NULL, pg_get_indexdef(i.oid) "
     "FROM main.pg_index x JOIN main.pg_class i ON i.oid = x.indexrelid "
     "JOIN main.pg_class r ON r.oid = x.indrelid",
     "pg_stat_user_tables": "SELECT oid, 'public', relname, NULL, NULL, NULL FROM main.pg_class "
-    "WHERE relkind = 'r'",
-    "pg_database": "SELECT 5, '{database}', 10, 6, 'c', FALSE, TRUE, -1, 1663, 'C.UTF-8', "
+    f"WHERE relkind = 'r' AND {_OWN}",
+    "pg_database": "SELECT 5, '{database}', 10, 6, 'c', FALSE, TRUE, -1, 0, 0, 1663, 'C.UTF-8', "
     "'C.UTF-8', NULL, NULL, NULL",
     "information_schema_schemata": "SELECT '{database}', nspname, 'streamsql', NULL, NULL, NULL, "
     "NULL FROM main.pg_namespace",
     "information_schema_tables": "SELECT '{database}', 'public', relname, CASE relkind WHEN 'r' "
     "THEN 'BASE TABLE' ELSE 'VIEW' END, NULL, NULL, NULL, NULL, NULL, CASE relkind WHEN 'r' THEN "
-    "'YES' ELSE 'NO' END, 'NO', NULL FROM main.pg_class WHERE relkind IN ('r', 'v')",
+    "'YES' ELSE 'NO' END, 'NO', NULL FROM main.pg_class WHERE relkind IN ('r', 'v') "
+    f"AND {_OWN}",
     "information_schema_views": "SELECT '{database}', 'public', viewname, definition, 'NONE', "
     "'NO', 'NO' FROM main.pg_views",
     "information_schema_columns": _COLUMNS,
@@ -205,7 +216,7 @@ FUNCTIONS = frozenset(
         *(f"pg_{what}_is_visible" for what in _VISIBLE),
         *(f"has_{what}_privilege" for what in _PRIVILEGES),
         *_SIZES,
-        *("format_type", "obj_description", "col_description", "pg_has_role"),
+        *("format_type", "pg_backend_pid", "obj_description", "col_description", "pg_has_role"),
         *("current_schema", "current_schemas", "current_database", "current_setting"),
         *("set_config", "session_user", "current_user", "current_role", "user", "current_catalog"),
         *("pg_advisory_unlock_all", "to_regclass", "to_regtype"),

@@ -1,11 +1,14 @@
 """The columns of pg_catalog and information_schema, as PostgreSQL 15 has them.
 
 Each line is a relation with its columns; a letter behind the colon is their type: o oid, n text, s
-smallint, i integer, b bigint, f real, t boolean, v vector of smallints, O, N and S arrays of the
-same. What is in none of `contents` is truly empty: there are no triggers, rules or sequences here.
+smallint, i integer, b bigint, f real, t boolean, v and w vectors of smallints and oids, O, N and S
+arrays of the same. What is in none of `contents` is truly empty: there are no triggers, rules or
+sequences here.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 TYPES = {
     "o": "UINTEGER",
@@ -15,7 +18,8 @@ TYPES = {
     "b": "BIGINT",
     "f": "FLOAT",
     "t": "BOOLEAN",
-    "v": "SMALLINT[]",
+    "v": "USMALLINT[]",
+    "w": "UBIGINT[]",
     "O": "UINTEGER[]",
     "N": "VARCHAR[]",
     "S": "SMALLINT[]",
@@ -46,7 +50,8 @@ pg_constraint oid:o conname:n connamespace:o contype:n condeferrable:t condeferr
  conpfeqop:O conppeqop:O conffeqop:O conexclop:O conbin:n
 pg_cursors name:n statement:n is_holdable:t is_binary:t is_scrollable:t
 pg_database oid:o datname:n datdba:o encoding:i datlocprovider:n datistemplate:t datallowconn:t \
- datconnlimit:i dattablespace:o datcollate:n datctype:n daticulocale:n datcollversion:n datacl:N
+ datconnlimit:i datfrozenxid:b datminmxid:b dattablespace:o datcollate:n \
+ datctype:n daticulocale:n datcollversion:n datacl:N
 pg_depend classid:o objid:o objsubid:i refclassid:o refobjid:o refobjsubid:i deptype:n
 pg_description objoid:o classoid:o objsubid:i description:n
 pg_enum oid:o enumtypid:o enumsortorder:f enumlabel:n
@@ -56,9 +61,10 @@ pg_foreign_data_wrapper oid:o fdwname:n fdwowner:o fdwhandler:o fdwvalidator:o f
 pg_foreign_server oid:o srvname:n srvowner:o srvfdw:o srvtype:n srvversion:n srvoptions:N
 pg_foreign_table ftrelid:o ftserver:o ftoptions:N
 pg_group groname:n grosysid:o grolist:O
+pg_get_keywords word:n catcode:n barelabel:t catdesc:n baredesc:n
 pg_index indexrelid:o indrelid:o indnatts:s indnkeyatts:s indisunique:t indnullsnotdistinct:t \
  indisprimary:t indisexclusion:t indimmediate:t indisclustered:t indisvalid:t indcheckxmin:t \
- indisready:t indislive:t indisreplident:t indkey:v indcollation:O indclass:O indoption:v \
+ indisready:t indislive:t indisreplident:t indkey:v indcollation:w indclass:w indoption:v \
  indexprs:n indpred:n
 pg_indexes schemaname:n tablename:n indexname:n tablespace:n indexdef:n
 pg_inherits inhrelid:o inhparent:o inhseqno:i inhdetachpending:t
@@ -75,7 +81,7 @@ pg_policies schemaname:n tablename:n policyname:n permissive:n roles:N cmd:n qua
 pg_policy oid:o polname:n polrelid:o polcmd:n polpermissive:t polroles:O polqual:n polwithcheck:n
 pg_proc oid:o proname:n pronamespace:o proowner:o prolang:o procost:f prorows:f provariadic:o \
  prokind:n prosecdef:t proleakproof:t proisstrict:t proretset:t provolatile:n proparallel:n \
- pronargs:s pronargdefaults:s prorettype:o proargtypes:O proallargtypes:O proargmodes:N \
+ pronargs:s pronargdefaults:s prorettype:o proargtypes:w proallargtypes:O proargmodes:N \
  proargnames:N proargdefaults:n prosrc:n probin:n proconfig:N proacl:N
 pg_publication oid:o pubname:n pubowner:o puballtables:t pubinsert:t pubupdate:t pubdelete:t \
  pubtruncate:t pubviaroot:t
@@ -87,6 +93,7 @@ pg_roles rolname:n rolsuper:t rolinherit:t rolcreaterole:t rolcreatedb:t rolcanl
  rolreplication:t rolconnlimit:i rolpassword:n rolvaliduntil:n rolbypassrls:t rolconfig:N oid:o
 pg_rules schemaname:n tablename:n rulename:n definition:n
 pg_seclabel objoid:o classoid:o objsubid:i provider:n label:n
+pg_seclabels objoid:o classoid:o objsubid:i objtype:n objnamespace:o objname:n provider:n label:n
 pg_sequence seqrelid:o seqtypid:o seqstart:b seqincrement:b seqmax:b seqmin:b seqcache:b \
  seqcycle:t
 pg_sequences schemaname:n sequencename:n sequenceowner:n start_value:b last_value:b
@@ -94,6 +101,7 @@ pg_settings name:n setting:n unit:n category:n short_desc:n extra_desc:n context
  source:n min_val:n max_val:n enumvals:N boot_val:n reset_val:n pending_restart:t
 pg_shdescription objoid:o classoid:o description:n
 pg_stat_activity datid:o datname:n pid:i usename:n application_name:n state:n query:n
+pg_stat_gssapi pid:i gss_authenticated:t principal:n encrypted:t
 pg_stat_user_tables relid:o schemaname:n relname:n seq_scan:b n_live_tup:b n_dead_tup:b
 pg_statistic_ext oid:o stxrelid:o stxname:n stxnamespace:o stxowner:o stxstattarget:i stxkeys:v \
  stxkind:N
@@ -162,6 +170,14 @@ INFORMATION = "information_schema_"
 """Before the names of what stands in information_schema."""
 RELATIONS = _relations(_PG_CATALOG) | _relations(_INFORMATION_SCHEMA, INFORMATION)
 """Columns with DuckDB's types, by the name of the table in DuckDB."""
+Rows = list[tuple[object, ...]]
+
+
+def row(relation: str, given: Mapping[str, object]) -> tuple[object, ...]:
+    """A row in the order of a relation's columns; what is not given is null."""
+    names = [name for name, _ in RELATIONS[relation]]
+    assert given.keys() <= set(names), (relation, given.keys() - set(names))
+    return tuple(given.get(name) for name in names)
 
 
 def definitions() -> list[str]:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 from streamsql.api.language import lexemes
@@ -20,10 +21,11 @@ from streamsql.engine import Engine
 from streamsql.postgres.client import Asker, System
 from streamsql.postgres.errors import NOT_SUPPORTED, PgError
 from streamsql.postgres.forms import Column
-from streamsql.postgres.relations import contents
+from streamsql.postgres.relations import contents, fixed
+from streamsql.postgres.relations.expressions import Context, refused
 from streamsql.postgres.relations.macros import DERIVED, FUNCTIONS, derived, macros
-from streamsql.postgres.relations.rewriting import Context, refused, rewritten
-from streamsql.postgres.relations.schema import RELATIONS, definitions
+from streamsql.postgres.relations.rewriting import rewritten
+from streamsql.postgres.relations.schema import RELATIONS, TYPES, definitions
 from streamsql.postgres.sql.texts import DATABASE
 from streamsql.postgres.values import scalars
 from streamsql.postgres.values.types import TEXT, PgType
@@ -36,22 +38,24 @@ _CODECS = {
     "SMALLINT": scalars.INT2,
     "INTEGER": scalars.INT4,
     "BIGINT": scalars.INT8,
+    "USMALLINT": scalars.INT2,
     "UINTEGER": scalars.OID,
+    "UBIGINT": scalars.OID,
     "HUGEINT": scalars.NUMERIC,
-    "FLOAT": scalars.FLOAT8,
+    "FLOAT": scalars.FLOAT4,
     "DOUBLE": scalars.FLOAT8,
     "VARCHAR": scalars.TEXT,
+    "JSON": scalars.JSON,
     "DATE": scalars.DATE,
     "TIMESTAMP": scalars.TIMESTAMP,
 }
-_OWN_OIDS = {name: 12_000 + number for number, name in enumerate(RELATIONS)} | {
-    "pg_class": 1259,
-    "pg_namespace": 2615,
-    "pg_proc": 1255,
-    "pg_type": 1247,
-}
-"""Of the system's own relations."""
+_VECTORS = {TYPES["v"]: scalars.INT2VECTOR, TYPES["w"]: scalars.OIDVECTOR}
+"""Told from arrays by types that nothing else here has."""
+_OWN_CLASSES = f"relnamespace = {fixed.PUBLIC}"
+"""Which of pg_class are not the system's."""
 _PLAIN = frozenset("( ) , . :: - +".split())
+_OF_CALLS = frozenset("/ * % || = <> < > <= >=".split())
+"""What may stand besides between functions of the system's: a text without one is the engine's."""
 _READS = ("SELECT", "WITH", "VALUES", "TABLE")
 _Answer = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 
@@ -98,7 +102,7 @@ class Catalog:
     def answer(self, text: str, asker: Asker) -> _Answer:
         """The columns and rows of a query; PgError where it cannot be answered."""
 
-        context = Context(asker.user, DATABASE, _setting_of(asker), self._oid)
+        context = Context(asker.user, DATABASE, asker.process, _setting_of(asker), self._oid)
         with self._lock:
             self._refresh()
             sql = rewritten(text, context)
@@ -113,6 +117,8 @@ class Catalog:
         if "pg_cursors" in sql:
             rows: contents.Rows = [(name, "", True, False, False) for name in asker.cursors]
             self._fill({"pg_cursors": rows})
+        if "pg_stat_gssapi" in sql:
+            self._fill({"pg_stat_gssapi": [(asker.process, False, None, False)]})
         if "pg_settings" in sql:
             self._fill({"pg_settings": contents.settings_rows(asker.settings)})
 
@@ -140,9 +146,9 @@ class Catalog:
         if kind == "REGTYPE":
             return self._types.get(name)
         if kind == "REGNAMESPACE":
-            names = {"public": contents.PUBLIC, "pg_catalog": contents.PG_CATALOG}
+            names = {"public": fixed.PUBLIC, "pg_catalog": fixed.PG_CATALOG}
             return names.get(name)
-        return self._oids.get(name, _OWN_OIDS.get(name))
+        return self._oids.get(name, fixed.SYSTEM_OIDS.get(name))
 
     def _refresh(self) -> None:
         catalog = self._engine.catalog()
@@ -169,7 +175,7 @@ class Catalog:
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         self._connection = connection
-        self._fill(contents.fixed())
+        self._fill(fixed.fixed())
         rows = connection.execute("SELECT typname, oid FROM main.pg_type").fetchall()
         shown = connection.execute(
             "SELECT format_type(oid, NULL), oid FROM main.pg_type"
@@ -179,7 +185,8 @@ class Catalog:
 
     def _fill(self, tables: dict[str, contents.Rows]) -> None:
         for name, rows in tables.items():
-            self._connection.execute(f'DELETE FROM main."{name}"')
+            which = f" WHERE {_OWN_CLASSES}" if name == "pg_class" else ""
+            self._connection.execute(f'DELETE FROM main."{name}"{which}')
             if rows:
                 gaps = ", ".join("?" for _ in RELATIONS[name])
                 self._connection.executemany(f'INSERT INTO main."{name}" VALUES ({gaps})', rows)
@@ -219,14 +226,23 @@ def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: boo
         return not relations_only or "from" in bare
     if relations_only or "from" in words or words[0] in ("with", "table", "values"):
         return False
-    return all(_is_plain(tokens, at) for at in range(1, len(tokens)))
+    symbols = _PLAIN | _OF_CALLS if _calls(tokens) else _PLAIN
+    return all(_is_plain(tokens, at, symbols) for at in range(1, len(tokens)))
 
 
-def _is_plain(tokens: Sequence[tuple[str, str]], at: int) -> bool:
+def _calls(tokens: Sequence[tuple[str, str]]) -> bool:
+    """Whether a function of the system's is called."""
+    return any(
+        kind == "WORD" and piece.lower() in FUNCTIONS and behind == "("
+        for (kind, piece), (_, behind) in pairwise(tokens)
+    )
+
+
+def _is_plain(tokens: Sequence[tuple[str, str]], at: int, symbols: frozenset[str]) -> bool:
     """Whether a token may stand in a SELECT that needs nothing of the engine."""
     kind, piece = tokens[at]
     if kind == "SYMBOL":
-        return piece in _PLAIN
+        return piece in symbols
     if kind != "WORD":
         return kind in ("INTEGER_LITERAL", "DECIMAL_LITERAL", "QUOTED") or piece == "$"
     called = at + 1 < len(tokens) and tokens[at + 1][1] == "("
@@ -237,6 +253,8 @@ def _is_plain(tokens: Sequence[tuple[str, str]], at: int) -> bool:
 
 def type_of(kind: str) -> PgType:
     """The type of a column of DuckDB's."""
+    if kind in _VECTORS:
+        return PgType(_VECTORS[kind])
     array = kind.endswith("[]")
     base = kind.removesuffix("[]")
     if base.startswith("DECIMAL"):

@@ -229,6 +229,30 @@ def _fractions(name: str, oid: int, array: int, size: int, form: str) -> ScalarC
     return ScalarCodec(name, oid, array, size, _double, float, *_packed(form))
 
 
+def _vector(name: str, oid: int, array: int, of: int, form: str) -> ScalarCodec:
+    """Numbers as the system's relations have them: their text is theirs between blanks, and their
+    places count from 0."""
+    pack, unpack = _packed(form)
+    size = struct.calcsize(form)
+
+    def to_binary(values: list[int]) -> bytes:
+        cells = (struct.pack("!i", size) + pack(value) for value in values)
+        return struct.pack("!iiIii", 1, 0, of, len(values), 0) + b"".join(cells)
+
+    def of_binary(data: bytes) -> list[int]:
+        places = range(20, len(data), size + 4)
+        return [unpack(data[at + 4 : at + 4 + size]) for at in places]
+
+    return ScalarCodec(
+        *(name, oid, array, -1),
+        *(
+            lambda values: " ".join(map(str, values)).encode(),
+            lambda data: [*map(int, data.split())],
+        ),
+        *(to_binary, of_binary),
+    )
+
+
 _iso = (lambda value: value.isoformat().encode(), lambda data: data.decode().strip())
 BOOL = ScalarCodec(
     *("bool", 16, 1000, 1),
@@ -259,6 +283,10 @@ NUMERIC = ScalarCodec(
     *("numeric", 1700, 1231, -1),
     *(lambda value: format(value, "f").encode(), _decimal, _numeric_out, _numeric_in),
 )
+INT2VECTOR = _vector("int2vector", 22, 1006, INT2.oid, "!h")
+OIDVECTOR = _vector("oidvector", 30, 1013, OID.oid, "!I")
+FLOAT4 = _fractions("float4", 700, 1021, 4, "!f")
+JSON = ScalarCodec("json", 114, 199, -1, _utf8, _json_in, _utf8, _json_in)
 JSONB = ScalarCodec("jsonb", 3802, 3807, -1, _utf8, _json_in, _jsonb, _jsonb_in)
 
 CODECS = (
@@ -266,12 +294,13 @@ CODECS = (
     *(NUMERIC, JSONB),
     _texts("char", 18, 1002, 1),
     _texts("name", 19, 1003, 64),
-    _fractions("float4", 700, 1021, 4, "!f"),
+    FLOAT4,
     _texts("bpchar", 1042, 1014),
     _texts("varchar", 1043, 1015),
     _texts("unknown", 705, 1009, -2),
-    ScalarCodec("json", 114, 199, -1, _utf8, _json_in, _utf8, _json_in),
+    JSON,
     _texts("uuid", 2950, 2951, 16),
+    *(INT2VECTOR, OIDVECTOR),
 )
 """All that clients may name as a parameter's type; results use fewer."""
 
