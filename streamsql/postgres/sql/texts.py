@@ -2,7 +2,8 @@
 
 Names that are all upper case, as ours are where nobody quotes them, are shown in lower case, and
 all lower case ones in upper: so what clients read and quote again means what it did. The schema
-`public` is left out. Each piece of the text knows where it stood, for the places of errors.
+`public` is left out, and the types of casts have their names here. Each piece of the text knows
+where it stood, for the places of errors.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from streamsql.api.language import lexemes, split
+from streamsql.postgres.sql.type_names import type_name
 
 SCHEMA = "public"
 DATABASE = "streamsql"
 MAX_PARAMETERS = 65_535
+_TYPE_TOKENS = 10
+"""What a type consists of at most."""
 _TRIVIA = ("SPACE", "COMMENT")
 
 
@@ -68,8 +72,8 @@ class Template:
     pieces: tuple[tuple[str, int], ...]
     """Texts with where they stood."""
     gaps: tuple[tuple[int, bool], ...]
-    """After each piece but the last: the number of the parameter, and whether it stands behind
-    LIMIT or OFFSET, where only a number can."""
+    """After each piece but the last: the number of the parameter (0: there is none), and whether it
+    stands behind LIMIT or OFFSET, where only a number can."""
 
     @property
     def parameters(self) -> int:
@@ -86,13 +90,14 @@ class Template:
         written = Written()
         for (piece, old), (number, _) in zip(self.pieces, self.gaps, strict=False):
             written.add(piece, old)
-            written.add(values[number - 1], old + len(piece))
+            if number:
+                written.add(values[number - 1], old + len(piece))
         written.add(*self.pieces[-1])
         return written
 
     def marked(self) -> tuple[str, dict[int, str]]:
         """The statement with a text literal for each parameter, and what these texts are."""
-        marks = {number: f"$streamsql${number}" for number, _ in self.gaps}
+        marks = {number: f"$streamsql${number}" for number, _ in self.gaps if number}
         texts = [
             "1" if number in self.counts else f"'{marks.get(number, '')}'"
             for number in range(1, self.parameters + 1)
@@ -124,6 +129,8 @@ class _Maker:
         self._start = base
         self._word = ""
         """The last token, in upper case."""
+        self._casts: list[bool] = []
+        """Of each parenthesis that is open: whether it is one of CAST."""
 
     def take(self, tokens: list[tuple[str, str, int]], at: int) -> int:
         kind, text, start = tokens[at]
@@ -142,6 +149,9 @@ class _Maker:
         if not self._ours:
             self._text.append(text)
             return at + 1
+        end = self._type(tokens, at)
+        if end > at:
+            return end
         qualified = following is not None and following[1] == "."
         if qualified and self._word != "." and _plain(kind, text) == SCHEMA:
             # Blanks in its place, so that all that follows keeps its own.
@@ -149,15 +159,40 @@ class _Maker:
             return at + 2
         # A quoted name is as long as its folded form.
         self._text.append(_folded(text) if kind == "QUOTED" and text[0] == '"' else text)
+        if text == "(":
+            self._casts.append(self._word == "CAST")
+        elif text == ")" and self._casts:
+            self._casts.pop()
         self._word = text.upper()
         return at + 1
+
+    def _type(self, tokens: list[tuple[str, str, int]], at: int) -> int:
+        """Take the type of a cast, if one stands here: the place behind it."""
+        in_cast = bool(self._casts) and self._casts[-1]
+        if self._word != "::" and not (self._word == "AS" and in_cast):
+            return at
+        places = [n for n in range(at, len(tokens)) if tokens[n][0] not in _TRIVIA][:_TYPE_TOKENS]
+        found = type_name([tokens[place][1] for place in places])
+        if found is None:
+            return at
+        length, name = found
+        _, last, start = tokens[places[length - 1]]
+        self._break(0, False, self._base + tokens[at][2])
+        self._text.append(name)
+        self._break(0, False, self._base + start + len(last))
+        self._word = name
+        return places[length - 1] + 1
 
     def _gap(self, number: str, counts: bool, end: int) -> None:
         if len(number) > 5 or not 0 < int(number) <= MAX_PARAMETERS:
             raise TooManyParameters(f"there is no parameter ${number}")
+        self._break(int(number), counts, end)
+        self._word = "$"
+
+    def _break(self, number: int, counts: bool, end: int) -> None:
         self._pieces.append(("".join(self._text), self._start))
-        self._gaps.append((int(number), counts))
-        self._text, self._start, self._word = [], end, "$"
+        self._gaps.append((number, counts))
+        self._text, self._start = [], end
 
     def made(self) -> Template:
         self._pieces.append(("".join(self._text), self._start))

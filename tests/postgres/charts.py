@@ -1,0 +1,81 @@
+"""The charts of tests/cases/charts with PostgreSQL's answers, which stand below `taken`:
+
+    taken
+    the columns, name and type
+    here: the columns that we give, where they are others
+    a line a row
+
+Or, where PostgreSQL refuses what we take, `PostgreSQL: ` and what it says.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from datadriven import CASES, Case, read
+from postgres.answers import Answered, parsed
+
+FOLDER = CASES / "charts"
+TAKEN = "taken"
+REFUSED = "PostgreSQL: "
+_HERE = "here: "
+_ORDERED = re.compile(r"order\s+by[^()]*;?\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What is recorded of a chart. `theirs`: None where PostgreSQL refuses it."""
+
+    theirs: Answered | None
+    here: str | None
+
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """Those that we give."""
+        if self.here is not None:
+            return parsed(self.here).columns
+        assert self.theirs is not None
+        return self.theirs.columns
+
+
+def taken() -> list[Case]:
+    """The charts that we take."""
+    known = [case for path in sorted(FOLDER.glob("*.txt")) for case in read(path)]
+    return [case for case in known if case.expected.startswith(TAKEN)]
+
+
+def recorded(case: Case) -> Recorded:
+    """What stands below `taken`."""
+    _, *lines = case.expected.split("\n")
+    here = [line for line in lines[1:2] if line.startswith(_HERE)]
+    head, *rows = [line for line in lines if line not in here] or [REFUSED]
+    theirs = None if head.startswith(REFUSED) else parsed("\n".join([head, *rows]))
+    return Recorded(theirs, here[0].removeprefix(_HERE) if here else None)
+
+
+def written(theirs: Answered | str, here: str | None) -> str:
+    """What `recorded` reads."""
+    head, *rows = (theirs if isinstance(theirs, str) else theirs.text()).split("\n")
+    return "\n".join([TAKEN, head, *([] if here is None else [_HERE + here]), *rows])
+
+
+def differences(case: Case, ours: Answered, theirs: Answered) -> list[str]:
+    """The rows of ours and theirs that are not the same, numbers as doubles are compared."""
+    mine, other = list(ours.rows), list(theirs.rows)
+    if not _ORDERED.search(case.input):
+        mine, other = sorted(mine), sorted(other)
+    found = [f"{len(mine)} rows instead of {len(other)}"] if len(mine) != len(other) else []
+    pairs = zip(mine, other, strict=False)
+    return found + [f"{a} instead of {b}" for a, b in pairs if not _same(a, b)]
+
+
+def _same(mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
+    return len(mine) == len(theirs) and all(map(_same_cell, mine, theirs))
+
+
+def _same_cell(mine: str, theirs: str) -> bool:
+    try:
+        return mine == theirs or math.isclose(float(mine), float(theirs), rel_tol=1e-9)
+    except ValueError:
+        return False
