@@ -15,7 +15,12 @@ from streamsql.postgres.values.types import TEXT, PgType, decoder
 _LIKE_TEXT = ("NAME", "CSTRING", "XID", "REGPROC", "REGPROCEDURE", "REGROLE", "CHAR", "REGOPER")
 _WHOLE = ("INT", "BIGINT", "SMALLINT", "OID", "INTEGER")
 TEXTS = PgType(TEXT.codec, array=True)
+_NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]*[^".\s][^".]*)')
 _PLACE = re.compile(r"%([sIL%])")
+_FUNCTIONS = frozenset(
+    "typinput typoutput typreceive typsend typmodin typmodout typanalyze typsubscript".split()
+)
+"""Columns of pg_type that name functions; `-` where there is none."""
 _REFUSED = frozenset("pg_sleep sleep nextval setval currval getenv getvariable query".split())
 _NAMING = {
     "REGCLASS": "regclass_name",
@@ -63,6 +68,8 @@ def changed(node: exp.Expr, context: Context) -> exp.Expr:
         return _substring(node)
     if isinstance(node, exp.Div):
         return _division(node)
+    if isinstance(node, exp.EQ | exp.NEQ) and _is_no_function(node):
+        node.set("expression", exp.Literal.string("-"))
     if isinstance(node, exp.EQ):
         return _any_of(node)
     if isinstance(node, exp.Format):
@@ -101,12 +108,16 @@ def _cast(node: exp.Cast, context: Context) -> exp.Expr:
     return node
 
 
+def _last_name(text: str) -> str:
+    """Of a name that may be qualified and quoted: `"public" . "Mixed"`."""
+    quoted, plain = ([("", text)] + _NAME.findall(text))[-1]
+    return quoted.replace('""', '"') if quoted else plain.strip().lower()
+
+
 def _number(kind: str, name: str, context: Context) -> exp.Expr:
     if name.isdigit():
         return exp.Literal.number(name)
-    last = name.rpartition(".")[2]
-    plain = last[1:-1] if last.startswith('"') else last.lower()
-    found = context.oid(kind, plain)
+    found = context.oid(kind, _last_name(name))
     if found is None:
         what = "type" if kind == "REGTYPE" else "relation"
         raise PgError("42704" if what == "type" else "42P01", f'{what} "{name}" does not exist')
@@ -136,8 +147,7 @@ def _call(node: exp.Anonymous, context: Context) -> exp.Expr:
     if name == "set_config" and len(given) == 3 and isinstance(given[1], exp.Literal):
         return exp.Literal.string(given[1].name)
     if name in ("to_regclass", "to_regtype") and text is not None:
-        last = text.rpartition(".")[2].strip('"')
-        found = context.oid(name.removeprefix("to_").upper(), last)
+        found = context.oid(name.removeprefix("to_").upper(), _last_name(text))
         return exp.null() if found is None else exp.Literal.number(found)
     if name in _REFUSED or name.startswith(("read_", "duckdb_", "pg_sleep", "pragma_")):
         raise refused(f"There is no function {name}")
@@ -205,6 +215,13 @@ def _is_whole(node: exp.Expr) -> bool:
     if isinstance(node, exp.Paren):
         return _is_whole(node.this)
     return isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()
+
+
+def _is_no_function(node: exp.EQ | exp.NEQ) -> bool:
+    """Whether a function of a type is compared with 0, which stands for none."""
+    name, number = node.this, node.expression
+    is_function = isinstance(name, exp.Column) and name.name in _FUNCTIONS
+    return is_function and isinstance(number, exp.Literal) and number.name == "0"
 
 
 def _any_of(node: exp.EQ) -> exp.Expr:

@@ -282,7 +282,7 @@ def _discard(text: str) -> Command | None:
 
 
 _COPY = _matcher(
-    rf"COPY\s+(?:\((?P<query>.+)\)|(?P<target>{_DOTTED})\s*(?:\((?P<columns>[^()]*)\))?)"
+    rf"COPY\s+(?:\((?P<query>.+)\)|(?P<target>{_NAME}(?:\s*\.\s*{_NAME})*)\s*(?:\((?P<columns>[^()]*)\))?)"
     r"\s+(?P<way>TO\s+STDOUT|FROM\s+STDIN)(?:\s+(?:WITH\s*)?(?P<options>.*))?"
 )
 _OPTION = re.compile(
@@ -300,7 +300,7 @@ def _copy(text: str) -> Command | None:
         options = {}
     names = [name_of(name.strip()) for name in (found["columns"] or "").split(",") if name.strip()]
     out = found["way"].upper().startswith("TO")
-    target = found["target"] or ""
+    target = re.sub(r"\s*\.\s*", ".", found["target"] or "")
     offset = found.start("query") if found["query"] is not None else found.start("target")
     return Copy(found["query"], offset, target, tuple(names), out, options or {})
 
