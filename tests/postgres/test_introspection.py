@@ -19,6 +19,8 @@ from postgres.answers import Answered, Answers, parsed
 from postgres.oracle import WITHOUT, postgres, programs
 from postgres.stand_in import StandIn, listening
 
+from streamsql.postgres.relations.schema import INFORMATION, RELATIONS
+
 FOLDER = CASES / "postgres"
 _ORDERED = re.compile(r"order\s+by[^()]*$", re.IGNORECASE)
 
@@ -78,6 +80,17 @@ def test_what_was_recorded(case: Case, theirs: Answers, rewrite: bool) -> None:
         expected = parsed(case.expected)
         assert found.kinds() == expected.kinds()
         assert case.directive == "own" or set(expected.rows) <= set(found.rows)
+
+
+@pytest.mark.parametrize("name", sorted(RELATIONS.keys() - {"pg_get_keywords"}))
+def test_relations_have_postgresqls_columns(name: str, theirs: Answers) -> None:
+    known = name.removeprefix(INFORMATION)
+    schema = "pg_catalog" if known == name else "information_schema"
+    found = theirs.ask(
+        f"SELECT attname FROM pg_attribute WHERE attrelid = '{schema}.{known}'::regclass "
+        "AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+    )
+    assert [column for column, _ in RELATIONS[name]] == [column for (column,) in found.rows]
 
 
 def test_nineteen_of_twenty_are_answered() -> None:

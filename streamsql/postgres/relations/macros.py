@@ -6,7 +6,6 @@ the macro's own, those begin with `q_`.
 
 from __future__ import annotations
 
-from streamsql.postgres.relations.fixed import PUBLIC
 from streamsql.postgres.settings import VERSION
 
 _TYPE_NAMES = """
@@ -140,76 +139,6 @@ def macros() -> list[str]:
     return made
 
 
-_COLUMNS = """
-SELECT '{database}', n.nspname, c.relname, a.attname, a.attnum, NULL,
-  CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END,
-  CASE WHEN t.typelem <> 0 THEN 'ARRAY' ELSE format_type(a.atttypid, NULL) END, NULL,
-  CASE WHEN t.typname = 'text' THEN 1073741824 END,
-  CASE t.typname WHEN 'int4' THEN 32 WHEN 'int8' THEN 64 WHEN 'float8' THEN 53
-    WHEN 'numeric' THEN (a.atttypmod - 4) >> 16 END,
-  CASE WHEN t.typname IN ('int4', 'int8', 'float8') THEN 2 WHEN t.typname = 'numeric' THEN 10 END,
-  CASE t.typname WHEN 'int4' THEN 0 WHEN 'int8' THEN 0
-    WHEN 'numeric' THEN (a.atttypmod - 4) & 65535 END,
-  CASE WHEN t.typname IN ('time', 'timestamptz') THEN 6 WHEN t.typname = 'date' THEN 0 END,
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-  '{database}', 'pg_catalog', t.typname, a.attnum::VARCHAR, 'NO', 'NO',
-  NULL, NULL, NULL, NULL, NULL, 'NO', 'NEVER', NULL, 'NO'
-FROM main.pg_attribute a JOIN main.pg_class c ON c.oid = a.attrelid
-JOIN main.pg_namespace n ON n.oid = c.relnamespace JOIN main.pg_type t ON t.oid = a.atttypid
-WHERE c.relkind IN ('r', 'v')
-"""
-_KEYS = """
-SELECT '{database}', 'public', k.conname, '{database}', 'public', c.relname{rest}
-FROM main.pg_constraint k JOIN main.pg_class c ON c.oid = k.conrelid{join}
-"""
-_OWN = f"relnamespace = {PUBLIC}"
-_DERIVED = {
-    "pg_tables": "SELECT 'public', relname, 'streamsql', NULL, relhasindex, FALSE, FALSE, FALSE "
-    f"FROM main.pg_class WHERE relkind = 'r' AND {_OWN}",
-    "pg_indexes": "SELECT 'public', r.relname, i.relname, NULL, pg_get_indexdef(i.oid) "
-    "FROM main.pg_index x JOIN main.pg_class i ON i.oid = x.indexrelid "
-    "JOIN main.pg_class r ON r.oid = x.indrelid",
-    "pg_stat_user_tables": "SELECT oid, 'public', relname, NULL, NULL, NULL FROM main.pg_class "
-    f"WHERE relkind = 'r' AND {_OWN}",
-    "pg_database": "SELECT 5, '{database}', 10, 6, 'c', FALSE, TRUE, -1, 0, 0, 1663, 'C.UTF-8', "
-    "'C.UTF-8', NULL, NULL, NULL",
-    "information_schema_schemata": "SELECT '{database}', nspname, 'streamsql', NULL, NULL, NULL, "
-    "NULL FROM main.pg_namespace",
-    "information_schema_tables": "SELECT '{database}', 'public', relname, CASE relkind WHEN 'r' "
-    "THEN 'BASE TABLE' ELSE 'VIEW' END, NULL, NULL, NULL, NULL, NULL, CASE relkind WHEN 'r' THEN "
-    "'YES' ELSE 'NO' END, 'NO', NULL FROM main.pg_class WHERE relkind IN ('r', 'v') "
-    f"AND {_OWN}",
-    "information_schema_views": "SELECT '{database}', 'public', viewname, definition, 'NONE', "
-    "'NO', 'NO' FROM main.pg_views",
-    "information_schema_columns": _COLUMNS,
-    "information_schema_table_constraints": _KEYS.format(
-        database="{database}",
-        rest=", CASE k.contype WHEN 'c' THEN 'CHECK' ELSE 'PRIMARY KEY' END, 'NO', 'NO', 'YES'",
-        join="",
-    ),
-    "information_schema_check_constraints": "SELECT '{database}', 'public', conname, "
-    "'(' || conbin || ')' FROM main.pg_constraint WHERE contype = 'c'",
-    "information_schema_key_column_usage": _KEYS.format(
-        database="{database}",
-        rest=", a.attname, a.attnum, NULL",
-        join=" JOIN main.pg_attribute a ON a.attrelid = k.conindid",
-    ),
-    "information_schema_constraint_column_usage": "SELECT '{database}', 'public', c.relname, "
-    "a.attname, '{database}', 'public', k.conname FROM main.pg_constraint k "
-    "JOIN main.pg_class c ON c.oid = k.conrelid "
-    "JOIN main.pg_attribute a ON a.attrelid = k.conindid",
-}
-
-
-def derived(database: str) -> list[str]:
-    """The statements that fill the tables which follow from the others."""
-    return [
-        f'INSERT INTO main."{name}" {select.format(database=database)}'
-        for name, select in _DERIVED.items()
-    ]
-
-
-DERIVED = frozenset(_DERIVED)
 FUNCTIONS = frozenset(
     {
         *(head.partition("(")[0] for head in _CONSTANTS),

@@ -22,10 +22,11 @@ from streamsql.postgres.client import Asker, System
 from streamsql.postgres.errors import NOT_SUPPORTED, PgError
 from streamsql.postgres.forms import Column
 from streamsql.postgres.relations import contents, fixed
+from streamsql.postgres.relations.derived import derived
 from streamsql.postgres.relations.expressions import Context, refused
-from streamsql.postgres.relations.macros import DERIVED, FUNCTIONS, derived, macros
+from streamsql.postgres.relations.macros import FUNCTIONS, macros
 from streamsql.postgres.relations.rewriting import rewritten
-from streamsql.postgres.relations.schema import RELATIONS, TYPES, definitions
+from streamsql.postgres.relations.schema import RELATIONS, TYPES, Rows, definitions, row
 from streamsql.postgres.sql.texts import DATABASE
 from streamsql.postgres.values import scalars
 from streamsql.postgres.values.types import TEXT, PgType
@@ -48,7 +49,9 @@ _CODECS = {
     "JSON": scalars.JSON,
     "DATE": scalars.DATE,
     "TIMESTAMP": scalars.TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": scalars.TIMESTAMPTZ,
 }
+_CURSOR = {"statement": "", "is_holdable": True, "is_binary": False, "is_scrollable": False}
 _VECTORS = {TYPES["v"]: scalars.INT2VECTOR, TYPES["w"]: scalars.OIDVECTOR}
 """Told from arrays by types that nothing else here has."""
 _OWN_CLASSES = f"relnamespace = {fixed.PUBLIC}"
@@ -115,7 +118,8 @@ class Catalog:
     def _of_session(self, sql: str, asker: Asker) -> None:
         """Fill what each session sees otherwise."""
         if "pg_cursors" in sql:
-            rows: contents.Rows = [(name, "", True, False, False) for name in asker.cursors]
+            named = ({"name": name, **_CURSOR} for name in asker.cursors)
+            rows = [row("pg_cursors", cursor) for cursor in named]
             self._fill({"pg_cursors": rows})
         if "pg_stat_gssapi" in sql:
             self._fill({"pg_stat_gssapi": [(asker.process, False, None, False)]})
@@ -159,9 +163,7 @@ class Catalog:
         relations = contents.relations_of(self._engine.inspection)
         self._fill(contents.contents(relations))
         self._oids = contents.oids_of(relations)
-        for name in DERIVED:
-            self._connection.execute(f'DELETE FROM main."{name}"')
-        for statement in derived(DATABASE):
+        for statement in derived():
             self._connection.execute(statement)
         self._seen = catalog
 
@@ -183,7 +185,7 @@ class Catalog:
         self._types = dict([*shown, *rows])
         return connection
 
-    def _fill(self, tables: dict[str, contents.Rows]) -> None:
+    def _fill(self, tables: dict[str, Rows]) -> None:
         for name, rows in tables.items():
             which = f" WHERE {_OWN_CLASSES}" if name == "pg_class" else ""
             self._connection.execute(f'DELETE FROM main."{name}"{which}')
