@@ -17,7 +17,7 @@ from streamsql.postgres.errors import (
     PgError,
     Placed,
 )
-from streamsql.postgres.forms import Column, Form, RowForm, columns_of
+from streamsql.postgres.forms import Column, Form, RowForm, columns_of, named
 from streamsql.postgres.gates import Gates
 from streamsql.postgres.prepared import Prepared, Preparer, system_samples
 from streamsql.postgres.results import LINE, Ready, Remark, Results, Working
@@ -90,6 +90,9 @@ class Client:
 
     async def prepare(self, piece: Piece, types: tuple[int, ...] = ()) -> Prepared:
         """A statement, its parameters typed."""
+        known = self.preparer.known(piece, types)
+        if known is not None:
+            return known
         return await self.gates.short(lambda: self.preparer.prepare(piece, types))
 
     async def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
@@ -112,7 +115,14 @@ class Client:
             return (await self._asked(prepared.template.filled(samples).text, trial=True))[0]
         if prepared.looks or prepared.tag == "PRINT":
             return await self._looked_at(prepared)
+        if self.preparer.knows_columns(prepared):
+            return self.preparer.columns(prepared)
         return await self.gates.short(lambda: self.preparer.columns(prepared))
+
+    def knows_columns(self, prepared: Prepared) -> bool:
+        """Whether `columns` has nothing to wait for."""
+        plain = prepared.command is None and not prepared.looks and not prepared.empty
+        return plain and self.preparer.knows_columns(prepared)
 
     async def _looked_at(self, prepared: Prepared) -> tuple[Column, ...] | None:
         values = ("''",) * len(prepared.parameters)
@@ -168,6 +178,8 @@ class Client:
         except BaseException:
             results.close()
             raise
+        if results.columns is not None:
+            results.columns = named(results.columns, prepared.piece.text)
         self.changed |= statement.logged or statement.kind == "InsertValues"
         return results
 

@@ -182,7 +182,11 @@ class Connection:
             message = await self._channel.read()
             if isinstance(message, Terminate):
                 return
-            await self._handle(speaking, message)
+            if speaking.is_short(message):
+                # There is nothing to cancel: a task of its own would take longer than the work.
+                await speaking.handle(message)
+            else:
+                await self._handle(speaking, message)
 
     async def _handle(self, speaking: Speaking, message: Message) -> None:
         """Do what a message says, unless it is cancelled or the client goes meanwhile."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Protocol
 
+from streamsql.postgres.sql.column_names import column_names
 from streamsql.postgres.sql.texts import shown
 from streamsql.postgres.values.types import PgType, codec_encoder, encoder, type_of
 from streamsql.postgres.wire.answers import ColumnForm, data_row
@@ -36,6 +37,12 @@ class Column:
 def columns_of(fields: Sequence[Field]) -> tuple[Column, ...]:
     """The columns of one of the engine's results."""
     return tuple(Column(shown(f.name), type_of(f.type), f.type) for f in fields)
+
+
+def named(columns: Sequence[Column], text: str) -> tuple[Column, ...]:
+    """The columns of a query with the names that PostgreSQL gives them."""
+    names = column_names(text, [column.name for column in columns])
+    return tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True))
 
 
 class Form(Protocol):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 from streamsql.engine import Engine, Script
@@ -19,7 +20,7 @@ from streamsql.postgres.errors import (
     PgError,
     Placed,
 )
-from streamsql.postgres.forms import Column, columns_of
+from streamsql.postgres.forms import Column, columns_of, named
 from streamsql.postgres.settings import NAMES
 from streamsql.postgres.sql.commands import Command, Copy, Declare, command_of
 from streamsql.postgres.sql.texts import (
@@ -76,12 +77,12 @@ class Prepared:
         """Whether there is nothing in it."""
         return not self.piece.text.strip()
 
-    @property
+    @cached_property
     def looks(self) -> bool:
         """Whether it only looks at what there is, and has to be run to know its columns."""
         return self.command is None and (self.system or self.tag in _LOOKS)
 
-    @property
+    @cached_property
     def tag(self) -> str:
         """What CommandComplete says of it, but for counts."""
         found = _TAG.match(self.piece.text)
@@ -139,12 +140,25 @@ class Preparer:
     is_system: Callable[[str], bool]
     """Whether a statement is one over pg_catalog and its like."""
     _catalog: object = None
+    _prepared: dict[tuple[object, ...], Prepared] = field(default_factory=dict)
     _types: dict[tuple[object, ...], tuple[PgType, ...]] = field(default_factory=dict)
     _columns: dict[tuple[object, ...], tuple[Column, ...] | None] = field(default_factory=dict)
+
+    def known(self, piece: Piece, given: Sequence[int] = ()) -> Prepared | None:
+        """As `prepare`, of what it has prepared before; does not block."""
+        self._forget()
+        return self._prepared.get((piece, *given, *self.session.properties.items()))
 
     def prepare(self, piece: Piece, given: Sequence[int] = ()) -> Prepared:
         """A statement with the types that the client gives its parameters, 0 for those that it
         leaves to us. Blocks as long as planning takes."""
+        self._forget()
+        key = (piece, *given, *self.session.properties.items())
+        prepared = self._made(piece, given)
+        _remember(self._prepared, key, prepared)
+        return prepared
+
+    def _made(self, piece: Piece, given: Sequence[int]) -> Prepared:
         try:
             system = self.is_system(piece.text)
             found = template(piece, ours=not system)
@@ -192,11 +206,19 @@ class Preparer:
         )
         return {n: type_of(found[mark]) for n, mark in marks.items() if mark in found}
 
+    def knows_columns(self, prepared: Prepared) -> bool:
+        """Whether `columns` does not block."""
+        self._forget()
+        return self._columns_key(prepared) in self._columns
+
+    def _columns_key(self, prepared: Prepared) -> _Key:
+        oids = tuple(kind.oid for kind in prepared.parameters)
+        return (prepared.piece.text, oids, *self.session.properties.items())
+
     def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
         """The columns of a query's answer; None for what is no query. Blocks."""
         self._forget()
-        oids = tuple(kind.oid for kind in prepared.parameters)
-        key = (prepared.piece.text, oids, *self.session.properties.items())
+        key = self._columns_key(prepared)
         if key not in self._columns:
             samples = [_SAMPLES.get(kind.codec.name, "''") for kind in prepared.parameters]
             samples = [
@@ -206,7 +228,8 @@ class Preparer:
             written = prepared.template.filled(samples)
             script = self.parsed(written)
             fields = self._fields(script, written)
-            _remember(self._columns, key, None if fields is None else columns_of(fields))
+            columns = None if fields is None else named(columns_of(fields), prepared.piece.text)
+            _remember(self._columns, key, columns)
         return self._columns[key]
 
     def _fields(self, script: Script, written: Written) -> tuple[Field, ...] | None:
@@ -227,6 +250,7 @@ class Preparer:
         catalog = self.engine.catalog()
         if catalog is not self._catalog:
             self._catalog = catalog
+            self._prepared.clear()
             self._types.clear()
             self._columns.clear()
 

@@ -19,7 +19,7 @@ from streamsql.postgres.errors import (
     fields_of,
     notice_fields,
 )
-from streamsql.postgres.forms import Column, RowForm
+from streamsql.postgres.forms import Column, RowForm, named
 from streamsql.postgres.prepared import Prepared
 from streamsql.postgres.results import Ready, Results
 from streamsql.postgres.session_commands import run_command
@@ -71,6 +71,17 @@ class Speaking:
         """Whether ReadyForQuery has been said to the message at work."""
         self._skipping = False
         """Whether an error is passed over, up to the next Sync."""
+
+    def is_short(self, message: Message) -> bool:
+        """Whether a message sets nothing to work."""
+        match message:
+            case Bind() | Close() | Flush() | Sync():
+                return True
+            case Describe("P", name):
+                portal = self._portals.get(name)
+                return portal is not None and self.client.knows_columns(portal.prepared)
+            case _:
+                return False
 
     async def handle(self, message: Message) -> None:
         """Do what a message says; errors are told to the client."""
@@ -158,9 +169,8 @@ class Speaking:
             return
         try:
             if results.columns is not None:
-                form = RowForm()
-                described = answers.row_description(form.description(results.columns))
-                self.channel.write(described)
+                columns = named(results.columns, piece.text)
+                self.channel.write(answers.row_description(RowForm().description(columns)))
             await self._send(results, None)
             self._complete(results)
         finally:
