@@ -11,9 +11,10 @@ from typing import Literal, get_args
 
 from streamsql.errors import InternalError
 
-Group = Literal["spark", "kafka", "java-lint", "java-test"]
-"""`spark`: the connector, always needed; `kafka`: the embedded broker; `java-lint` and
-`java-test`: what checks and tests the JVM part, in a checkout alone."""
+Group = Literal["spark", "kafka", "java-lint", "java-test", "java-client"]
+"""`spark`: the connector, always needed; `kafka`: the embedded broker; in a checkout alone:
+`java-lint` and `java-test`, what checks and tests the JVM part, and `java-client`, what tests talk
+to a server with."""
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,7 @@ _CHECKS: dict[str, tuple[str, Callable[[str], str]]] = {
     "jit": ("off", _any),
     "lock_timeout": ("0", _timeout),
     "max_identifier_length": ("128", _one_of("128")),
+    "max_index_keys": ("32", _one_of("32")),
     "search_path": ("public", _any),
     "server_encoding": ("UTF8", _one_of("utf8")),
     "server_version": (VERSION, _one_of(VERSION)),

@@ -155,3 +155,8 @@ def _function(table: exp.Table) -> None:
         raise refused(f"There is no {called} among the functions that give rows")
     elif alias is not None and not alias.columns:
         alias.set("columns", [alias.this.copy()])
+    if called == "generate_series" and alias is not None:
+        # Of int4, as its arguments are.
+        numbers = exp.cast(exp.Unnest(expressions=[table.this]), "INTEGER")
+        row = exp.select(exp.alias_(numbers, alias.columns[0].name, quoted=True))
+        table.replace(row.subquery(alias.name))
