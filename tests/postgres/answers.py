@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import psycopg
 from psycopg import pq
 
-NULL = r"\N"
+NULL, EMPTY = r"\N", "''"
 _NAMED = re.compile(r"<(\w+)>")
 _NUMBER = re.compile(r"\d{4,}")
 _FIRST_OWN = 16_384
@@ -108,7 +108,7 @@ class Answers:
     def _cell(self, value: bytes | None) -> str:
         if value is None:
             return NULL
-        text = value.decode().replace("\n", "\\n")
+        text = value.decode().replace("\n", "\\n") or EMPTY
         return _NUMBER.sub(lambda found: self._named(found[0]), text)
 
     def _named(self, number: str) -> str:
