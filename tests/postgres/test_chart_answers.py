@@ -1,4 +1,4 @@
-"""Whether what is recorded of the charts is what PostgreSQL answers; ours are in tests/server."""
+"""Whether what is recorded of the charts is what PostgreSQL answers."""
 
 from __future__ import annotations
 
