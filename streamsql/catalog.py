@@ -6,18 +6,52 @@ line with what stands here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from streamsql.errors import CatalogError, did_you_mean
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateFunction, Query
-from streamsql.schema import Constraint, Kind, Schema, TimestampColumn, Topic
+from streamsql.schema import (
+    PSEUDO_COLUMNS,
+    WINDOW_BOUNDS,
+    Column,
+    Constraint,
+    Kind,
+    Schema,
+    TimestampColumn,
+    Topic,
+)
 from streamsql.types import SQLType
 
 Thing = tuple[str, str]
 """The kind of what a catalog can hold (`Catalog.kinds`), and its name."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Where rows are that are looked up by their keys outside of Kafka, and how they are asked for.
+
+    What a secret is called stands in for it: `${env:NAME}`, `${file:path:key}`.
+    """
+
+    connection: str
+    """FILE or JDBC."""
+    place: str
+    """The file or folder; the URL of the database."""
+    ttl_ms: int
+    """How old what is known of a row may be."""
+    format: str = ""
+    """Of files: PARQUET, JSON or CSV."""
+    table: str = ""
+    """Of a database: the table, as its SQL names it."""
+    user: str = ""
+    password: str = ""
+    rows: int = 0
+    """Of a database: how many rows are known at the most."""
+    per_second: int | None = None
+    """Of a database: how often it may be asked; None: as often as there is need."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +73,8 @@ class Source:
     constraints: tuple[Constraint, ...] = ()
     """What its records must meet, in the order in which they are looked at: those of a query's
     result to be written, others to be read."""
+    lookup: Lookup | None = None
+    """Of a table that is looked up outside of Kafka: its topic is none, and has no name."""
 
     def same_but_for_comment(self, other: Source) -> bool:
         """Whether nothing that concerns records tells the two apart."""
@@ -53,6 +89,13 @@ class Source:
     def expected_of_writes(self) -> tuple[Constraint, ...]:
         """The constraints that queries check which write it."""
         return self.constraints if self.created_by_query else ()
+
+    @property
+    def pseudo_columns(self) -> tuple[Column, ...]:
+        """What its rows have besides its columns: their time and place, and the window of a key."""
+        if self.lookup is not None:
+            return ()
+        return (*PSEUDO_COLUMNS, *(WINDOW_BOUNDS if self.is_windowed else ()))
 
     @property
     def is_windowed(self) -> bool:
@@ -179,6 +222,11 @@ class Catalog:
     def sink_of(self, query_id: str) -> str | None:
         """The name of the sink outside of Kafka that the query is; None for another query."""
         return next((s.name for s in self.sinks.values() if s.query_id == query_id), None)
+
+    def topics_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The topics of the sources, each once, but for those that are looked up elsewhere."""
+        sources = (self.get(name) for name in names)
+        return tuple(dict.fromkeys(s.topic.name for s in sources if s.lookup is None))
 
     def readers(self, name: str) -> list[str]:
         """Ids of the queries that read the source."""

@@ -22,7 +22,9 @@ _SETTING = re.compile(
 )
 _WITH = re.compile(rf"(?P<start>\b(?P<name>{_NAME})\s*=\s*)(?P<value>{_VALUE})")
 _USER_OF_URL = re.compile(r"(?P<start>\b[a-z][a-z0-9+.\-]*://[^\s/:@'\"]*:)[^\s/@'\"]+(?=@)")
-_CONNECTOR = re.compile(r"\bCONNECTOR\b", re.IGNORECASE)
+_CONNECTOR = re.compile(r"\bCONNECTOR\b|\bCONNECTION\s*=", re.IGNORECASE)
+_REFERENCE = re.compile(r"""['"]\$\{(?:env|file):[^{}'"]+\}['"]""")
+"""Where a secret is, which is none itself."""
 
 
 def is_secret(name: str) -> bool:
@@ -40,13 +42,13 @@ def mask(text: str) -> str:
     """
     text = _USER_OF_URL.sub(rf"\g<start>{HIDDEN}", text)
     text = _SETTING.sub(_without_value, text)
-    # Outside of connectors an unquoted name is a column's, and its value nobody's secret.
+    # Elsewhere an unquoted name is a column's, and its value nobody's secret.
     return _WITH.sub(_without_value, text) if _CONNECTOR.search(text) else text
 
 
 def _without_value(match: re.Match[str]) -> str:
-    if not is_secret(match["name"]):
-        return match[0]
     value = match["value"]
+    if not is_secret(match["name"]) or _REFERENCE.fullmatch(value):
+        return match[0]
     quote = value[0] if value[0] in "'\"" else ""
     return f"{match['start']}{quote}{HIDDEN}{quote}"

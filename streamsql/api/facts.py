@@ -42,6 +42,8 @@ class SourceFacts:
     comment: str | None = None
     constraints: tuple[Constraint, ...] = ()
     """What its records must meet, in the order in which they are looked at."""
+    looked_up: str | None = None
+    """Where the rows of a table are that is looked up outside of Kafka; its topic has no name."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class Inspection:
     def topic_of(self, source: str) -> str | None:
         """The topic of a stream or table; None where there is none (any more)."""
         found = self._state.catalog.sources.get(source)
-        return None if found is None else found.topic.name
+        return None if found is None or found.lookup else found.topic.name
 
     def views(self) -> list[ViewFacts]:
         """In the order in which they were made."""
@@ -189,7 +189,7 @@ class Inspection:
         unless it does not answer just now."""
         sources = self.sources()
         outage = self._state.watch.outage
-        ends = {} if outage else self._all_ends({source.topic for source in sources})
+        ends = {} if outage else self._all_ends({s.topic for s in sources if s.looked_up is None})
         metrics = self._state.query_metrics()
         topics = {source.name: source.topic for source in sources}
         flows = []
@@ -269,14 +269,14 @@ class Inspection:
 
 
 def _source(source: Source, catalog: Catalog) -> SourceFacts:
-    topic = source.topic
+    topic, lookup = source.topic, source.lookup
     return SourceFacts(
         name=source.name,
         kind=source.kind,
         schema=source.schema,
         topic=topic.name,
         key_format=topic.key_format.name if source.schema.key else None,
-        value_format=topic.value_format.name,
+        value_format=lookup.format or lookup.connection if lookup else topic.value_format.name,
         window=topic.window.type.value if topic.window else None,
         timestamp=source.timestamp.name if source.timestamp else None,
         statement=source.statement,
@@ -289,6 +289,7 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
         built_in=topic.name == PROCESSING_LOG_TOPIC,
         comment=source.comment,
         constraints=source.constraints,
+        looked_up=lookup.place if lookup else None,
     )
 
 

@@ -63,6 +63,11 @@ class CreateSource(Statement):
     is_source: bool = False
     constraints: tuple[ConstraintDefinition, ...] = ()
 
+    @property
+    def outside(self) -> bool:
+        """Whether its rows are looked up where the user says, outside of Kafka."""
+        return any(entry.name == "CONNECTION" for entry in self.properties)
+
 
 @dataclass(frozen=True)
 class CreateAsSelect(Statement):

@@ -24,6 +24,7 @@ from streamsql.parser import parse_one, to_sql
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.ddl.sources import check_source_name
 from streamsql.planner.file_sink import FileSink
+from streamsql.planner.joins.lookups import check_not_read
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode, ModeDecision
@@ -133,6 +134,7 @@ def _stream(statement: CreateSink, catalog: Catalog) -> Source:
             span=statement.span,
         )
     source = catalog.get(name)
+    check_not_read(source, statement.span)
     if source.kind is Kind.TABLE:
         raise UnsupportedError(
             f"{name} is a table: files only grow, and cannot take back what a table changes",

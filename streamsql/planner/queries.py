@@ -25,8 +25,9 @@ from streamsql.planner.plans.logical import (
     QueryPlan,
     Sink,
 )
-from streamsql.planner.plans.modes import decide_mode, operators, sources_read
+from streamsql.planner.plans.modes import decide_mode, lookups, operators, sources_read
 from streamsql.planner.plans.starts import starts_of
+from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
 from streamsql.planner.pull.planning import plan_pull
 from streamsql.planner.rules import optimize
@@ -166,6 +167,21 @@ def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> No
             hint=f"SET '{GUARANTEE}'='at_least_once', or let the windows go by the rows' own time.",
             span=query.span,
         )
+    if any(_keeps(node, root) and lookups(node) for node in operators(root)):
+        raise ConfigError(
+            "What is looked up outside of Kafka cannot be grouped or joined further and be "
+            "delivered exactly once: for a row that is processed again something else may be "
+            "found.",
+            hint=f"SET '{GUARANTEE}'='at_least_once', or write what is looked up into a stream "
+            "and read that.",
+            span=query.span,
+        )
+
+
+def _keeps(node: LogicalPlan, root: LogicalPlan) -> bool:
+    """Whether the operator itself keeps something between records."""
+    below = sum(len(state_stores(source, root)) for source in node.inputs)
+    return len(state_stores(node, root)) > below
 
 
 # -- CREATE .. AS SELECT -------------------------------------------------------------------------

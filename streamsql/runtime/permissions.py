@@ -28,6 +28,8 @@ def needed(statement: nodes.Statement) -> Role:
     """The least role that may run the statement."""
     if isinstance(statement, nodes.SetProperty) and _is_for_admins(statement.name):
         return Role.ADMIN
+    if isinstance(statement, nodes.CreateSource) and statement.outside:
+        return ROLES[nodes.Effect.DEFINES_FILES]
     if any(topic.startswith(INTERNAL_PREFIX) for topic in _topics(statement)):
         return Role.ADMIN
     return ROLES[statement.effect]

@@ -122,7 +122,7 @@ def define(
     """The query of a CREATE .. AS SELECT or INSERT INTO, as the query manager wants it."""
     query = planned.query
     assert query.query_id is not None and planned.writes is not None
-    topics = tuple(dict.fromkeys(catalog.get(name).topic.name for name in query.reads))
+    topics = catalog.topics_of(query.reads)
     return Definition(
         query.query_id, sql, query, planned.writes, topics, properties, offsets, generation
     )

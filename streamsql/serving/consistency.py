@@ -156,8 +156,7 @@ class _Walk:
         return [query for query in self._catalog.queries.values() if query.writes in names]
 
     def _reads(self, query: QueryLinks) -> list[str]:
-        sources = (self._catalog.sources.get(name) for name in query.reads)
-        return list(dict.fromkeys(s.topic.name for s in sources if s is not None))
+        return list(self._catalog.topics_of(n for n in query.reads if n in self._catalog.sources))
 
 
 def _reached(positions: Mapping[str, Ends], wanted: Mapping[str, Ends]) -> bool:

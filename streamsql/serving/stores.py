@@ -202,7 +202,7 @@ def _tell(failures: dict[str, Exception], told: dict[str, str]) -> dict[str, str
 def is_served(source: Source) -> bool:
     """Whether a store answers for the table: one made by CREATE TABLE .. AS, or a SOURCE TABLE."""
     made = source.created_by_query is not None or source.is_source
-    return source.kind is Kind.TABLE and made
+    return source.kind is Kind.TABLE and made and source.lookup is None
 
 
 def _retention(source: Source) -> int | None:

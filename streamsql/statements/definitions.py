@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streamsql.catalog import Source
 from streamsql.nodes import CreateSource, DropSource
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.statements import NothingToDo, SourcePlan
@@ -55,11 +56,16 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
         # What still writes would make the topic anew.
         failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
     return [
-        Message(f"Source `{planned.source.name}` (topic: {topic}) was dropped."),
+        Message(_dropped(planned.source)),
         *_also_gone(planned, statement.cascade),
         *(Warning(failure) for failure in failures),
         *still_running(stuck),
     ]
+
+
+def _dropped(source: Source) -> str:
+    place = f"topic: {source.topic.name}" if source.lookup is None else source.lookup.place
+    return f"Source `{source.name}` ({place}) was dropped."
 
 
 def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
@@ -68,10 +74,7 @@ def _also_gone(planned: DropPlan, cascade: bool) -> list[Message]:
         return []
     return [
         *(Message(f"Query {query_id} was terminated.") for query_id in planned.terminate),
-        *(
-            Message(f"Source `{source.name}` (topic: {source.topic.name}) was dropped.")
-            for source in planned.others
-        ),
+        *(Message(_dropped(source)) for source in planned.others),
         *(Message(f"View `{view}` was dropped.") for view in planned.views),
         *(Message(f"Sink `{sink}` was dropped. Its files stay.") for sink in planned.sinks),
     ]

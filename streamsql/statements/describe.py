@@ -15,6 +15,7 @@ from streamsql.planner.ddl.control import unknown_sink
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain as explain_plan
+from streamsql.planner.plans.lookups.text import lookup_facts
 from streamsql.planner.plans.statements import ExplainPlan, ExplainQueryPlan
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context
@@ -114,14 +115,19 @@ def _window(source: Source) -> str:
 
 def _details(source: Source, context: Context) -> str:
     catalog, topic = context.state.catalog, source.topic
-    facts = {
-        "Type": source.kind.value + (" (read-only)" if source.is_source else ""),
-        "Timestamp field": _timestamp(source),
-        "Key format": _format(topic.key_format),
-        "Value format": _format(topic.value_format),
-        "Kafka topic": _topic(source, context),
-        "Statement": source.statement,
-    }
+    type = source.kind.value + (" (read-only)" if source.is_source else "")
+    if source.lookup is not None:
+        where = {k: v for k, v in lookup_facts(source.lookup).items() if v}
+        facts = {"Type": "TABLE (looked up)", **where, "Statement": source.statement}
+    else:
+        facts = {
+            "Type": type,
+            "Timestamp field": _timestamp(source),
+            "Key format": _format(topic.key_format),
+            "Value format": _format(topic.value_format),
+            "Kafka topic": _topic(source, context),
+            "Statement": source.statement,
+        }
     if topic.window and topic.window.size_ms is not None:
         facts["Window size"] = f"{topic.window.size_ms} ms"
     lines = [f"{title:<{_TITLE_WIDTH}}: {text}" for title, text in facts.items()]

@@ -29,7 +29,8 @@ def _rows(plan: PullPlan, query_id: str, context: Context) -> Iterable[Row]:
     if not isinstance(plan.route, Batch):
         return state.serving.answer(plan, properties)
     catalog = state.catalog
-    sources = [catalog.sources[name] for name in plan.query.reads if name in catalog.sources]
+    known = (catalog.sources.get(name) for name in plan.query.reads)
+    sources = [source for source in known if source is not None and source.lookup is None]
     state.serving.consistency.wait(sources, catalog, properties)
     return state.launcher.batch(plan, query_id, properties)
 

@@ -129,7 +129,12 @@ def _definition(query_id: str, context: Context) -> Definition | None:
 
 
 def _with_topics(sources: Iterable[Source]) -> str:
-    return ", ".join(f"{source.name} (topic {source.topic.name})" for source in sources)
+    return ", ".join(f"{source.name} ({_place(source)})" for source in sources)
+
+
+def _place(source: Source) -> str:
+    lookup = source.lookup
+    return f"topic {source.topic.name}" if lookup is None else f"looked up in {lookup.place}"
 
 
 def _lines(facts: dict[str, str | None]) -> str:

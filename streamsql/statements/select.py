@@ -24,7 +24,7 @@ def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
     assert isinstance(planned, QueryStatementPlan)
     plan = planned.query
     catalog = state.catalog
-    topics = tuple(dict.fromkeys(catalog.get(name).topic.name for name in plan.reads))
+    topics = catalog.topics_of(plan.reads)
     properties = dict(context.session.properties)
     offsets = state.launcher.starting_offsets(topics, plan.starts, properties)
     sql = to_sql(statement) + ";"

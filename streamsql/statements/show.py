@@ -58,7 +58,9 @@ def _sources(kind: Kind) -> Callable[[Context, bool], Iterable[Result]]:
 
 
 def _source_row(source: Source) -> tuple[object, ...]:
-    topic = source.topic
+    topic, lookup = source.topic, source.lookup
+    if lookup is not None:
+        return source.name, "", "NONE", lookup.format or lookup.connection, False
     return (
         source.name,
         topic.name,

@@ -151,6 +151,8 @@ class Script:
 
     def _keep(self, planned: Planned) -> None:
         match planned:
+            case SourcePlan(source=source) if source.lookup is not None:
+                pass  # no topic
             case SourcePlan(source=source):
                 self.registry.declared(source)
                 self._declare(source)

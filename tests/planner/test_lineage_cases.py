@@ -15,8 +15,9 @@ from streamsql.planner.lineage.graph import Graph
 from streamsql.planner.lineage.listing import Line, dependents, origins
 from streamsql.planner.lineage.operators import lineage
 from streamsql.planner.plans.logical import LogicalPlan, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.modes import lookups, operators
 from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
+from streamsql.schema import Schema
 
 
 class LineageScript(Script):
@@ -92,10 +93,13 @@ def test_all_columns_of_all_other_cases_come_from_columns_that_are_there(case: C
     plan = planned.query.root
     found = lineage(plan)
     assert set(plan.schema.names) <= set(found.columns)
-    read = {s.source.name: s for s in operators(plan) if isinstance(s, Scan)}
+    read: dict[str, Schema] = {
+        s.source.name: s.schema for s in operators(plan) if isinstance(s, Scan)
+    }
+    read |= {join.lookup.name: join.lookup.schema for join in lookups(plan)}
     assert found.reads == set(read)
     for edge in found.influences.union(*found.columns.values()):
-        assert read[edge.source].schema.find(edge.column) is not None
+        assert read[edge.source].find(edge.column) is not None
 
 
 HANDLERS: Mapping[str, Callable[[Case], str]] = {"show": _show, "error": _error, "plan": _plan}

@@ -29,16 +29,24 @@ WITH_PROPERTIES: dict[str, str] = {
     "KEY_SCHEMA_ID": "the registered schema of the keys",
     "VALUE_SCHEMA_FULL_NAME": "the name of the values' record or message",
     "KEY_SCHEMA_FULL_NAME": "the name of the keys' record or message",
-    "CONNECTION": "of a sink: FILE",
-    "PATH": "of a sink: the folder of its files",
+    "CONNECTION": "of a sink: FILE; of a look-up table: FILE, JDBC",
+    "PATH": "of a sink: the folder of its files; of a look-up table: its file or folder",
     "PARTITION_BY": "of a sink: the columns whose values are folders",
     "COMMIT_INTERVAL": "of a sink: how long rows are gathered for files: '60 SECONDS'",
+    "URL": "of a look-up table: the database, 'jdbc:postgresql://host/db'",
+    "DBTABLE": "of a look-up table: its name in the database",
+    "USER": "of a look-up table: who asks the database",
+    "PASSWORD": "of a look-up table: where the password is, '${env:NAME}'",
+    "CACHE_TTL": "of a look-up table: how old what is known may be: '1 MINUTE'",
+    "CACHE_ROWS": "of a look-up table: how many of a database's rows are known at most",
+    "MAX_LOOKUPS_PER_SECOND": "of a look-up table: how often its database is asked at most",
     "VALUE_AVRO_SCHEMA_FULL_NAME": "an older VALUE_SCHEMA_FULL_NAME",
     "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "how values tell null from zero",
     "KEY_PROTOBUF_NULLABLE_REPRESENTATION": "how keys tell null from zero",
 }
 """Names of WITH (..), the usual first, and what they say."""
 
+_CONNECTIONS = {"FILE": "", "JDBC": ""}
 _WINDOW_TYPES = {"TUMBLING": "", "HOPPING": "", "CUMULATING": "", "SESSION": ""}
 _NULLABLE = {"OPTIONAL": "", "WRAPPER": ""}
 _DELIMITERS = {"TAB": "", "SPACE": "", "|": ""}
@@ -52,6 +60,8 @@ def with_values(name: str) -> Mapping[str, str]:
         return _NULLABLE
     if name.endswith("DELIMITER"):
         return _DELIMITERS
+    if name == "CONNECTION":
+        return _CONNECTIONS
     if name == "WINDOW_TYPE":
         return _WINDOW_TYPES
     if name.endswith("FORMAT") and name != "TIMESTAMP_FORMAT":

@@ -32,6 +32,7 @@ from streamsql.executor.operators import (
 from streamsql.executor.operators import pseudo_columns as derived
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.operators.joins import joins as join
+from streamsql.executor.operators.joins import lookups
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.bounded import SetOperation, Values
@@ -56,6 +57,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.needs import needed_columns
@@ -84,6 +86,7 @@ lower_operator.register(FlatMap, flat_map.lower)
 lower_operator.register(Repartition, repartition.lower)
 lower_operator.register(Qualify, qualify.lower)
 lower_operator.register(Join, join.lower)
+lower_operator.register(LookupJoin, lookups.lower)
 lower_operator.register(Aggregate, aggregate.lower)
 lower_operator.register(TopN, top.lower)
 lower_operator.register(Over, over.lower)

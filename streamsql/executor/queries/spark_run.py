@@ -152,6 +152,10 @@ _SITUATIONS = (
         ),
         "Kafka refuses the access",
     ),
+    (
+        re.compile(r"io\.streamsql\.lookups\.LookupException"),
+        "what is looked up is out of reach",
+    ),
     (re.compile(r"ThrottlingQuotaExceededException"), "Kafka refuses more than the quota"),
 )
 """Outside of the engine, and as good as new once somebody has seen to them."""

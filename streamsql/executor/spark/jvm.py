@@ -244,6 +244,26 @@ class Jvm:
         struct = _java(F.struct(satisfied.alias("satisfied")))
         return _column(self._io.expressions.Expressions.meets(struct, check))
 
+    def look_up(
+        self,
+        key: Column,
+        table: Mapping[str, str],
+        schema: StructType,
+        keys: int,
+        jars: Sequence[str],
+        log: ProcessingLog,
+        step: str,
+    ) -> Column:
+        """What a look-up table (io.streamsql.lookups.LookupTable says what of it is to be said) has
+        for a struct of its `keys` first columns, as a struct of its schema; null for nothing."""
+        files = self._jvm.java.util.ArrayList()
+        for jar in jars:
+            files.add(jar)
+        lookups = self._io.lookups
+        found = lookups.LookupTable.of(self._map(table), schema.json(), keys, files)
+        lookup = lookups.Lookup.of(found, log.java, step)
+        return _column(self._io.expressions.Expressions.found(_java(key), lookup))
+
     def whole(self, struct: Column) -> Column:
         """TRUE, though Spark does not know it: all of the struct's columns have to be there."""
         return _column(self._io.expressions.Expressions.whole(_java(struct)))

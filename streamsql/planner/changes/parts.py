@@ -36,6 +36,8 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.lookups.join import LookupJoin
+from streamsql.planner.plans.lookups.text import lookup_line
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.matches.text import keys_text, match_text
 from streamsql.planner.plans.needs import needed_columns
@@ -159,8 +161,7 @@ class _Reader:
             inner = (*place, f"query {number} of the union")
             yield from self.parts(branch, inner, stage)
             for column in node.schema:
-                expression = reference(column.name, _typed(column))
-                text = self._text(expression, inner)
+                text = self._text(reference(column.name, _typed(column)), inner)
                 yield Part(inner, "SELECT", column.name, text, (column.type,), stage)
 
     # -- what keeps nothing, but for filters of tables ------------------------------------------
@@ -194,26 +195,30 @@ class _Reader:
 
     @_of.register
     def _(self, node: Sink, place: Place, stage: int) -> Iterator[Part]:
-        yield from self.parts(node.input, place, stage)
-        for column in node.input.schema:
-            text = self._text(reference(column.name, _typed(column)), place)
-            yield Part(place, "SELECT", column.name, text, (column.type,), stage)
+        yield from self._selected(node.input, place, stage)
         yield from _constraints(node.target, node.target.expected_of_writes, place, stage)
 
     @_of.register
     def _(self, node: FileSink, place: Place, stage: int) -> Iterator[Part]:
-        yield from self.parts(node.input, place, stage)
-        for column in node.input.schema:
-            text = self._text(reference(column.name, _typed(column)), place)
-            yield Part(place, "SELECT", column.name, text, (column.type,), stage)
+        yield from self._selected(node.input, place, stage)
         said = {
             "PATH": node.target.path,
             "FORMAT": node.target.format,
             "PARTITION_BY": ", ".join(node.partition_by) or "nothing",
             "COMMIT_INTERVAL": words(duration(node.interval_ms)),
         }
-        for name, text in said.items():
-            yield Part(place, "WITH", name, text, stage=stage)
+        yield from (Part(place, "WITH", n, text, stage=stage) for n, text in said.items())
+
+    def _selected(self, node: LogicalPlan, place: Place, stage: int) -> Iterator[Part]:
+        yield from self.parts(node, place, stage)
+        for column in node.schema:
+            text = self._text(reference(column.name, _typed(column)), place)
+            yield Part(place, "SELECT", column.name, text, (column.type,), stage)
+
+    @_of.register
+    def _(self, node: LookupJoin, place: Place, stage: int) -> Iterator[Part]:
+        yield from self.parts(node.input, place, stage)
+        yield Part(place, "look-up", node.alias, lookup_line(node), stage=stage)
 
     def _add(self, meant: Mapping[str, Expression], place: Place) -> None:
         self._meant[place] = {**self._meant.get(place, {}), **meant}
@@ -226,7 +231,7 @@ class _Reader:
         clause, right = f"JOIN {alias}", (*place, f"JOIN {alias}")
         yield from self.parts(node.left, place, stage + 1)
         yield from self.parts(node.right, right, stage + 1)
-        left, own = (self._text(on, p) for on, p in ((node.left_on, place), (node.right_on, right)))
+        left, own = self._text(node.left_on, place), self._text(node.right_on, right)
         self._add(self._meant.get(right, {}), place)
         kept = self._kept(node, place)
         yield Part(place, clause, "", self._join(node, place), stage=stage, columns=kept)

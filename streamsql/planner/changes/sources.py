@@ -8,6 +8,7 @@ from streamsql.catalog import Source
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.columns import Upgrade, other_columns, upgrade
 from streamsql.planner.explain.plan import key_window_text
+from streamsql.planner.plans.lookups.text import lookup_facts
 from streamsql.schema import Column, KeyWindow, Topic
 
 _WRITTEN = "the records that are there have it as it was: they are written anew"
@@ -24,6 +25,9 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
         effect = "what is an event cannot become an upsert: give it another name"
         yield Difference(ChangeClass.REFUSED, "kind", text, effect)
         return
+    if old.lookup or new.lookup:
+        yield from _lookups(old, new)
+        return
     yield from _keys(old, new, users)
     readable = upgrade(old, new)
     if readable is None or (readable.changes and users):
@@ -39,6 +43,25 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
         yield Difference(ChangeClass.REFUSED, "SOURCE", text, effect)
     if old.comment != new.comment and new.comment is not None:
         yield Difference(ChangeClass.SETTINGS, "COMMENT", f"'{new.comment}'", "nothing else")
+
+
+def _lookups(old: Source, new: Source) -> Iterator[Difference]:
+    """Queries ask where they were told to when they were made."""
+    effect = "queries go on as they were made: DROP it with what joins it, and create it again"
+    was, now = (_place(source) for source in (old, new))
+    if was != now:
+        yield Difference(ChangeClass.REBUILD, "CONNECTION", f"{was}, now {now}", effect)
+    if old.schema != new.schema:
+        text = f"{_listed(old.schema.columns)}, now {_listed(new.schema.columns)}"
+        yield Difference(ChangeClass.REBUILD, "columns", text, effect)
+    if old.comment != new.comment and new.comment is not None:
+        yield Difference(ChangeClass.SETTINGS, "COMMENT", f"'{new.comment}'", "nothing else")
+
+
+def _place(source: Source) -> str:
+    if source.lookup is None:
+        return f"topic {source.topic.name}"
+    return ", ".join(text for text in lookup_facts(source.lookup).values() if text)
 
 
 def _keys(old: Source, new: Source, users: Collection[str]) -> Iterator[Difference]:

@@ -12,6 +12,7 @@ from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
 from streamsql.planner.ddl.constraints import declared_constraints
+from streamsql.planner.ddl.lookups import lookup_source
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
 from streamsql.planner.ddl.schema_inference import inferred_columns
 from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
@@ -62,16 +63,14 @@ def plan_create_source(
     if existing is not None and statement.if_not_exists:
         return NothingToDo(already_exists(existing))
     check_name_is_free(existing, statement, get_bool(session, CREATE_OR_REPLACE) is not False)
+    if statement.outside:
+        return SourcePlan(_lookup(statement, catalog), False, False)
     properties = read_properties(statement.properties, Place.CREATE)
     check_formats(properties)
     inferred = inferred_columns(statement, properties, session, schemas)
     schema = declared_schema(statement.kind, statement.columns, catalog.types, inferred)
     if statement.kind is Kind.TABLE and not schema.key:
-        raise PlanError(
-            "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.",
-            hint="Mark the column that identifies a row: ID INT PRIMARY KEY.",
-            span=statement.span,
-        )
+        raise _no_key(statement)
     key_format, value_format = formats_of_source(properties, session, schema)
     if tells_changes(value_format.name):
         check_change_source(statement, properties, schema, value_format.name)
@@ -103,6 +102,21 @@ def plan_create_source(
     if existing is not None:
         check_upgrade(existing, source, users_of(existing, catalog))
     return SourcePlan(source, create, existing is not None)
+
+
+def _lookup(statement: CreateSource, catalog: Catalog) -> Source:
+    schema = declared_schema(statement.kind, statement.columns, catalog.types)
+    if statement.kind is Kind.TABLE and not schema.key:
+        raise _no_key(statement)
+    return lookup_source(statement, schema, statement_sql(statement))
+
+
+def _no_key(statement: CreateSource) -> PlanError:
+    return PlanError(
+        "Tables require a PRIMARY KEY. Please define the PRIMARY KEY.",
+        hint="Mark the column that identifies a row: ID INT PRIMARY KEY.",
+        span=statement.span,
+    )
 
 
 def already_exists(source: Source) -> str:

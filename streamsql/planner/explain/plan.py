@@ -33,8 +33,11 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.lookups.join import LookupJoin
+from streamsql.planner.plans.lookups.text import lookup_line
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.matches.text import keys_text, match_text
+from streamsql.planner.plans.modes import lookups
 from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over, OverCall, duration
@@ -53,6 +56,7 @@ def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
         f"Mode: {plan.mode.mode.value}, because {plan.mode.reason}",
         *_delivery_lines(plan),
         *_state_lines(plan.root),
+        *_lookup_lines(plan.root),
         "",
     ]
     return "\n".join([*lines, *(verbose_lines(plan) if verbose else tree_lines(plan.root))])
@@ -92,6 +96,13 @@ def _state_lines(root: LogicalPlan) -> list[str]:
     if not stores:
         return ["State: none"]
     return ["State:", *_indented([store.text for store in stores])]
+
+
+def _lookup_lines(root: LogicalPlan) -> list[str]:
+    """What a row finds depends on when it is processed."""
+    names = ", ".join(dict.fromkeys(quote(join.lookup.name) for join in lookups(root)))
+    then = "as it is when a row is processed; one that is processed again may find something else"
+    return [f"Looked up: {names}, {then}"] if names else []
 
 
 def tree_lines(plan: LogicalPlan) -> list[str]:
@@ -177,6 +188,11 @@ def _qualify(plan: Qualify) -> str:
 def _join(plan: Join) -> str:
     key = f"key {quote(plan.key)}" if plan.key else "key of the left side"
     return f"Join {join_text(plan)}: {key}"
+
+
+@operator_line.register
+def _lookup(plan: LookupJoin) -> str:
+    return f"Look-up join {lookup_line(plan)}"
 
 
 @operator_line.register

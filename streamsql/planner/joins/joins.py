@@ -12,6 +12,7 @@ from streamsql.errors import BindError, PlanError, UnsupportedError
 from streamsql.nodes import Expression, JoinType
 from streamsql.planner.joins.conditions import Condition, analyse_condition, on_keys
 from streamsql.planner.joins.keys import synthetic_name
+from streamsql.planner.joins.lookups import is_looked_up, joined_lookup
 from streamsql.planner.joins.restrictions import (
     Side,
     check_partitions,
@@ -59,7 +60,10 @@ def build_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope
         right = _leaf(scan)
         if scan.kind is Kind.TABLE:
             condition = on_keys(condition, right.keys, seen)
-        side = _joined(side, right, join, condition, name)
+        if is_looked_up(scan):
+            side = joined_lookup(side, right, join, condition)
+        else:
+            side = _joined(side, right, join, condition, name)
     return side
 
 

@@ -185,7 +185,7 @@ def matched(
     parts = list(condition.equalities)
     if right.kind is Kind.TABLE:
         parts.sort(key=lambda part: _place(part, right))
-    pairs = [_matched(kind, part) for part in parts]
+    pairs = [matched_pair(kind, part) for part in parts]
     return combined([pair[0] for pair in pairs]), combined([pair[1] for pair in pairs])
 
 
@@ -194,7 +194,8 @@ def _place(part: Condition, right: Side) -> int:
     return right.keys.index(part.right) if part.right in right.keys else 0
 
 
-def _matched(kind: JoinKind, condition: Condition) -> tuple[Expression, Expression]:
+def matched_pair(kind: JoinKind, condition: Condition) -> tuple[Expression, Expression]:
+    """The same of one equality."""
     a, b = type_of(condition.left), type_of(condition.right)
     if a == b:
         return condition.left, condition.right
@@ -227,7 +228,9 @@ def _check_formats(left: Side, right: Side, join: Join) -> None:
 
 
 def _regroups(scan: Leaf) -> bool:
-    return format_named(scan.source.topic.value_format.name).regroups
+    # What is looked up has been found for a row already, and is in no topic.
+    looked_up = scan.source.lookup is not None
+    return looked_up or format_named(scan.source.topic.value_format.name).regroups
 
 
 def _check_windows(left: Side, right: Side, condition: Condition) -> None:

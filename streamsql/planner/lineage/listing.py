@@ -85,7 +85,7 @@ def _shown(source: Source) -> tuple[str, ...]:
 def _lines(column: str | None, found: Iterable[Related], catalog: Catalog) -> Iterator[Line]:
     for each in sorted(found, key=_order):
         source = catalog.sources.get(each.place.source)
-        topic = None if source is None else source.topic.name
+        topic = None if source is None or source.lookup else source.topic.name
         yield Line(column, each.place, each.by, each.queries, topic)
 
 

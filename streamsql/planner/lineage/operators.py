@@ -33,6 +33,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
+from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.select.window_functions import STEP
@@ -218,6 +219,23 @@ def _parts(on: Expression, columns: Columns) -> list[Edges]:
         return [edges_of(part, columns) for part in parts]
     names = (part_name(on.name, f"K{number}") for number in count())
     return [columns[name] for name in takewhile(columns.__contains__, names)]
+
+
+@lineage.register
+def _lookup(plan: LookupJoin) -> Lineage:
+    found, name = lineage(plan.input), plan.lookup.name
+    columns = {
+        f"{plan.alias}.{column.name}": frozenset({Edge(name, column.name, Transformation.IDENTITY)})
+        for column in plan.lookup.schema
+    }
+    by = Transformation.JOIN
+    keys = frozenset({Edge(name, column.name, by) for column in plan.lookup.schema.key})
+    compared = (influence(by, key, found.columns) for key in plan.keys)
+    found = replace(found, columns={**found.columns, **columns}, reads=found.reads | {name})
+    found = found.influenced(keys, *compared)
+    if plan.condition is not None:
+        found = found.influenced(influence(by, plan.condition, found.columns))
+    return found
 
 
 @lineage.register

@@ -19,10 +19,11 @@ from streamsql.planner.plans.logical import (
     Repartition,
     Sink,
 )
+from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.schema import Kind
 
-_STATELESS = (Filter, FlatMap, Project, Qualify, Repartition, Sink)
+_STATELESS = (Filter, FlatMap, LookupJoin, Project, Qualify, Repartition, Sink)
 
 
 class Replay(Enum):

@@ -18,6 +18,7 @@ from streamsql.planner.plans.logical import (
     Sink,
     TopN,
 )
+from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import columns_in
@@ -54,6 +55,10 @@ def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
         yield plan.right_on, plan.right
         if plan.condition is not None:
             yield plan.condition, plan
+    elif isinstance(plan, LookupJoin):
+        yield from ((key, plan.input) for key in plan.keys)
+        if plan.condition is not None:
+            yield plan.condition, plan
     elif plan.inputs:
         yield from ((expression, plan.inputs[0]) for expression in expressions_of(plan))
 
@@ -64,6 +69,8 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
         case Join():
             besides = () if plan.condition is None else (plan.condition,)
             return plan.left_on, plan.right_on, *besides
+        case LookupJoin():
+            return (*plan.keys, *(() if plan.condition is None else (plan.condition,)))
         case Filter():
             return (plan.condition,)
         case Sink():

@@ -17,7 +17,6 @@ from streamsql.nodes import ConstraintDefinition, Emit, Expression, JoinType, St
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.join_windows import JoinWindow
 from streamsql.schema import (
-    PSEUDO_COLUMNS,
     ROWTIME,
     WINDOW_BOUNDS,
     Column,
@@ -70,8 +69,7 @@ class Scan(LogicalPlan):
     @cached_property
     def schema(self) -> Schema:
         """The source's columns, then the pseudo columns and, if windowed, the window's bounds."""
-        bounds = WINDOW_BOUNDS if self.source.is_windowed else ()
-        return Schema((*self.source.schema.columns, *PSEUDO_COLUMNS, *bounds))
+        return Schema((*self.source.schema.columns, *self.source.pseudo_columns))
 
     @property
     def kind(self) -> Kind:
@@ -93,8 +91,7 @@ class Derived(LogicalPlan):
     @cached_property
     def schema(self) -> Schema:
         """As that of a Scan; where it stands in for a record, a row has that record's place."""
-        bounds = WINDOW_BOUNDS if self.source.is_windowed else ()
-        return Schema((*self.source.schema.columns, *PSEUDO_COLUMNS, *bounds))
+        return Schema((*self.source.schema.columns, *self.source.pseudo_columns))
 
     @property
     def kind(self) -> Kind:

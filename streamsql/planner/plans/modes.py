@@ -22,6 +22,7 @@ from streamsql.planner.plans.logical import (
     Scan,
     Sink,
 )
+from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over
@@ -111,9 +112,16 @@ def python_functions(operator: LogicalPlan) -> Iterator[str]:
 
 
 def sources_read(root: LogicalPlan) -> tuple[str, ...]:
-    """The names of the sources, each once, from left to right."""
+    """The names of the sources, each once, from left to right, and then of what is looked up."""
     scans = (operator for operator in operators(root) if isinstance(operator, Scan))
-    return tuple(dict.fromkeys(scan.source.name for scan in scans))
+    found = [scan.source.name for scan in scans]
+    return tuple(dict.fromkeys((*found, *(join.lookup.name for join in lookups(root)))))
+
+
+def lookups(root: LogicalPlan) -> list[LookupJoin]:
+    """What is looked up outside of Kafka, in the order of FROM."""
+    found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]
+    return found[::-1]
 
 
 def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:

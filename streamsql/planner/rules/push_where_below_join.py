@@ -1,4 +1,5 @@
-"""WHERE on the stream of a stream-table join filters before the join, which then sees fewer rows.
+"""WHERE on the stream of a stream-table or look-up join filters before the join, which then sees
+fewer rows.
 
 Only there: the stream's rows neither keep state nor retract. The rows of a stream-stream join also
 move its time on, and those of a table take back what they have caused.
@@ -10,6 +11,7 @@ from dataclasses import replace
 
 from streamsql.nodes import Expression
 from streamsql.planner.plans.logical import Filter, Join, JoinKind, LogicalPlan
+from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME
@@ -21,18 +23,23 @@ def push_where_below_join(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _push(plan: LogicalPlan) -> LogicalPlan:
-    if not isinstance(plan, Filter) or not isinstance(plan.input, Join):
+    if not isinstance(plan, Filter) or not isinstance(plan.input, Join | LookupJoin):
         return plan
     join = plan.input
-    if join.join_kind is not JoinKind.STREAM_TABLE:
+    if isinstance(join, Join) and join.join_kind is not JoinKind.STREAM_TABLE:
         return plan
+    stream = join.left if isinstance(join, Join) else join.input
     parts = conjuncts(plan.condition)
-    below = [part for part in parts if _only_over(part, join.left)]
-    above = [part for part in parts if not _only_over(part, join.left)]
+    below = [part for part in parts if _only_over(part, stream)]
+    above = [part for part in parts if not _only_over(part, stream)]
     if not below:
         return plan
-    filtered = _push(Filter(join.left, conjunction(below), plan.clause))
-    lowered = replace(join, left=filtered)
+    filtered = _push(Filter(stream, conjunction(below), plan.clause))
+    lowered: LogicalPlan
+    if isinstance(join, Join):
+        lowered = replace(join, left=filtered)
+    else:
+        lowered = replace(join, input=filtered)
     return Filter(lowered, conjunction(above), plan.clause) if above else lowered
 
 

@@ -26,10 +26,10 @@ from streamsql.planner.joins.joins import (
     viable_parts,
 )
 from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
+from streamsql.planner.joins.lookups import check_not_read, looked_up_last
 from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.plans.logical import (
     Derived,
-    Filter,
     Join,
     JoinKind,
     Leaf,
@@ -103,6 +103,9 @@ def build_from(
         else _scan(_plain(ref), catalog)
         for ref in refs
     )
+    for scan, ref in zip(scans, refs, strict=True):
+        if isinstance(scan, Scan) and (scan is scans[0] or scan.start is not None):
+            check_not_read(scan.source, getattr(ref, "span", None))
     if persistent:
         _check_no_windowed_tables(scans)
     windowed = query.window is not None
@@ -182,12 +185,13 @@ def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope)
             )
     side = build_joins(scans, joins, like)
     root = side.plan
-    plan = root.input if isinstance(root, Filter) else root
-    assert isinstance(plan, Join)
+    plan = looked_up_last(root)
     shared = shared_names(joins, scans)
-    scope = join_scope(scans, like, plan.schema, shared=shared)
+    scope = join_scope(scans, like, root.schema, shared=shared)
     identity: Identity
-    if plan.join_kind is JoinKind.FOREIGN_KEY:
+    if not isinstance(plan, Join):
+        identity = SourceKey(tuple(scope.reference(c) for c in plan.schema.key), scans[0].alias)
+    elif plan.join_kind is JoinKind.FOREIGN_KEY:
         left = scans[0]
         columns = plan.left.schema.key
         identity = LeftKey(tuple(scope.reference(column) for column in columns), left.alias)
@@ -197,7 +201,8 @@ def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope)
         identity = JoinKey(column_node(plan.schema.key[0]), viable_columns(side))
     made: tuple[Named, ...] = ()
     if isinstance(identity, JoinKey) and identity.synthetic:
-        scope = join_scope(scans, like, plan.schema, plan.key, shared)
+        assert isinstance(plan, Join)
+        scope = join_scope(scans, like, root.schema, plan.key, shared)
         made = (Named(plan.key, identity.column),)
     stars: dict[str | None, tuple[Named, ...]] = {
         scan.alias: _qualified_star(scan, scope) for scan in scans

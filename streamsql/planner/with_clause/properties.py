@@ -20,6 +20,7 @@ class Place(Enum):
     CREATE_AS = "CREATE AS SELECT"
     INSERT = "INSERT INTO"
     SINK = "CREATE SINK"
+    LOOKUP = "CREATE SOURCE TABLE"
 
 
 _FORMATS = ("KEY_FORMAT", "VALUE_FORMAT", "FORMAT", "KEY_DELIMITER", "VALUE_DELIMITER")
@@ -47,6 +48,18 @@ _TAKEN = {
     Place.CREATE_AS: (*_COMMON, "STATE_TTL"),
     Place.INSERT: ("QUERY_ID", "STATE_TTL"),
     Place.SINK: ("CONNECTION", "PATH", "FORMAT", "PARTITION_BY", "COMMIT_INTERVAL"),
+    Place.LOOKUP: (
+        "CONNECTION",
+        "PATH",
+        "FORMAT",
+        "URL",
+        "DBTABLE",
+        "USER",
+        "PASSWORD",
+        "CACHE_TTL",
+        "CACHE_ROWS",
+        "MAX_LOOKUPS_PER_SECOND",
+    ),
 }
 _LEGACY_NAME = "VALUE_AVRO_SCHEMA_FULL_NAME"
 

@@ -86,7 +86,8 @@ def _source(facts: SourceFacts) -> Relation:
     columns = facts.schema.columns
     keys = facts.schema.key if facts.kind is Kind.TABLE else ()
     numbers = tuple(number for number, column in enumerate(columns, 1) if column in keys)
-    what = f"{facts.kind.value.capitalize()} over the topic {facts.topic}"
+    place = f"over the topic {facts.topic}" if facts.looked_up is None else "that is looked up"
+    what = f"{facts.kind.value.capitalize()} {place}"
     comment = what if facts.comment is None else f"{facts.comment} ({what})"
     checks = tuple((shown(c.name), c.condition) for c in facts.constraints)
     return Relation(shown(facts.name), columns, numbers, comment, checks=checks)

@@ -43,6 +43,7 @@ def _source(source: SourceFacts) -> Json:
         "statement": source.statement,
         "comment": source.comment,
         "builtIn": source.built_in,
+        "lookedUp": source.looked_up,
     }
 
 

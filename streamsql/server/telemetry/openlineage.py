@@ -199,7 +199,14 @@ class _Datasets:
     def named(self, source: str) -> tuple[str, str]:
         """Namespace and name. (https://openlineage.io/docs/spec/naming: Kafka)"""
         found = self._sources.get(source)
+        if found is not None and found.looked_up is not None:
+            return self._outside(found.looked_up)
         return self._namespace, source if found is None else found.topic
+
+    def _outside(self, place: str) -> tuple[str, str]:
+        """A file, or the URL of a database, as its own namespace."""
+        scheme, found, rest = place.removeprefix("jdbc:").partition("://")
+        return (scheme, rest) if found else ("file", place)
 
     def schema(self, source: str) -> dict[str, DatasetFacet]:
         """The columns, with their types in SQL."""

@@ -15,6 +15,7 @@ from streamsql.nodes import Emit, VerifyQuery
 from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
+from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.windows import Over
@@ -83,6 +84,11 @@ def _obstacle(plan: QueryPlan) -> str | None:
     if plan.emit is Emit.FINAL:
         return "EMIT FINAL writes when time has passed, which a batch does not know"
     for operator in operators(plan.root):
+        if isinstance(operator, LookupJoin):
+            return (
+                f"what is looked up in {operator.lookup.name} may be another row than it was when "
+                "the query looked"
+            )
         if isinstance(operator, Over):
             return "OVER leaves out what came late, and a batch has all rows in order"
         if isinstance(operator, Match):

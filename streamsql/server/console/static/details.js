@@ -18,6 +18,7 @@ function tabsOf(node) {
     Lineage: `SHOW LINEAGE OF ${quoted(node.name)};`,
   };
   if (node.kind === "view") return told;
+  if (node.source.lookedUp) return { ...told, Statement: node.source.statement };
   return { ...told, Records: sample(node.source.topic), Statement: node.source.statement };
 }
 

@@ -20,7 +20,8 @@ export function model(seen, before) {
   const topics = new Set();
   for (const source of sources) {
     nodes.push({ id: `source ${source.name}`, kind: source.kind.toLowerCase(), name: source.name,
-      below: source.topic, state: "", source });
+      below: source.lookedUp ?? source.topic, state: "", source });
+    if (source.lookedUp) continue;
     // The topic of what a query writes is told in its node; others have one of their own.
     if (source.writers.length && shared.get(source.topic) === 1) continue;
     topics.add(source.topic);

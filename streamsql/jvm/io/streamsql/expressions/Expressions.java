@@ -3,6 +3,7 @@ package io.streamsql.expressions;
 import io.streamsql.connector.ChangeDecoder;
 import io.streamsql.connector.RecordDecoder;
 import io.streamsql.connector.RecordEncoder;
+import io.streamsql.lookups.Lookup;
 import io.streamsql.monitoring.ProcessingLog;
 import java.util.List;
 import org.apache.spark.sql.Column;
@@ -94,6 +95,11 @@ public final class Expressions {
   /** Whether the row, of which the struct says whether it is satisfied, meets the constraint. */
   public static Column meets(Column struct, ConstraintCheck check) {
     return call(check, "meets", DataTypes.BooleanType, List.of(struct), false);
+  }
+
+  /** What is found for a struct of a key's columns, as a struct; null where there is nothing. */
+  public static Column found(Column key, Lookup lookup) {
+    return call(lookup, "find", lookup.rowType(), List.of(key), false);
   }
 
   /** TRUE; but all of the struct's columns have to be there: {@link WholeRows}. */

@@ -67,7 +67,7 @@ public final class DelimitedCodec implements Codec {
     for (int i = 0; i < columns.length; i++) {
       String text = texts.get(i);
       try {
-        fields[at + i] = text.isEmpty() ? null : read(text, columns[i]);
+        fields[at + i] = text.isEmpty() ? null : value(text, columns[i]);
       } catch (RecordException e) {
         throw e.in("." + columns[i].name());
       }
@@ -75,7 +75,8 @@ public final class DelimitedCodec implements Codec {
     return true;
   }
 
-  private static Object read(String text, StructField column) throws RecordException {
+  /** The value that a text, which is not empty, stands for in a flat column. */
+  public static Object value(String text, StructField column) throws RecordException {
     DataType type = column.dataType();
     if (type instanceof StringType) {
       return UTF8String.fromString(text);

@@ -1,0 +1,113 @@
+package io.streamsql.lookups;
+
+import io.streamsql.formats.RecordException;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.StructField;
+
+/**
+ * Rows of a database's table, each asked for by its primary key and then known for some time, as is
+ * that there is none.
+ */
+final class JdbcRows implements RowSource {
+  private static final Pattern FOLDED = Pattern.compile("[A-Z_][A-Z0-9_]*");
+
+  private final Connections connections;
+  private final String query;
+  private final JdbcValues values;
+  private final RowCache cache;
+  private final RateLimit limit;
+  private final Patience patience;
+  private final String name;
+
+  /**
+   * @param clock nanoseconds, from anywhere on
+   */
+  JdbcRows(LookupTable table, Connections connections, Patience patience, LongSupplier clock) {
+    this.connections = connections;
+    this.query = query(table);
+    this.values = new JdbcValues(table.schema());
+    long ttl = TimeUnit.MILLISECONDS.toNanos(table.ttlMillis());
+    this.cache = new RowCache(table.rows(), table.rows() == 0 ? 0 : ttl, clock);
+    this.limit = new RateLimit(table.perSecond(), clock);
+    this.patience = patience;
+    this.name = table.name() + " in " + table.place();
+  }
+
+  static JdbcRows of(LookupTable table) {
+    return new JdbcRows(table, Connections.of(table), Patience.USUAL, System::nanoTime);
+  }
+
+  static String query(LookupTable table) {
+    String columns =
+        IntStream.range(0, table.schema().length())
+            .mapToObj(i -> identifier(table.column(i)))
+            .collect(Collectors.joining(", "));
+    String keys =
+        IntStream.range(0, table.keys())
+            .mapToObj(i -> identifier(table.column(i)) + " = ?")
+            .collect(Collectors.joining(" AND "));
+    return "SELECT " + columns + " FROM " + table.table() + " WHERE " + keys;
+  }
+
+  /** Names are in upper case here, and in lower case there, unless they were quoted. */
+  private static String identifier(StructField column) {
+    String name = column.name();
+    String there = FOLDED.matcher(name).matches() ? name.toLowerCase(Locale.ROOT) : name;
+    return '"' + there.replace("\"", "\"\"") + '"';
+  }
+
+  @Override
+  public InternalRow find(List<Object> key) throws RecordException {
+    RowCache.Known known = cache.get(key);
+    if (known != null) {
+      return known.row();
+    }
+    Patience.sleep(name, limit.turn());
+    Answer answer = patience.call(name, () -> connections.with(c -> asked(c, key)));
+    if (answer.problem != null) {
+      throw answer.problem;
+    }
+    cache.put(key, answer.row);
+    return answer.row;
+  }
+
+  /** A row, or none, or what is wrong with it, which another try would not mend. */
+  private record Answer(InternalRow row, RecordException problem) {}
+
+  private Answer asked(Connection connection, List<Object> key) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(query)) {
+      for (int i = 0; i < key.size(); i++) {
+        values.set(statement, i, key.get(i));
+      }
+      try (ResultSet found = statement.executeQuery()) {
+        if (!found.next()) {
+          return new Answer(null, null);
+        }
+        InternalRow row = values.row(found);
+        if (found.next()) {
+          String several = "the table has several rows of the key, which is not unique";
+          return new Answer(null, new RecordException(several));
+        }
+        return new Answer(row, null);
+      } catch (RecordException e) {
+        return new Answer(null, e);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    connections.close();
+  }
+}

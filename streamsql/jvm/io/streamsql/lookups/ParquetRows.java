@@ -1,0 +1,46 @@
+package io.streamsql.lookups;
+
+import java.io.IOException;
+import java.util.function.Consumer;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.hadoop.ParquetReader;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport;
+import org.apache.spark.sql.internal.LegacyBehaviorPolicy;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/** Parquet as Spark reads it; names of columns are the same in whatever case. */
+final class ParquetRows implements RowFiles.Format {
+  private final Configuration conf;
+
+  ParquetRows(StructType schema, Configuration given) {
+    conf = new Configuration(given);
+    conf.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA(), schema.json());
+    conf.setBoolean(SQLConf.CASE_SENSITIVE().key(), false);
+    conf.setBoolean(SQLConf.PARQUET_BINARY_AS_STRING().key(), true);
+    conf.setBoolean(SQLConf.PARQUET_INT96_AS_TIMESTAMP().key(), true);
+    conf.setBoolean(SQLConf.PARQUET_INFER_TIMESTAMP_NTZ_ENABLED().key(), false);
+    conf.setBoolean(SQLConf.NESTED_SCHEMA_PRUNING_ENABLED().key(), false);
+    conf.setBoolean(SQLConf.PARQUET_FIELD_ID_READ_ENABLED().key(), false);
+    conf.setBoolean(SQLConf.LEGACY_PARQUET_NANOS_AS_LONG().key(), false);
+  }
+
+  @Override
+  public void read(FileSystem system, Path path, Consumer<InternalRow> rows) throws IOException {
+    RebaseSpec proleptic = new RebaseSpec(LegacyBehaviorPolicy.CORRECTED(), Option.empty());
+    ParquetReadSupport support =
+        new ParquetReadSupport(Option.empty(), false, proleptic, proleptic);
+    try (ParquetReader<InternalRow> reader =
+        ParquetReader.builder(support, path).withConf(conf).build()) {
+      for (InternalRow row = reader.read(); row != null; row = reader.read()) {
+        // The reader has one row, which it fills again and again.
+        rows.accept(row.copy());
+      }
+    }
+  }
+}

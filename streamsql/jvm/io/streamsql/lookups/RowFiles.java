@@ -1,0 +1,90 @@
+package io.streamsql.lookups;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+
+/** The files of a look-up table: the one that it names, or those of a folder. */
+final class RowFiles {
+  /** What a file looks like from outside: another one looks otherwise. */
+  record Stamp(String path, long length, long modified) {}
+
+  /** Reads the rows of one file. */
+  interface Format {
+    /**
+     * @throws IOException that says where in the file it is not what was declared
+     */
+    void read(FileSystem system, Path path, Consumer<InternalRow> rows) throws IOException;
+  }
+
+  private final Path place;
+  private final Configuration conf;
+  private final Format format;
+  private final StructType schema;
+
+  RowFiles(LookupTable table, Configuration conf) {
+    this.place = new Path(table.place());
+    this.conf = conf;
+    this.schema = table.schema();
+    this.format =
+        switch (table.format()) {
+          case "CSV" -> new CsvRows(schema);
+          case "JSON" -> new JsonRows(schema);
+          case "PARQUET" -> new ParquetRows(schema, conf);
+          default -> throw new IllegalArgumentException("no format of files: " + table.format());
+        };
+  }
+
+  /** The files as they are now, in the order of their names. */
+  List<Stamp> stamps() throws IOException {
+    FileSystem system = system();
+    FileStatus found = system.getFileStatus(place);
+    FileStatus[] files = found.isFile() ? new FileStatus[] {found} : system.listStatus(place);
+    return Arrays.stream(files)
+        .filter(file -> file.isFile() && (found.isFile() || !isHidden(file.getPath().getName())))
+        .map(f -> new Stamp(f.getPath().toString(), f.getLen(), f.getModificationTime()))
+        .sorted((a, b) -> a.path().compareTo(b.path()))
+        .toList();
+  }
+
+  /** As Spark and Hive have it; and what is being written ({@code CREATE SINK}) has no name yet. */
+  private static boolean isHidden(String name) {
+    return name.startsWith("_") || name.startsWith(".") || name.endsWith(".staged");
+  }
+
+  void read(List<Stamp> stamps, Consumer<InternalRow> rows) throws IOException {
+    for (Stamp stamp : stamps) {
+      try {
+        format.read(system(), new Path(stamp.path()), rows);
+      } catch (RuntimeException e) {
+        throw new IOException(stamp.path() + ": " + e.getMessage(), e);
+      }
+    }
+  }
+
+  private FileSystem system() throws IOException {
+    return place.getFileSystem(conf);
+  }
+
+  /** The first columns of a row; null if one of them is. */
+  List<Object> key(InternalRow row, int keys) {
+    List<Object> key = new ArrayList<>(keys);
+    for (int i = 0; i < keys; i++) {
+      if (row.isNullAt(i)) {
+        return null;
+      }
+      DataType type = schema.fields()[i].dataType();
+      key.add(row.get(i, type));
+    }
+    return key;
+  }
+}

@@ -1,0 +1,87 @@
+"""Joins of a stream with a look-up table: which are allowed, and their operator."""
+
+from __future__ import annotations
+
+from streamsql.catalog import Source
+from streamsql.errors import PlanError, Span, UnsupportedError
+from streamsql.nodes import Join, JoinType
+from streamsql.planner.joins.conditions import Condition
+from streamsql.planner.joins.restrictions import Side, matched_pair
+from streamsql.planner.plans.logical import Filter, JoinKind, Leaf, LogicalPlan, Scan
+from streamsql.planner.plans.lookups.join import LookupJoin
+from streamsql.schema import Kind
+from streamsql.types import quote
+
+_JOINED = "Join a stream with it: SELECT .. FROM s JOIN {0} ON s.column = {0}.{1}."
+
+
+def is_looked_up(leaf: Leaf) -> bool:
+    """Whether its rows are found by their keys, outside of Kafka."""
+    return isinstance(leaf, Scan) and leaf.source.lookup is not None
+
+
+def check_not_read(source: Source, span: Span | None) -> None:
+    """UnsupportedError, at the span, where a look-up table would be read rather than joined."""
+    if source.lookup is None:
+        return
+    key = source.schema.key[0].name
+    raise UnsupportedError(
+        f"{source.name} is a look-up table: it has rows for keys, and no changes that a query "
+        "could read",
+        hint=_JOINED.format(quote(source.name), quote(key)),
+        span=span,
+    )
+
+
+def joined_lookup(left: Side, right: Side, join: Join, condition: Condition) -> Side:
+    """A stream, or what the joins before it give, with what is looked up for each of its rows."""
+    scan = right.scans[0]
+    _check(left, right, join, condition)
+    keys = {part.right: part for part in condition.equalities}
+    on = tuple(matched_pair(JoinKind.STREAM_TABLE, keys[key])[0] for key in right.keys)
+    outer = condition.besides if join.type is JoinType.LEFT else None
+    plan: LogicalPlan = LookupJoin(left.plan, scan.source, scan.alias, join.type, on, outer)
+    if join.type is JoinType.INNER and condition.besides is not None:
+        plan = Filter(plan, condition.besides, "ON")
+    return Side(plan, (*left.scans, scan), left.key, left.equals, left.keys)
+
+
+def _check(left: Side, right: Side, join: Join, condition: Condition) -> None:
+    source = right.scans[0].source
+    name = quote(source.name)
+    if left.kind is Kind.TABLE:
+        raise UnsupportedError(
+            f"a table cannot be joined with {name}, which is a look-up table: what is found for a "
+            "row may change, and the table's result would not",
+            hint="Join a stream with it: each of its rows is looked up when it comes.",
+            span=join.span,
+        )
+    if join.type not in (JoinType.INNER, JoinType.LEFT):
+        raise PlanError(
+            f"Invalid join type: {name} is a look-up table, whose rows cause no results.",
+            hint="Use INNER or LEFT JOIN.",
+            span=join.span,
+        )
+    if join.within is not None and not join.within.implied:
+        raise PlanError(
+            f"A window definition was provided for a join with {name}. Rows are looked up when "
+            "they come.",
+            hint="Drop the WITHIN clause.",
+            span=join.span,
+        )
+    keys, compared = right.keys, condition.rights
+    if len(keys) != len(compared) or not all(key in compared for key in keys):
+        names = " and ".join(column.name for column in source.schema.key)
+        raise PlanError(
+            "Invalid join condition: look-up tables are joined on their primary key. "
+            f"Got {condition.text}.",
+            hint=f"The primary key of {source.name} is {names}.",
+            span=condition.span,
+        )
+
+
+def looked_up_last(plan: LogicalPlan) -> LogicalPlan:
+    """The join or the source below the look-ups that stand last in FROM, and their conditions."""
+    while isinstance(plan, LookupJoin) or (isinstance(plan, Filter) and plan.clause == "ON"):
+        plan = plan.input
+    return plan

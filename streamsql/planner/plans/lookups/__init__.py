@@ -1,0 +1,1 @@
+"""Look-ups: rows of a stream with what is found for them outside of Kafka."""
