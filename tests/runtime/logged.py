@@ -24,6 +24,9 @@ CREATE FUNCTION twice (x INT) RETURNS INT LANGUAGE PYTHON AS 'def twice(x): retu
 CREATE STREAM s (k INT KEY, x INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE STREAM made AS SELECT k, x FROM s EMIT CHANGES;
 CREATE VIEW v AS SELECT k FROM s;
+CREATE SOURCE TABLE looked_up (k INT PRIMARY KEY, y STRING) WITH (CONNECTION = 'JDBC',
+  URL = 'jdbc:postgresql://h/d', DBTABLE = 't', PASSWORD = '${env:PASSWORD}', CACHE_ROWS = 3);
+CREATE STREAM joined AS SELECT s.k, y FROM s JOIN looked_up t ON s.x = t.k;
 CREATE SINK files FROM s WITH (CONNECTION = 'FILE', PATH = '/data/s');
 """
 """One of each kind of thing that a catalog can hold."""

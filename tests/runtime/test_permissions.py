@@ -39,6 +39,11 @@ READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN
         ("TERMINATE ALL;", WRITE),
         ("DROP SINK f;", WRITE),
         ("CREATE SINK f FROM s WITH (CONNECTION='FILE', PATH='/data');", ADMIN),
+        (
+            "CREATE SOURCE TABLE t (k INT PRIMARY KEY) WITH (connection='file', path='/data');",
+            ADMIN,
+        ),
+        ("CREATE SOURCE TABLE t (k INT PRIMARY KEY) WITH (kafka_topic='t');", WRITE),
         ("CREATE SINK CONNECTOR c WITH ('a'='b');", ADMIN),
         ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'def f(x): return x';", ADMIN),
         ("SET 'ksql.schema.registry.url' = 'http://elsewhere:8081';", ADMIN),

@@ -132,6 +132,15 @@ def test_what_fails_is_always_logged(lines: Lines) -> None:
             "url='u');",
         ),
         (
+            "CREATE SOURCE TABLE t (a INT) WITH (CONNECTION='JDBC', PASSWORD = 'p', USER='u');",
+            "CREATE SOURCE TABLE t (a INT) WITH (CONNECTION='JDBC', PASSWORD = '[hidden]', "
+            "USER='u');",
+        ),
+        (
+            "CREATE SOURCE TABLE t (a INT) WITH (connection='jdbc', password='${env:SECRET}');",
+            "CREATE SOURCE TABLE t (a INT) WITH (connection='jdbc', password='${env:SECRET}');",
+        ),
+        (
             "SET 'ksql.schema.registry.basic.auth.user.info' = 'me:pass';",
             "SET 'ksql.schema.registry.basic.auth.user.info' = '[hidden]';",
         ),
