@@ -116,8 +116,8 @@ def test_every_type(items: Items) -> None:
     live = items.live
     items.execute("DROP TABLE {0}")
     items.execute("""CREATE TABLE {0} (code TEXT, day DATE, flag BOOLEAN,
-        small SMALLINT, share REAL, price NUMERIC(8, 2), at TIMESTAMPTZ, local TIMESTAMP, hour TIME, raw BYTEA,
-        text UUID, big NUMERIC, PRIMARY KEY (code, day))""")
+        small SMALLINT, share REAL, price NUMERIC(8, 2), at TIMESTAMPTZ, local TIMESTAMP,
+        hour TIME, raw BYTEA, text UUID, big NUMERIC, PRIMARY KEY (code, day))""")
     items.execute("""INSERT INTO {0} VALUES ('a''b', '2024-02-29', TRUE, -3, 0.5, 123456.78,
         '2024-02-29T23:59:59.123+01', '2024-02-29T23:59:59.123', '12:34:56', '\\xc3bf',
         '00000000-0000-0000-0000-000000000001', 1),

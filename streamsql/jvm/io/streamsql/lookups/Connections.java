@@ -116,7 +116,7 @@ final class Connections implements AutoCloseable {
         Class<?> found = Class.forName(DRIVER, true, loader.get());
         return (Driver) found.getDeclaredConstructor().newInstance();
       } catch (ReflectiveOperationException e) {
-        continue;
+        // The next one may have it.
       }
     }
     throw new SQLException("there is no driver " + DRIVER + " here");

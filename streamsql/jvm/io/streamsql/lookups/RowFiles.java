@@ -21,6 +21,8 @@ final class RowFiles {
   /** Reads the rows of one file. */
   interface Format {
     /**
+     * Gives out the rows, one after the other.
+     *
      * @throws IOException that says where in the file it is not what was declared
      */
     void read(FileSystem system, Path path, Consumer<InternalRow> rows) throws IOException;

@@ -59,7 +59,9 @@ class FileRowsTest {
 
   @Test
   void columnsOfCsvAreFoundByTheirNames() throws IOException {
-    write(file, "\uFEFFname,other,Id\r\n\"a,\"\"b\"\"\",x,1\r\n,x,2\r\n\"\",x,3\r\n z ,x,4\r\n,,\r\n");
+    write(
+        file,
+        "\uFEFFname,other,Id\r\n\"a,\"\"b\"\"\",x,1\r\n,x,2\r\n\"\",x,3\r\n z ,x,4\r\n,,\r\n");
     FileRows source = source("CSV", file);
     assertEquals("a,\"b\"", name(source, 1));
     assertNull(name(source, 2));
