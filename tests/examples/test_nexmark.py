@@ -20,7 +20,6 @@ from nexmark_matches import MATCHES, matches
 
 from streamsql.engine import Engine
 from streamsql.kafka.client import KafkaClient
-from streamsql.kafka.records import NewRecord
 from streamsql.load import GenerateSpec, generate_nexmark
 from streamsql.load.nexmark import events
 from streamsql.results import Answer
@@ -36,7 +35,7 @@ RATE = 1_000
 SECONDS = 120.0
 
 Run = Callable[[str], None]
-_CREATED = re.compile(r"^CREATE (STREAM|TABLE|SINK) (\w+)", re.MULTILINE)
+_CREATED = re.compile(r"^CREATE (STREAM|TABLE|SOURCE TABLE|SINK) (\w+)", re.MULTILINE)
 
 
 class House:
@@ -47,12 +46,8 @@ class House:
         self._prefix, self._folder = f"nexmark{count}", folder
         spec = GenerateSpec("nexmark", self._prefix, RATE, count, seed=1, start=START)
         generate_nexmark(spec, kafka, lambda _: None)
-        side = [(str(n), f'{{"looked_up":"value {n}"}}') for n in range(SIDE)]
-        kafka.create_topic(f"{self._prefix}-side", 1)
-        kafka.produce(
-            f"{self._prefix}-side",
-            [NewRecord(int(k).to_bytes(8, "big"), v.encode(), START - 1) for k, v in side],
-        )
+        side = "".join(f"{n},value {n}\n" for n in range(SIDE))
+        (folder / "side_input.csv").write_text(f"key,looked_up\n{side}", "utf-8")
         self._count = count
         self.expected: duckdb.DuckDBPyConnection = answers(self.events(), folder)
         self.execute("sources")
@@ -101,8 +96,8 @@ class House:
                 await_until(lambda: self.in_files(name, columns) == wanted, name, SECONDS, every=1)
         finally:
             for kind, made in reversed(_CREATED.findall(text)):
-                topic = "" if kind == "SINK" else " DELETE TOPIC"
-                self._run(f"DROP {kind} {made}{topic};")
+                topic = " DELETE TOPIC" if kind in ("STREAM", "TABLE") else ""
+                self._run(f"DROP {kind.removeprefix('SOURCE ')} {made}{topic};")
 
     def close(self) -> None:
         for name in ("person", "auction", "bid"):

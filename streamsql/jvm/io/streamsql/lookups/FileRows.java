@@ -44,7 +44,7 @@ final class FileRows implements RowSource {
     SparkEnv env = SparkEnv.get();
     Configuration conf =
         env == null ? new Configuration() : SparkHadoopUtil.get().newConfiguration(env.conf());
-    return new FileRows(table, conf, Patience.USUAL, System::nanoTime);
+    return new FileRows(table, conf, Patience.usual(), System::nanoTime);
   }
 
   @Override

@@ -45,7 +45,7 @@ final class JdbcRows implements RowSource {
   }
 
   static JdbcRows of(LookupTable table) {
-    return new JdbcRows(table, Connections.of(table), Patience.USUAL, System::nanoTime);
+    return new JdbcRows(table, Connections.of(table), Patience.usual(), System::nanoTime);
   }
 
   static String query(LookupTable table) {

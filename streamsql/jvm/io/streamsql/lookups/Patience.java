@@ -4,15 +4,28 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Tries again what fails, with longer and longer pauses. Whoever waits here holds up its task, and
- * nothing is lost or repeated; after the last try the query waits instead, and says so.
- *
- * @param total how long to go on, in nanoseconds
- * @param longest pause between two tries
+ * nothing is lost or repeated; after the last try the query waits instead, and says so. Then what
+ * is out of reach is tried once by each who comes, until it is there again.
  */
-record Patience(long total, long longest) {
-  static final Patience USUAL =
-      new Patience(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(1));
+final class Patience {
   private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
+
+  private final long total;
+  private final long longest;
+  private volatile boolean lost;
+
+  /**
+   * @param total how long to go on, in nanoseconds
+   * @param longest pause between two tries
+   */
+  Patience(long total, long longest) {
+    this.total = total;
+    this.longest = longest;
+  }
+
+  static Patience usual() {
+    return new Patience(TimeUnit.SECONDS.toNanos(10), TimeUnit.SECONDS.toNanos(1));
+  }
 
   /** What is tried; each of its exceptions is a reason to try again. */
   interface Attempt<T> {
@@ -27,12 +40,15 @@ record Patience(long total, long longest) {
     long pause = FIRST_PAUSE;
     while (true) {
       try {
-        return attempt.run();
+        T result = attempt.run();
+        lost = false;
+        return result;
       } catch (Exception e) {
         if (e instanceof InterruptedException || Thread.interrupted()) {
           throw stopped(what);
         }
-        if (System.nanoTime() - start + pause > total) {
+        if (lost || System.nanoTime() - start + pause > total) {
+          lost = true;
           throw new LookupException(what + ": " + message(e));
         }
       }

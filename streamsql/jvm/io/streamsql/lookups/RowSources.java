@@ -1,5 +1,6 @@
 package io.streamsql.lookups;
 
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -50,10 +51,11 @@ final class RowSources {
   }
 
   private static void sweep() {
-    for (Map.Entry<LookupTable, Used> entry : SOURCES.entrySet()) {
-      if (System.nanoTime() - entry.getValue().at > UNUSED_NANOS
-          && SOURCES.remove(entry.getKey(), entry.getValue())) {
-        entry.getValue().source.close();
+    long now = System.nanoTime();
+    for (LookupTable table : List.copyOf(SOURCES.keySet())) {
+      Used used = SOURCES.get(table);
+      if (used != null && now - used.at > UNUSED_NANOS && SOURCES.remove(table, used)) {
+        used.source.close();
       }
     }
   }

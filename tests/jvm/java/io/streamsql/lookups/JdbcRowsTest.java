@@ -32,7 +32,7 @@ class JdbcRowsTest {
           .add("ID", DataTypes.LongType)
           .add("part No", DataTypes.StringType)
           .add("LABEL", DataTypes.StringType);
-  private static final Patience SHORT =
+  private final Patience patience =
       new Patience(TimeUnit.MILLISECONDS.toNanos(300), TimeUnit.MILLISECONDS.toNanos(50));
 
   private final AtomicLong clock = new AtomicLong();
@@ -52,7 +52,7 @@ class JdbcRowsTest {
   }
 
   private JdbcRows source(int rows) {
-    return new JdbcRows(table(rows), new Connections(this::open), SHORT, clock::get);
+    return new JdbcRows(table(rows), new Connections(this::open), patience, clock::get);
   }
 
   private Connection open() {
@@ -165,7 +165,13 @@ class JdbcRowsTest {
     LookupException error = assertThrows(LookupException.class, () -> source.find(key));
     assertEquals("T in jdbc:x: the database is gone", error.getMessage());
     assertTrue(asked.size() > 3);
+    int before = asked.size();
+    assertThrows(LookupException.class, () -> source.find(key));
+    assertEquals(before + 1, asked.size());
     failing = 0;
+    assertEquals(7L, source.find(key).getLong(0));
+    failing = 1;
+    clock.set(TimeUnit.SECONDS.toNanos(1));
     assertEquals(7L, source.find(key).getLong(0));
   }
 
