@@ -115,7 +115,7 @@ def _queries(ids: Sequence[str], executed: Executed) -> list[JSON]:
 
 
 def _in_kafka(source: SourceFacts, executed: Executed) -> JSON:
-    info = executed.engine.topic(source.topic)
+    info = None if source.looked_up else executed.engine.topic(source.topic)
     return {
         "partitions": info.partitions if info else source.partitions or 0,
         "replication": info.replicas if info else source.replicas or 0,

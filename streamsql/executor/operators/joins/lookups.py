@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -16,6 +18,7 @@ from streamsql.executor.frames.context import (
     system_columns,
 )
 from streamsql.executor.frames.guard import expression_context
+from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.jvm.jars import ensure_jars
 from streamsql.nodes import JoinType
 from streamsql.planner.plans.lookups.join import LookupJoin
@@ -60,10 +63,19 @@ def _look_up(keys: list[Column], node: LookupJoin, scope: Scope) -> Column:
         "rows": str(lookup.rows),
         "per_second": str(lookup.per_second or 0),
     }
-    # The driver is on nobody's class path but theirs who ask a database.
-    jars = [str(p) for p in ensure_jars("postgresql")] if lookup.connection == "JDBC" else []
+    jars = _driver(scope) if lookup.connection == "JDBC" else []
     schema = record_type(node.lookup.schema)
     return scope.jvm.look_up(F.struct(*keys), said, schema, len(keys), jars, scope.log, _STEP)
+
+
+def _driver(scope: Scope) -> list[str]:
+    """The database's driver, which is on nobody's class path but theirs who ask one."""
+    jars = [str(path) for path in ensure_jars("postgresql")]
+    spark = scope.context.spark.sparkContext
+    if not is_this_machine(spark.master):
+        for jar in jars:
+            cast(Any, spark)._jsc.addJar(jar)
+    return jars
 
 
 def _meeting(rows: DataFrame, node: LookupJoin, added: list[str], scope: Scope) -> DataFrame:

@@ -17,6 +17,7 @@ public final class Lookup implements Serializable {
   private final ProcessingLog log;
   private final String step;
   private transient DataType[] keyTypes;
+  private transient volatile RowSources.Used asked;
 
   private Lookup(LookupTable table, ProcessingLog log, String step) {
     this.table = table;
@@ -44,12 +45,21 @@ public final class Lookup implements Serializable {
       return null;
     }
     try {
-      return RowSources.of(table).find(values);
+      return source().find(values);
     } catch (RecordException e) {
       log.recordProcessingError(
           step, "The row of " + table.name() + " with key " + values + ": " + e.getMessage());
       return null;
     }
+  }
+
+  private RowSource source() {
+    RowSources.Used used = asked;
+    if (used == null || used.isGone()) {
+      used = RowSources.of(table);
+      asked = used;
+    }
+    return used.source();
   }
 
   private List<Object> values(InternalRow key) {

@@ -28,22 +28,29 @@ final class RowSources {
 
   private RowSources() {}
 
-  private static final class Used {
-    final RowSource source;
-    volatile long at = System.nanoTime();
+  /** A source, which is there for as long as it is asked now and then. */
+  static final class Used {
+    private final RowSource source;
+    private volatile long at = System.nanoTime();
+    private volatile boolean gone;
 
-    Used(RowSource source) {
+    private Used(RowSource source) {
       this.source = source;
+    }
+
+    RowSource source() {
+      at = System.nanoTime();
+      return source;
+    }
+
+    /** Whether there is, or will be, another one in its place. */
+    boolean isGone() {
+      return gone;
     }
   }
 
-  static RowSource of(LookupTable table) {
-    Used used = SOURCES.get(table);
-    if (used == null) {
-      used = SOURCES.computeIfAbsent(table, made -> new Used(source(made)));
-    }
-    used.at = System.nanoTime();
-    return used.source;
+  static Used of(LookupTable table) {
+    return SOURCES.computeIfAbsent(table, made -> new Used(source(made)));
   }
 
   private static RowSource source(LookupTable table) {
@@ -55,6 +62,7 @@ final class RowSources {
     for (LookupTable table : List.copyOf(SOURCES.keySet())) {
       Used used = SOURCES.get(table);
       if (used != null && now - used.at > UNUSED_NANOS && SOURCES.remove(table, used)) {
+        used.gone = true;
         used.source.close();
       }
     }
