@@ -261,8 +261,9 @@ def test_what_is_shown(live: Live, tmp_path: Path) -> None:
     assert f"Path                  : {path}" in described
     assert query in described
     explained = "\n".join(live.texts(f"EXPLAIN {query};"))
-    assert f"{name} (looked up in {path})" in explained
     assert f"Looked up: `{name}`" in explained
+    listed = "\n".join(live.texts("SHOW QUERIES EXTENDED;"))
+    assert f"{name} (looked up in {path})" in listed
     with pytest.raises(UnsupportedError, match="may be another row than it was"):
         live.run(f"VERIFY QUERY {query};")
     live.run("DROP TABLE $cities CASCADE;")

@@ -72,7 +72,7 @@ def _driver(scope: Scope) -> list[str]:
     """The database's driver, which is on nobody's class path but theirs who ask one."""
     jars = [str(path) for path in ensure_jars("postgresql")]
     spark = scope.context.spark.sparkContext
-    if not is_this_machine(spark.master):
+    if not is_this_machine(spark.master or "local"):
         for jar in jars:
             cast(Any, spark)._jsc.addJar(jar)
     return jars
