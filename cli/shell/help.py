@@ -132,6 +132,18 @@ TOPICS: tuple[Topic, ...] = (
         "CREATE SINK files FROM pageviews WITH (CONNECTION = 'FILE', PATH = '/data/pageviews');",
     ),
     Topic(
+        "CREATE SOURCE TABLE",
+        "CREATE SOURCE TABLE [IF NOT EXISTS] name (column type PRIMARY KEY, ..)\n"
+        "  WITH (CONNECTION = 'FILE', PATH = 'file' [, FORMAT = 'PARQUET'|'JSON'|'CSV']\n"
+        "        [, CACHE_TTL = 'n unit']);\n"
+        "CREATE SOURCE TABLE [IF NOT EXISTS] name (column type PRIMARY KEY, ..)\n"
+        "  WITH (CONNECTION = 'JDBC', URL = 'jdbc:postgresql://..', DBTABLE = 'table'\n"
+        "        [, USER = 'user', PASSWORD = '${env:NAME}'] [, CACHE_TTL = 'n unit'] [, ..]);",
+        "Rows of a file or a database, which a stream's rows look up as they come.",
+        "CREATE SOURCE TABLE regions (name STRING PRIMARY KEY, country STRING)\n"
+        "  WITH (CONNECTION = 'FILE', PATH = '/data/regions.csv', FORMAT = 'CSV');",
+    ),
+    Topic(
         "CREATE VIEW",
         "CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT ..;\n"
         "DROP VIEW [IF EXISTS] name [CASCADE];",
