@@ -43,7 +43,10 @@ class SourceFacts:
     constraints: tuple[Constraint, ...] = ()
     """What its records must meet, in the order in which they are looked at."""
     looked_up: str | None = None
-    """Where the rows of a table are that is looked up outside of Kafka; its topic has no name."""
+    """Where the rows of a table are that is looked up outside of Kafka: its file or folder, or its
+    database's URL. Its topic has no name."""
+    looked_up_table: str | None = None
+    """What it is called in that database."""
 
 
 @dataclass(frozen=True)

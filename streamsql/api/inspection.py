@@ -290,6 +290,7 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
         comment=source.comment,
         constraints=source.constraints,
         looked_up=lookup.place if lookup else None,
+        looked_up_table=(lookup.table or None) if lookup else None,
     )
 
 

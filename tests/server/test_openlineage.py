@@ -136,6 +136,41 @@ def test_what_is_told_of_a_query(
     ]
 
 
+@pytest.mark.parametrize(
+    ("properties", "namespace", "name"),
+    [
+        ("CONNECTION='FILE', PATH='/data/shops'", "file", "/data/shops"),
+        ("CONNECTION='FILE', PATH='hdfs://host:8020/shops'", "hdfs://host:8020", "/shops"),
+        (
+            "CONNECTION='JDBC', URL='jdbc:postgresql://h/db?ssl=true', DBTABLE='\"a\".shops'",
+            *("postgres://h:5432", "db.a.shops"),
+        ),
+        (
+            "CONNECTION='JDBC', URL='jdbc:postgresql://h:5433/db', DBTABLE='shops'",
+            *("postgres://h:5433", "db.public.shops"),
+        ),
+    ],
+)
+def test_what_is_looked_up(
+    tmp_path: Path, backend: Backend, properties: str, namespace: str, name: str
+) -> None:
+    table = f"CREATE SOURCE TABLE shops (id STRING PRIMARY KEY, city STRING) WITH ({properties});"
+    query = "CREATE STREAM placed AS SELECT shop, city FROM sales JOIN shops ON shop = shops.id;"
+    log = FileLog(tmp_path / "statements.log")
+    log.append(Entry(1, STREAM))
+    log.append(Entry(2, table))
+    log.append(Entry(3, query, query_id="CSAS_PLACED_3"))
+    log.close()
+    with Offline(tmp_path) as offline:
+        LineageReporter(Stand(offline), backend.url, "shop").look()
+    (event,) = backend.events
+    places = [(read["namespace"], read["name"]) for read in event["inputs"]]
+    assert places == [(KAFKA, "sold"), (namespace, name)]
+    fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+    (city,) = fields["CITY"]["inputFields"]
+    assert (city["namespace"], city["name"], city["field"]) == (namespace, name, "CITY")
+
+
 def test_a_run_is_told_from_its_start_to_its_end(stand: Stand, backend: Backend) -> None:
     reporter = LineageReporter(stand, backend.url, "shop")
     stand.stands(state=QueryState.STARTING)

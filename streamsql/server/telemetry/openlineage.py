@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import (
@@ -200,13 +201,8 @@ class _Datasets:
         """Namespace and name. (https://openlineage.io/docs/spec/naming: Kafka)"""
         found = self._sources.get(source)
         if found is not None and found.looked_up is not None:
-            return self._outside(found.looked_up)
+            return _outside(found.looked_up, found.looked_up_table)
         return self._namespace, source if found is None else found.topic
-
-    def _outside(self, place: str) -> tuple[str, str]:
-        """A file, or the URL of a database, as its own namespace."""
-        scheme, found, rest = place.removeprefix("jdbc:").partition("://")
-        return (scheme, rest) if found else ("file", place)
 
     def schema(self, source: str) -> dict[str, DatasetFacet]:
         """The columns, with their types in SQL."""
@@ -238,6 +234,20 @@ class _Datasets:
         kind = "DIRECT" if origin.direct else "INDIRECT"
         how = column_lineage_dataset.Transformation(kind, origin.transformation)
         return column_lineage_dataset.InputField(*self.named(origin.source), origin.column, [how])
+
+
+def _outside(place: str, table: str | None) -> tuple[str, str]:
+    """A file, or a table of PostgreSQL. (https://openlineage.io/docs/spec/naming)"""
+    if table is None:
+        found = urlsplit(place)
+        if not found.netloc:
+            return "file", place
+        return f"{found.scheme}://{found.netloc}", found.path
+    found = urlsplit(place.removeprefix("jdbc:"))
+    name = table.replace('"', "")
+    name = name if "." in name else f"public.{name}"
+    host = found.netloc if ":" in found.netloc else f"{found.netloc}:5432"
+    return f"postgres://{host}", f"{found.path.strip('/')}.{name}"
 
 
 def _transport(url: str) -> dict[str, object]:
