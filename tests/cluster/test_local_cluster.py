@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live, Restartable
+from engine.postgresql import PASSWORD, USER, database
 
 from streamsql.engine import EngineConfig, QueryState
 from streamsql.kafka.broker import EmbeddedBroker
@@ -59,6 +61,34 @@ def test_a_pipeline_runs_in_the_executors(live: Live) -> None:
     runtime = live.engine._state.services.spark.get()
     executors = runtime.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
     assert executors == 3, "the driver and two executors"
+
+
+def test_look_ups_in_the_executors(live: Live, tmp_path: Path) -> None:
+    (tmp_path / "towns.csv").write_text("town,country\nGhent,BE\nLyon,FR\n", "utf-8")
+    (tmp_path / "secrets").write_text(f"db={PASSWORD}\n", "utf-8")
+    with database() as postgresql:
+        postgresql.execute("CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT)")
+        postgresql.execute("INSERT INTO people VALUES ('a', 'ann'), ('b', 'bob')")
+        people = live.name("PEOPLE")
+        declared = f"""
+            CREATE SOURCE TABLE {people} (id STRING PRIMARY KEY, name STRING)
+              WITH (CONNECTION='JDBC', URL='{postgresql.url}', DBTABLE='people', USER='{USER}',
+                    PASSWORD='${{file:{tmp_path}/secrets:db}}');
+        """
+        list(live.engine.execute(declared, live.session))
+        live.run(f"""
+            CREATE SOURCE TABLE $places (town STRING PRIMARY KEY, country STRING)
+              WITH (CONNECTION='FILE', PATH='{tmp_path}/towns.csv', FORMAT='CSV');
+            CREATE STREAM $visits (who STRING KEY, town STRING)
+              WITH (KAFKA_TOPIC='$visits', VALUE_FORMAT='JSON', PARTITIONS=2);
+            CREATE STREAM $found AS SELECT who, name, country FROM $visits v
+              LEFT JOIN {people} p ON v.who = p.id LEFT JOIN $places t ON v.town = t.town;
+            INSERT INTO $visits VALUES ('a', 'Ghent');
+            INSERT INTO $visits VALUES ('b', 'Rome');
+            INSERT INTO $visits VALUES ('c', 'Lyon');
+        """)
+        rows = live.rows("SELECT * FROM $found EMIT CHANGES;", 3)
+        assert set(rows) == {("a", "ann", "BE"), ("b", "bob", None), ("c", None, "FR")}
 
 
 def _states(live: Live) -> list[QueryState]:

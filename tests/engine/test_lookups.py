@@ -218,6 +218,29 @@ def test_a_file_that_changes_and_a_restart(live: Live, tmp_path: Path) -> None:
     assert [row[0] for row in sorted(rows)] == list(range(1, number + 2))
 
 
+def test_each_row_once_with_exactly_once(live: Live, tmp_path: Path) -> None:
+    path = tmp_path / "cities.csv"
+    path.write_text(CITIES, "utf-8")
+    live.run("SET 'processing.guarantee' = 'exactly_once';" + VISITS + cities(path))
+    query = query_id(
+        live,
+        """CREATE STREAM $o AS SELECT who, country, n FROM $visits v
+           LEFT JOIN $cities c ON v.city = c.name;""",
+    )
+    live.run(INSERTS)
+    live.rows("SELECT * FROM $o EMIT CHANGES;", 4)
+    live.await_state(query, QueryState.RUNNING)
+    live.run("INSERT INTO $visits VALUES ('eve', 'Rome', 5);")
+    live.restart()
+    live.await_state(query, QueryState.RUNNING)
+    live.run("INSERT INTO $visits VALUES ('fay', 'York', 6);")
+    live.rows("SELECT * FROM $o WHERE n = 6 EMIT CHANGES;", 1)
+    (answer,) = live.run("SELECT n, country FROM $o;")
+    assert isinstance(answer, Answer)
+    found = sorted((row.values for row in answer.rows), key=lambda row: row[0])
+    assert found == [(1, "GB"), (2, "IT"), (3, None), (4, None), (5, "IT"), (6, "GB")]
+
+
 def test_without_its_file_a_query_waits_and_says_so(live: Live, tmp_path: Path) -> None:
     path = tmp_path / "cities.csv"
     live.run(VISITS + cities(path))
