@@ -31,6 +31,11 @@ public record Delivery(String id, String tokensTopic, long intervalMillis, Repla
     return ID_PREFIX + id + "." + task.checkpoint() + "." + task.task();
   }
 
+  /** Of the same task: that of every other transaction. */
+  static String secondId(String transactionalId) {
+    return transactionalId + "-2";
+  }
+
   /** Of which checkpoint's query a transactional id is; none: it is none of ours. */
   static String checkpointOf(String transactionalId) {
     int task = transactionalId.lastIndexOf('.');

@@ -36,7 +36,7 @@ public final class TaskTransactions {
   private final Callback written;
   private final String id;
   private final Thread task = Thread.currentThread();
-  private final Producer<byte[], byte[]> producer;
+  private final ProducerPair producers;
   private final ReplayGate gate;
 
   /** Of a replayed batch, the newest record of each topic and key; null: all records count. */
@@ -51,14 +51,14 @@ public final class TaskTransactions {
       Delivery delivery,
       TaskIdentity identity,
       Callback written,
-      Producer<byte[], byte[]> producer,
+      ProducerPair producers,
       ReplayGate gate,
       boolean collapses) {
     this.delivery = delivery;
     this.identity = identity;
     this.written = written;
     this.id = delivery.transactionalId(identity);
-    this.producer = producer;
+    this.producers = producers;
     this.gate = gate;
     this.newest = collapses ? new LinkedHashMap<>() : null;
   }
@@ -72,12 +72,12 @@ public final class TaskTransactions {
   public static TaskTransactions begin(
       Delivery delivery, TaskIdentity identity, Map<String, String> settings, Callback written) {
     String id = delivery.transactionalId(identity);
-    Producer<byte[], byte[]> known = TransactionalProducers.known(id, identity.run());
+    ProducerPair known = TransactionalProducers.known(id, identity.run());
     if (known != null && !identity.again()) {
       // What this run has written before ended with its batch: nothing is written again.
       return new TaskTransactions(delivery, identity, written, known, ReplayGate.open(), false);
     }
-    Producer<byte[], byte[]> producer =
+    ProducerPair producers =
         TransactionalProducers.create(settings, id, identity.run(), delivery.intervalMillis() > 0);
     Map<Long, CommitToken> tokens =
         CommitTokens.of(ByteArrays.connection(settings), delivery.tokensTopic())
@@ -86,7 +86,7 @@ public final class TaskTransactions {
     ReplayGate gate = ReplayGate.of(delivery.replay(), identity.batch(), own, tokens.values());
     boolean torn = own != null && own.batch() >= identity.batch() && !own.complete();
     boolean collapses = torn && delivery.replay() == Replay.KEY;
-    return new TaskTransactions(delivery, identity, written, producer, gate, collapses);
+    return new TaskTransactions(delivery, identity, written, producers, gate, collapses);
   }
 
   /**
@@ -110,7 +110,7 @@ public final class TaskTransactions {
   @SuppressWarnings("FutureReturnValueIgnored") // `written` hears of it, and so does the commit
   private void send(ProducerRecord<byte[], byte[]> record) {
     if (!open) {
-      producer.beginTransaction();
+      producers.current().beginTransaction();
       open = true;
       number++;
       if (delivery.intervalMillis() > 0) {
@@ -119,7 +119,7 @@ public final class TaskTransactions {
             () -> commitInTime(own), delivery.intervalMillis(), TimeUnit.MILLISECONDS);
       }
     }
-    producer.send(record, written);
+    producers.current().send(record, written);
   }
 
   private synchronized void commitInTime(long transaction) {
@@ -138,9 +138,11 @@ public final class TaskTransactions {
   private void commit(boolean complete) {
     CommitToken token = new CommitToken(identity.batch(), complete, gate.reached());
     byte[] key = CommitTokens.key(identity.checkpoint(), identity.task());
+    Producer<byte[], byte[]> producer = producers.current();
     producer.send(new ProducerRecord<>(delivery.tokensTopic(), 0, key, token.toBytes()));
     producer.commitTransaction();
     open = false;
+    producers.alternate();
   }
 
   /** The task has come to its end: all that it has written is committed when this returns. */
@@ -171,17 +173,17 @@ public final class TaskTransactions {
 
   private void abort() {
     try {
-      producer.abortTransaction();
+      producers.current().abortTransaction();
       open = false;
     } catch (KafkaException e) {
       // A successor, or the broker, will do it.
-      TransactionalProducers.discard(id, producer);
+      TransactionalProducers.discard(id, producers);
     }
   }
 
   private void failIfBroken() {
     if (failure != null) {
-      TransactionalProducers.discard(id, producer);
+      TransactionalProducers.discard(id, producers);
       throw failure;
     }
   }

@@ -10,8 +10,8 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 
 /**
- * The transactional producers of this JVM: one for each task number of a running query, kept from
- * batch to batch.
+ * The transactional producers of this JVM: a pair for each task number of a running query, kept
+ * from batch to batch.
  */
 final class TransactionalProducers {
   /**
@@ -29,33 +29,49 @@ final class TransactionalProducers {
   /**
    * @param run of the query, so that a new one does not get its predecessor's
    */
-  private record Held(String run, Producer<byte[], byte[]> producer) {}
+  private record Held(String run, ProducerPair producers) {}
 
   private static final Map<String, Held> PRODUCERS = new ConcurrentHashMap<>();
 
   private TransactionalProducers() {}
 
-  /** That of an earlier batch of the same run; null: there is none. */
-  static Producer<byte[], byte[]> known(String id, String run) {
+  /** Those of an earlier batch of the same run; null: there are none. */
+  static ProducerPair known(String id, String run) {
     Held held = PRODUCERS.get(id);
-    return held != null && held.run.equals(run) ? held.producer : null;
+    return held != null && held.run.equals(run) ? held.producers : null;
   }
 
   /**
-   * A new one: from here on nobody else can write under the id, and what was open is aborted.
+   * New ones: from here on nobody else can write for the task, and what was open is aborted.
    *
+   * @param id the task's
    * @param live whether its transactions are short
    */
-  static Producer<byte[], byte[]> create(
-      Map<String, String> settings, String id, String run, boolean live) {
+  static ProducerPair create(Map<String, String> settings, String id, String run, boolean live) {
     Held old = PRODUCERS.remove(id);
     if (old != null) {
-      old.producer.close(Duration.ZERO);
+      old.producers.close();
     }
     Map<String, Object> all = new HashMap<>(settings);
-    all.put("transactional.id", id);
     all.put("transaction.timeout.ms", live ? LIVE_MILLIS : BATCH_MILLIS);
-    KafkaProducer<byte[], byte[]> producer = ByteArrays.producer(all);
+    // Both ids in any case: a predecessor may have been live.
+    Producer<byte[], byte[]> second = create(all, Delivery.secondId(id));
+    Producer<byte[], byte[]> first = null;
+    try {
+      first = create(all, id);
+    } finally {
+      if (first == null || !live) {
+        second.close(Duration.ZERO);
+      }
+    }
+    ProducerPair producers = new ProducerPair(first, live ? second : first);
+    PRODUCERS.put(id, new Held(run, producers));
+    return producers;
+  }
+
+  private static Producer<byte[], byte[]> create(Map<String, Object> settings, String id) {
+    settings.put("transactional.id", id);
+    KafkaProducer<byte[], byte[]> producer = ByteArrays.producer(settings);
     boolean usable = false;
     try {
       producer.initTransactions();
@@ -65,14 +81,13 @@ final class TransactionalProducers {
         producer.close(Duration.ZERO);
       }
     }
-    PRODUCERS.put(id, new Held(run, producer));
     return producer;
   }
 
-  /** Forgets one that cannot go on. */
-  static void discard(String id, Producer<byte[], byte[]> broken) {
-    PRODUCERS.computeIfPresent(id, (key, held) -> held.producer == broken ? null : held);
-    broken.close(Duration.ZERO);
+  /** Forgets those one of which cannot go on. */
+  static void discard(String id, ProducerPair broken) {
+    PRODUCERS.computeIfPresent(id, (key, held) -> held.producers == broken ? null : held);
+    broken.close();
   }
 
   /** Forgets those of the ids, which nobody writes under any more. */
@@ -80,7 +95,7 @@ final class TransactionalProducers {
     PRODUCERS.forEach(
         (id, held) -> {
           if (ids.test(id)) {
-            discard(id, held.producer);
+            discard(id, held.producers);
           }
         });
   }

@@ -33,7 +33,9 @@ class CommitTokensTest {
   void aTransactionalIdTellsItsCheckpoint() {
     Delivery delivery = new Delivery("CSAS_X_1.y", "tokens", 100, Replay.SOURCE);
     TaskIdentity task = new TaskIdentity("6f1c-22", "run", 3, 0, false);
-    assertEquals("6f1c-22", Delivery.checkpointOf(delivery.transactionalId(task)));
+    String id = delivery.transactionalId(task);
+    assertEquals("6f1c-22", Delivery.checkpointOf(id));
+    assertEquals("6f1c-22", Delivery.checkpointOf(Delivery.secondId(id)));
     for (String other : new String[] {"", "streamsql-service", "streamsql.x", "app.6f1c-22.3"}) {
       assertEquals("", Delivery.checkpointOf(other), other);
     }
