@@ -41,7 +41,7 @@ def test_psql(live: LiveListener) -> None:
         "SELECT n, nope FROM pg_counts",
         f"{FLOW} LIMIT 3",
         r"\d+ pg_counts",
-        r"\dt pg_*",
+        r"\dt public.pg_*",
     )
     for line in (
         " sensor | n \n--------+---\n a      | 2\n(1 row)",
