@@ -2,7 +2,7 @@
 PostgreSQL's protocol.
 
 They are written anew over the sources of sources.sql; `origin` is where such a query was seen. What
-stands below `taken` is PostgreSQL's answer.
+stands below `taken` is PostgreSQL's answer: tests/server/test_charts.py holds ours to it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ Or, where PostgreSQL refuses what we take, `PostgreSQL: ` and what it says.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 from datadriven import CASES, Case, read
@@ -21,7 +20,6 @@ FOLDER = CASES / "charts"
 TAKEN = "taken"
 REFUSED = "PostgreSQL: "
 _HERE = "here: "
-_ORDERED = re.compile(r"order\s+by[^()]*;?\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,18 @@ def written(theirs: Answered | str, here: str | None) -> str:
     return "\n".join([TAKEN, head, *([] if here is None else [_HERE + here]), *rows])
 
 
-def differences(case: Case, ours: Answered, theirs: Answered) -> list[str]:
-    """The rows of ours and theirs that are not the same, numbers as doubles are compared."""
-    mine, other = list(ours.rows), list(theirs.rows)
-    if not _ORDERED.search(case.input):
-        mine, other = sorted(mine), sorted(other)
-    found = [f"{len(mine)} rows instead of {len(other)}"] if len(mine) != len(other) else []
-    pairs = zip(mine, other, strict=False)
-    return found + [f"{a} instead of {b}" for a, b in pairs if not _same(a, b)]
+def differences(ours: Answered, theirs: Answered) -> list[str]:
+    """The rows of ours and theirs that are not the same, numbers as doubles are compared. In any
+    order: what ORDER BY leaves open differs."""
+    left = list(theirs.rows)
+    found = []
+    for row in ours.rows:
+        same = next((other for other in left if _same(row, other)), None)
+        if same is None:
+            found.append(f"{row} is no row of PostgreSQL's")
+        else:
+            left.remove(same)
+    return found + [f"{row} is missing" for row in left]
 
 
 def _same(mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
