@@ -110,7 +110,8 @@ def _cast(node: exp.Cast, context: Context) -> exp.Expr:
 
 def _last_name(text: str) -> str:
     """Of a name that may be qualified and quoted: `"public" . "Mixed"`."""
-    quoted, plain = ([("", text)] + _NAME.findall(text))[-1]
+    parts: list[tuple[str, str]] = _NAME.findall(text)
+    quoted, plain = parts[-1] if parts else ("", text)
     return quoted.replace('""', '"') if quoted else plain.strip().lower()
 
 
