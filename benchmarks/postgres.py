@@ -10,20 +10,17 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from multiprocessing import get_context
-from pathlib import Path
 
 import psycopg
 
 from benchmarks.common import PARTITIONS, producer
 from benchmarks.queries import LATENCY
-from benchmarks.serving import PATIENCE, Result, Server, percentiles, show
+from benchmarks.serving import PATIENCE, Result, Server, free_port, percentiles, show_all
 from benchmarks.traffic import Receiver, Sender
 from streamsql.kafka.client import KafkaClient
 
@@ -300,16 +297,9 @@ def main() -> None:
     parser.add_argument("--warm-up", type=float, default=60.0, help="seconds")
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 4, 16])
     options = parser.parse_args()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
-        server = Server(Path(name), "--postgres", f"127.0.0.1:{port}")
-        try:
-            for result in measure(server, port, options):
-                show(result, options.json)
-        finally:
-            server.stop()
+    port = free_port()
+    listening = ("--postgres", f"127.0.0.1:{port}")
+    show_all(lambda server: measure(server, port, options), options.json, *listening)
 
 
 if __name__ == "__main__":

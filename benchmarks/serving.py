@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -61,6 +61,13 @@ class Result:
     p99: float | None = None
 
 
+def free_port() -> int:
+    """One of this machine that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 class Server:
     """`streamsql server` in a process of its own."""
 
@@ -69,9 +76,7 @@ class Server:
         self._more = more
         self._data = folder / "data"
         self._log = folder / "server.log"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -294,6 +299,17 @@ def show(result: Result, as_json: bool) -> None:
     print(f"{result.value:12,.1f} {result.what}{times}", flush=True)
 
 
+def show_all(measured: Callable[[Server], Iterator[Result]], as_json: bool, *more: str) -> None:
+    """What is measured of a server with a data folder of its own; `more`: its further options."""
+    with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
+        server = Server(Path(name), *more)
+        try:
+            for result in measured(server):
+                show(result, as_json)
+        finally:
+            server.stop()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
@@ -304,13 +320,7 @@ def main() -> None:
     parser.add_argument("--warm-up", type=float, default=20.0, help="seconds")
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 4, 16])
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
-        server = Server(Path(name))
-        try:
-            for result in measure(server, options):
-                show(result, options.json)
-        finally:
-            server.stop()
+    show_all(lambda server: measure(server, options), options.json)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,11 @@ class Lookup:
     per_second: int | None = None
     """Of a database: how often it may be asked; None: as often as there is need."""
 
+    @property
+    def caches(self) -> bool:
+        """Of a database: whether anything is known of a row once it was used."""
+        return self.rows > 0 and self.ttl_ms > 0
+
 
 @dataclass(frozen=True)
 class Source:

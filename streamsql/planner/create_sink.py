@@ -32,6 +32,7 @@ from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.planner.plans.windows import duration, words
 from streamsql.planner.queries import query_plan
 from streamsql.planner.select.build import build_query
+from streamsql.planner.with_clause.files import check_path, file_format
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.planner.with_clause.query_ids import numbered_id
 from streamsql.properties import CREATE_OR_REPLACE, PROCESSING_MODE, get_bool
@@ -49,10 +50,8 @@ from streamsql.types import (
 )
 from streamsql.types import to_sql as type_text
 
-FORMATS = ("PARQUET", "JSON", "CSV")
 DEFAULT_INTERVAL = "60 SECONDS"
 _PARTITIONED_BY = (STRING, INT, BIGINT, BOOLEAN, DATE)
-_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://")
 _NAMES = re.compile(r"""\s*(?:`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([A-Za-z_][\w@]*))\s*(?:,|$)""")
 
 
@@ -103,7 +102,7 @@ def _planned(statement: CreateSink, planning: Planning, query_id: str) -> QueryS
         query_id,
         _connection(given, statement),
         _path(given, statement),
-        _format(given),
+        file_format(given),
         to_sql(statement),
     )
     # In micro-batches whatever the session asks for: a real-time batch has no end.
@@ -173,19 +172,11 @@ def _path(given: WithProperties, statement: CreateSink) -> str:
             hint="It is the folder of the files: PATH='/data/orders'.",
             span=statement.span,
         )
-    if not _ABSOLUTE.match(path) or not path.isprintable():
-        raise given.invalid("PATH", "it is no absolute path and no URI", "/data/orders")
+    check_path(path, given, "/data/orders")
     shortened = path.rstrip("/")
     if not shortened or shortened.endswith(":"):
         raise given.invalid("PATH", "it is the root of a file system", "/data/orders")
     return shortened
-
-
-def _format(given: WithProperties) -> str:
-    format = (given.text("FORMAT") or FORMATS[0]).upper()
-    if format not in FORMATS:
-        raise given.invalid("FORMAT", f"'{format}' is none of {', '.join(FORMATS)}")
-    return format
 
 
 def _partition_by(

@@ -167,7 +167,7 @@ def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> No
             hint=f"SET '{GUARANTEE}'='at_least_once', or let the windows go by the rows' own time.",
             span=query.span,
         )
-    if any(_keeps(node, root) and lookups(node) for node in operators(root)):
+    if any(lookups(node) and _keeps(node, root) for node in operators(root)):
         raise ConfigError(
             "What is looked up outside of Kafka cannot be grouped or joined further and be "
             "delivered exactly once: for a row that is processed again something else may be "

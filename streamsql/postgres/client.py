@@ -155,19 +155,19 @@ class Client:
         this returns."""
         if prepared.system:
             columns, rows = await self._asked(prepared.template.filled(values).text)
-            return Ready("SELECT", columns, rows, form)
+            return Ready("SELECT", named(columns, prepared.piece.text), rows, form)
         written = prepared.template.filled(values)
         # Once its shape is known a lookup takes no thread, and waits for nobody.
         coming = self._soon(written)
         if coming is not None:
-            return self._answered(await self._placed(coming, written), form)
+            return self._answered(await self._placed(coming, written), prepared, form)
         script = await self.gates.short(lambda: self.preparer.parsed(written))
         (statement,) = script.statements
         self._check_leads(script)
         if statement.is_query and not statement.goes_on:
             answer = await self._placed(self.gates.short(lambda: self._lookup(script)), written)
             if answer is not None:
-                return self._answered(answer, form)
+                return self._answered(answer, prepared, form)
         results = self._working(prepared, script, written, form)
         release = _once(await self._admitted(statement))
         _when_ended(results, release)
@@ -192,9 +192,10 @@ class Client:
     def _lookup(self, script: Script) -> Answer | None:
         return self.engine.lookup(script, self.session)
 
-    def _answered(self, answer: Answer, form: Form) -> Results:
+    def _answered(self, answer: Answer, prepared: Prepared, form: Form) -> Results:
         rows = (row.values for row in answer.rows)
-        return Ready("SELECT", columns_of(answer.fields), rows, form)
+        columns = named(columns_of(answer.fields), prepared.piece.text)
+        return Ready("SELECT", columns, rows, form)
 
     def _working(self, prepared: Prepared, script: Script, written: Written, form: Form) -> Working:
         def run() -> Iterator[Result]:

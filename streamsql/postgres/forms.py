@@ -41,7 +41,7 @@ def columns_of(fields: Sequence[Field]) -> tuple[Column, ...]:
 
 def named(columns: Sequence[Column], text: str) -> tuple[Column, ...]:
     """The columns of a query with the names that PostgreSQL gives them."""
-    names = column_names(text, [column.name for column in columns])
+    names = column_names(text, tuple(column.name for column in columns))
     return tuple(replace(c, name=name) for c, name in zip(columns, names, strict=True))
 
 

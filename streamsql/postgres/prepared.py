@@ -147,16 +147,19 @@ class Preparer:
     def known(self, piece: Piece, given: Sequence[int] = ()) -> Prepared | None:
         """As `prepare`, of what it has prepared before; does not block."""
         self._forget()
-        return self._prepared.get((piece, *given, *self.session.properties.items()))
+        return self._prepared.get(self._prepared_key(piece, given))
 
     def prepare(self, piece: Piece, given: Sequence[int] = ()) -> Prepared:
         """A statement with the types that the client gives its parameters, 0 for those that it
         leaves to us. Blocks as long as planning takes."""
         self._forget()
-        key = (piece, *given, *self.session.properties.items())
+        key = self._prepared_key(piece, given)
         prepared = self._made(piece, given)
         _remember(self._prepared, key, prepared)
         return prepared
+
+    def _prepared_key(self, piece: Piece, given: Sequence[int]) -> _Key:
+        return (piece, *given, *self.session.properties.items())
 
     def _made(self, piece: Piece, given: Sequence[int]) -> Prepared:
         try:

@@ -19,7 +19,7 @@ from streamsql.postgres.errors import (
     fields_of,
     notice_fields,
 )
-from streamsql.postgres.forms import Column, RowForm, named
+from streamsql.postgres.forms import Column, RowForm
 from streamsql.postgres.prepared import Prepared
 from streamsql.postgres.results import Ready, Results
 from streamsql.postgres.session_commands import run_command
@@ -169,8 +169,8 @@ class Speaking:
             return
         try:
             if results.columns is not None:
-                columns = named(results.columns, piece.text)
-                self.channel.write(answers.row_description(RowForm().description(columns)))
+                described = RowForm().description(results.columns)
+                self.channel.write(answers.row_description(described))
             await self._send(results, None)
             self._complete(results)
         finally:

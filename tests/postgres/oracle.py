@@ -9,12 +9,14 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
+import pytest
 from awaiting import await_until
 from ports import free_port
+from postgres.answers import Answers
 
 SECONDS = 60.0
 WITHOUT = "there is no PostgreSQL (Debian: postgresql)"
@@ -73,6 +75,19 @@ def postgres(user: str = "streamsql", database: str = "streamsql") -> Iterator[s
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(SECONDS)
+
+
+@contextmanager
+def answers(*scripts: Path) -> Iterator[Answers]:
+    """Those of a new server once the scripts have run; the test is skipped where there is none."""
+    if programs() is None:
+        pytest.skip(WITHOUT)
+    with postgres() as where:
+        with psycopg.connect(where, autocommit=True) as connection:
+            for script in scripts:
+                connection.execute(script.read_bytes())
+        with closing(Answers(where)) as found:
+            yield found
 
 
 def _answers(where: str) -> bool:

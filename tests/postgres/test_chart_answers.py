@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import psycopg
 import pytest
 from datadriven import Case, check
 from postgres.answers import Answers
 from postgres.charts import FOLDER, REFUSED, recorded, taken, written
-from postgres.oracle import WITHOUT, postgres, programs
+from postgres.oracle import answers
 
 
 @pytest.fixture(scope="module")
 def theirs() -> Iterator[Answers]:
-    if programs() is None:
-        pytest.skip(WITHOUT)
-    with postgres() as where:
-        with psycopg.connect(where, autocommit=True) as connection:
-            connection.execute((FOLDER / "sources.postgres.sql").read_bytes())
-            connection.execute((FOLDER / "rows.sql").read_bytes())
-        with closing(Answers(where)) as answers:
-            yield answers
+    with answers(FOLDER / "sources.postgres.sql", FOLDER / "rows.sql") as found:
+        yield found
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in taken()])

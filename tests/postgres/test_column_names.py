@@ -40,5 +40,5 @@ def test_names(items: str, given: str, names: str) -> None:
         f"select distinct {items} from t;",
         f"WITH w AS (SELECT 1, 2, 3, 4) SELECT {items} FROM w UNION SELECT 1 FROM t",
     ):
-        assert column_names(text, given.split()) == names.split()
-    assert column_names("TABLE t", given.split()) == given.split()
+        assert column_names(text, tuple(given.split())) == tuple(names.split())
+    assert column_names("TABLE t", tuple(given.split())) == tuple(given.split())

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from datadriven import CASES, Case, cases, check, read
 from postgres.answers import Answered, Answers, parsed
-from postgres.oracle import WITHOUT, postgres, programs
+from postgres.oracle import answers
 from postgres.stand_in import StandIn, listening
 
 from streamsql.postgres.relations.schema import INFORMATION, RELATIONS
@@ -31,19 +31,14 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
     engine = StandIn(tmp_path_factory.mktemp("introspection"), prepare)
     with closing(engine), listening(engine) as port:
         where = f"host=127.0.0.1 port={port} user=streamsql dbname=streamsql"
-        with closing(Answers(where)) as answers:
-            yield answers
+        with closing(Answers(where)) as found:
+            yield found
 
 
 @pytest.fixture(scope="module")
 def theirs() -> Iterator[Answers]:
-    if programs() is None:
-        pytest.skip(WITHOUT)
-    with postgres() as where:
-        with psycopg.connect(where, autocommit=True) as connection:
-            connection.execute((FOLDER / "schema.postgres.sql").read_bytes())
-        with closing(Answers(where)) as answers:
-            yield answers
+    with answers(FOLDER / "schema.postgres.sql") as found:
+        yield found
 
 
 def _rows(case: Case, found: Answered) -> list[tuple[str, ...]]:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 import trustme
 from awaiting import await_until
+from ports import free_port
 
 from streamsql.engine import Engine, EngineConfig
 from streamsql.roles import Role
@@ -66,19 +67,13 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def trusting(folder: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(folder / "ca.pem"))
 
 
 def test_https_with_a_login(folder: Path, tmp_path: Path) -> None:
     config = ServerConfig(
-        port=_port(),
+        port=free_port(),
         tls_cert=folder / "server.pem",
         tls_key=folder / "server.key",
         users_file=folder / "users",
@@ -102,7 +97,7 @@ def test_https_with_a_login(folder: Path, tmp_path: Path) -> None:
 
 def test_certificates_of_clients(folder: Path, tmp_path: Path) -> None:
     config = ServerConfig(
-        port=_port(),
+        port=free_port(),
         tls_cert=folder / "server.pem",
         tls_key=folder / "server.key",
         tls_client_ca=folder / "ca.pem",

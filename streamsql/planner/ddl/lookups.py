@@ -7,7 +7,13 @@ import re
 from streamsql.catalog import Lookup, Source
 from streamsql.errors import ConfigError, PlanError, UnsupportedError
 from streamsql.nodes import CreateSource
-from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
+from streamsql.planner.with_clause.files import check_path, file_format
+from streamsql.planner.with_clause.properties import (
+    Place,
+    WithProperties,
+    names_taken,
+    read_properties,
+)
 from streamsql.schema import Column, FormatSpec, Kind, Schema, Topic
 from streamsql.types import (
     BIGINT,
@@ -24,24 +30,13 @@ from streamsql.types import (
 )
 
 CONNECTIONS = ("FILE", "JDBC")
-FORMATS = ("PARQUET", "JSON", "CSV")
 DEFAULT_TTL = "1 MINUTE"
 DEFAULT_ROWS = 100_000
-_OWN = {
-    "FILE": ("CONNECTION", "PATH", "FORMAT", "CACHE_TTL"),
-    "JDBC": (
-        "CONNECTION",
-        "URL",
-        "DBTABLE",
-        "USER",
-        "PASSWORD",
-        "CACHE_TTL",
-        "CACHE_ROWS",
-        "MAX_LOOKUPS_PER_SECOND",
-    ),
-}
+_OF_FILES = ("PATH", "FORMAT")
+_OF_DATABASES = ("URL", "DBTABLE", "USER", "PASSWORD", "CACHE_ROWS", "MAX_LOOKUPS_PER_SECOND")
+_OTHERS = {"FILE": _OF_DATABASES, "JDBC": _OF_FILES}
+"""What a connection does not take."""
 _KEYS = (BOOLEAN, INT, BIGINT, STRING, DATE)
-_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://")
 _POSTGRESQL = "jdbc:postgresql:"
 _SECRET = re.compile(r"\$\{(env:[^:{}]+|file:[^{}]+:[^:{}]+)\}")
 _IN_URL = re.compile(r"[?&;](password|sslpassword)=|//[^/@]*:[^/@]*@", re.IGNORECASE)
@@ -85,17 +80,18 @@ def _check_statement(statement: CreateSource) -> None:
 
 
 def _check_taken(given: WithProperties, connection: str) -> None:
+    own = [name for name in names_taken(Place.LOOKUP) if name not in _OTHERS[connection]]
     for name, span in given.spans.items():
-        if name not in _OWN[connection]:
+        if name not in own:
             raise ConfigError(
                 f"a look-up table with CONNECTION='{connection}' has no property {name}",
-                hint=f"It may have {', '.join(_OWN[connection])}.",
+                hint=f"It may have {', '.join(own)}.",
                 span=span,
             )
 
 
 def _check_columns(schema: Schema, connection: str, given: WithProperties) -> None:
-    flat = connection == "JDBC" or _format(given) == "CSV"
+    flat = connection == "JDBC" or file_format(given) == "CSV"
     for column in schema:
         nested = is_array(column.type) or is_map(column.type) or is_struct(column.type)
         if column in schema.headers:
@@ -105,7 +101,7 @@ def _check_columns(schema: Schema, connection: str, given: WithProperties) -> No
         if flat and nested:
             where = "a table of a database" if connection == "JDBC" else "CSV"
             raise _no_column(column, f"{where} has no such values")
-        if nested and _format(given) == "PARQUET":
+        if nested and file_format(given) == "PARQUET":
             raise _no_column(column, "of Parquet files only columns with plain values are read")
 
 
@@ -130,16 +126,8 @@ def _ttl(given: WithProperties, least_ms: int) -> int:
 
 def _file(given: WithProperties, statement: CreateSource) -> Lookup:
     path = _needed("PATH", "It is a file or a folder: PATH='/data/rates.csv'.", given, statement)
-    if not _ABSOLUTE.match(path) or not path.isprintable():
-        raise given.invalid("PATH", "it is no absolute path and no URI", "/data/rates.csv")
-    return Lookup("FILE", path.rstrip("/") or path, _ttl(given, 1_000), _format(given))
-
-
-def _format(given: WithProperties) -> str:
-    format = (given.text("FORMAT") or FORMATS[0]).upper()
-    if format not in FORMATS:
-        raise given.invalid("FORMAT", f"'{format}' is none of {', '.join(FORMATS)}")
-    return format
+    check_path(path, given, "/data/rates.csv")
+    return Lookup("FILE", path.rstrip("/") or path, _ttl(given, 1_000), file_format(given))
 
 
 def _database(given: WithProperties, statement: CreateSource) -> Lookup:

@@ -255,8 +255,13 @@ def _text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def names_taken(place: Place) -> tuple[str, ...]:
+    """The properties that WITH may hold there."""
+    return _TAKEN[place]
+
+
 def _check_name(entry: Property, place: Place) -> None:
-    taken = _TAKEN[place]
+    taken = names_taken(place)
     if entry.name in taken:
         return
     raise _refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from streamsql.api.language import lexemes
 
@@ -17,16 +18,19 @@ _GENERATED = re.compile(r"ksql_col_\d+")
 _NAMES = ("WORD", "QUOTED")
 _UNNAMED = "?column?"
 _Token = tuple[str, str]
+_REMEMBERED = 1_000
+"""Of so many texts: a prepared statement is run again and again."""
 
 
-def column_names(text: str, given: Sequence[str]) -> list[str]:
+@lru_cache(_REMEMBERED)
+def column_names(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
     """The names of a query's columns, of which the engine's are given, in lower case as clients
     see them."""
     tokens = [(kind, piece) for kind, piece, _ in lexemes(text) if kind not in ("SPACE", "COMMENT")]
     items = list(_items(tokens))
     if len(items) != len(given) or any(item[-1:] == [("SYMBOL", "*")] for item in items):
-        return list(given)
-    return [_name(item, name) for item, name in zip(items, given, strict=True)]
+        return given
+    return tuple(_name(item, name) for item, name in zip(items, given, strict=True))
 
 
 def _items(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:

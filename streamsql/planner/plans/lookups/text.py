@@ -38,7 +38,7 @@ def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
             "Format": lookup.format,
             "Cache": f"all rows; looked at for changes after {ttl}",
         }
-    known = f"{lookup.rows} rows for {ttl}" if lookup.rows and lookup.ttl_ms else "none"
+    known = f"{lookup.rows} rows for {ttl}" if lookup.caches else "none"
     limit = "" if lookup.per_second is None else f"{lookup.per_second} a second at the most"
     return {
         "Connection": "JDBC",
@@ -56,6 +56,6 @@ def place_text(lookup: Lookup) -> str:
     ttl = words(duration(lookup.ttl_ms))
     if lookup.connection == "FILE":
         return f"{lookup.format} in '{lookup.place}', looked at for changes after {ttl}"
-    cached = f"{lookup.rows} rows cached for {ttl}" if lookup.rows and lookup.ttl_ms else "no cache"
+    cached = f"{lookup.rows} rows cached for {ttl}" if lookup.caches else "no cache"
     limit = "" if lookup.per_second is None else f", {lookup.per_second} look-ups a second"
     return f"table {lookup.table} of {lookup.place}, {cached}{limit}"

@@ -10,6 +10,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.deploy.SparkHadoopUtil;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataType;
 
 /**
  * All rows of a file, or of a folder's files, in memory. Whoever asks after the time to live has
@@ -21,7 +22,7 @@ final class FileRows implements RowSource {
       Map<List<Object>, InternalRow> rows, List<RowFiles.Stamp> stamps, long until) {}
 
   private final RowFiles files;
-  private final int keys;
+  private final DataType[] keyTypes;
   private final long ttl;
   private final String name;
   private final Patience patience;
@@ -33,7 +34,7 @@ final class FileRows implements RowSource {
    */
   FileRows(LookupTable table, Configuration conf, Patience patience, LongSupplier clock) {
     this.files = new RowFiles(table, conf);
-    this.keys = table.keys();
+    this.keyTypes = table.keyTypes();
     this.ttl = TimeUnit.MILLISECONDS.toNanos(table.ttlMillis());
     this.name = table.name() + " in " + table.place();
     this.patience = patience;
@@ -73,7 +74,7 @@ final class FileRows implements RowSource {
     files.read(
         stamps,
         row -> {
-          List<Object> key = files.key(row, keys);
+          List<Object> key = LookupTable.key(row, keyTypes);
           if (key != null) {
             rows.put(key, row);
           }

@@ -3,7 +3,6 @@ package io.streamsql.lookups;
 import io.streamsql.formats.RecordException;
 import io.streamsql.monitoring.ProcessingLog;
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
@@ -40,7 +39,10 @@ public final class Lookup implements Serializable {
    * @throws LookupException if the rows are out of reach, which somebody has to see to
    */
   public InternalRow find(InternalRow key) {
-    List<Object> values = key == null ? null : values(key);
+    if (keyTypes == null) {
+      keyTypes = table.keyTypes();
+    }
+    List<Object> values = key == null ? null : LookupTable.key(key, keyTypes);
     if (values == null) {
       return null;
     }
@@ -60,24 +62,6 @@ public final class Lookup implements Serializable {
       asked = used;
     }
     return used.source();
-  }
-
-  private List<Object> values(InternalRow key) {
-    if (keyTypes == null) {
-      DataType[] types = new DataType[table.keys()];
-      for (int i = 0; i < types.length; i++) {
-        types[i] = table.column(i).dataType();
-      }
-      keyTypes = types;
-    }
-    List<Object> values = new ArrayList<>(keyTypes.length);
-    for (int i = 0; i < keyTypes.length; i++) {
-      if (key.isNullAt(i)) {
-        return null;
-      }
-      values.add(key.get(i, keyTypes[i]));
-    }
-    return values;
   }
 
   @Override

@@ -1,8 +1,11 @@
 package io.streamsql.lookups;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -59,5 +62,25 @@ public record LookupTable(
 
   StructField column(int number) {
     return schema.fields()[number];
+  }
+
+  /** Of the key's columns. */
+  DataType[] keyTypes() {
+    return Arrays.stream(schema.fields())
+        .limit(keys)
+        .map(StructField::dataType)
+        .toArray(DataType[]::new);
+  }
+
+  /** The first columns of a row, which are its key; null if one of them is. */
+  static List<Object> key(InternalRow row, DataType[] types) {
+    List<Object> key = new ArrayList<>(types.length);
+    for (int i = 0; i < types.length; i++) {
+      if (row.isNullAt(i)) {
+        return null;
+      }
+      key.add(row.get(i, types[i]));
+    }
+    return key;
   }
 }

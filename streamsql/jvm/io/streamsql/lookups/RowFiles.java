@@ -1,7 +1,7 @@
 package io.streamsql.lookups;
 
+import io.streamsql.sinks.StagedNames;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
@@ -10,7 +10,6 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /** The files of a look-up table: the one that it names, or those of a folder. */
@@ -31,12 +30,11 @@ final class RowFiles {
   private final Path place;
   private final Configuration conf;
   private final Format format;
-  private final StructType schema;
 
   RowFiles(LookupTable table, Configuration conf) {
     this.place = new Path(table.place());
     this.conf = conf;
-    this.schema = table.schema();
+    StructType schema = table.schema();
     this.format =
         switch (table.format()) {
           case "CSV" -> new CsvRows(schema);
@@ -60,7 +58,7 @@ final class RowFiles {
 
   /** As Spark and Hive have it; and what is being written ({@code CREATE SINK}) has no name yet. */
   private static boolean isHidden(String name) {
-    return name.startsWith("_") || name.startsWith(".") || name.endsWith(".staged");
+    return name.startsWith("_") || name.startsWith(".") || name.endsWith(StagedNames.SUFFIX);
   }
 
   void read(List<Stamp> stamps, Consumer<InternalRow> rows) throws IOException {
@@ -75,18 +73,5 @@ final class RowFiles {
 
   private FileSystem system() throws IOException {
     return place.getFileSystem(conf);
-  }
-
-  /** The first columns of a row; null if one of them is. */
-  List<Object> key(InternalRow row, int keys) {
-    List<Object> key = new ArrayList<>(keys);
-    for (int i = 0; i < keys; i++) {
-      if (row.isNullAt(i)) {
-        return null;
-      }
-      DataType type = schema.fields()[i].dataType();
-      key.add(row.get(i, type));
-    }
-    return key;
   }
 }

@@ -12,7 +12,9 @@ public final class StagedNames extends HadoopMapReduceCommitProtocol {
   private static final long serialVersionUID = 1L;
 
   static final String PREFIX = "part-";
-  static final String SUFFIX = ".staged";
+
+  /** Behind the names of files that nobody is to read yet. */
+  public static final String SUFFIX = ".staged";
 
   /** Called by Spark, by reflection. */
   public StagedNames(String jobId, String path, boolean dynamicPartitionOverwrite) {

@@ -1,0 +1,24 @@
+"""What WITH (..) says of files that are read or written outside of Kafka."""
+
+from __future__ import annotations
+
+import re
+
+from streamsql.planner.with_clause.properties import WithProperties
+
+FORMATS = ("PARQUET", "JSON", "CSV")
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def file_format(given: WithProperties) -> str:
+    """FORMAT, by default the first; ConfigError for one that is none of files."""
+    format = (given.text("FORMAT") or FORMATS[0]).upper()
+    if format not in FORMATS:
+        raise given.invalid("FORMAT", f"'{format}' is none of {', '.join(FORMATS)}")
+    return format
+
+
+def check_path(path: str, given: WithProperties, example: str) -> None:
+    """ConfigError where PATH depends on a folder that a process happens to be in."""
+    if not _ABSOLUTE.match(path) or not path.isprintable():
+        raise given.invalid("PATH", "it is no absolute path and no URI", example)
