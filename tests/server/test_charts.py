@@ -11,7 +11,6 @@ rows.
 - timestamp: there are no moments without a zone
 - case-of-names: what PostgreSQL refuses, since it folds names to lower case
 - column-order: `SELECT *` of a subquery with OVER has the columns of its PARTITION BY first
-- join-of-groups: wrong, see there
 """
 
 from __future__ import annotations

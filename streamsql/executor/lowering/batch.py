@@ -1,8 +1,9 @@
 """A pull query by Spark's batch engine: the operators of streams, over topics up to their ends.
 
 A table that is read, or that an operator makes, is reduced to the latest row of each key at once,
-so that what stands above it sees a table that does not change. Only what a stream is joined with
-keeps its history: there a row meets what was valid at its time.
+so that what stands above it sees a table that does not change. Only a table that is read and that
+a stream is joined with keeps its history: there a row meets what was valid at its time. What the
+query itself groups is whole before a row meets it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from streamsql.executor.frames.context import (
     OFFSET_COLUMN,
     PARTITION_COLUMN,
     START_COLUMN,
+    TIME_COLUMN,
     LoweringContext,
     Scope,
     quoted,
@@ -49,7 +51,7 @@ from streamsql.planner.plans.logical import (
     TopN,
     Union,
 )
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.modes import joins_own_groups, operators
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.results import Row
@@ -66,6 +68,8 @@ ends; the next batch, which goes back, would first wait for that fetch: half a s
 _MOST_HELD = 10_000
 """Records whose rows are held at once on their way out: Spark gives out those of a whole task."""
 _ROW_BY_ROW = (Scan, Derived, Filter, Project, FlatMap, Qualify, Union)
+_BEFORE_ALL = -(2**63)
+"""The time of a row that is there before any other."""
 _JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
@@ -230,6 +234,9 @@ def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
             rows.where(~quoted(NULL_COLUMN)) if child.kind is Kind.TABLE else rows
             for child, rows in zip(node.inputs, inputs, strict=True)
         )
+    if joins_own_groups(node):
+        stream, groups = inputs
+        inputs = (stream, groups.withColumn(TIME_COLUMN, F.lit(_BEFORE_ALL)))
     rows = lower_operator(node, inputs, scope)
     if history or not _makes_changes(node) or _is_known(node, scope):
         return rows
@@ -238,7 +245,10 @@ def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
 
 def _keeps_history(node: LogicalPlan, child: LogicalPlan) -> bool:
     return (
-        isinstance(node, Join) and node.join_kind is JoinKind.STREAM_TABLE and child is node.right
+        isinstance(node, Join)
+        and node.join_kind is JoinKind.STREAM_TABLE
+        and child is node.right
+        and not joins_own_groups(node)
     )
 
 

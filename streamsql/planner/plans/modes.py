@@ -129,3 +129,12 @@ def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:
     yield root
     for operator in root.inputs:
         yield from operators(operator)
+
+
+def joins_own_groups(node: LogicalPlan) -> bool:
+    """Whether a stream is joined with a table that the query itself groups."""
+    return (
+        isinstance(node, Join)
+        and node.join_kind is JoinKind.STREAM_TABLE
+        and any(isinstance(operator, Aggregate) for operator in operators(node.right))
+    )

@@ -17,7 +17,7 @@ from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
 from streamsql.planner.plans.lookups.join import LookupJoin
 from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.modes import joins_own_groups, operators
 from streamsql.planner.plans.windows import Over
 from streamsql.results import Field, Result, Rows, Text, Value, Warning
 from streamsql.runtime.state import Context
@@ -93,6 +93,8 @@ def _obstacle(plan: QueryPlan) -> str | None:
             return "OVER leaves out what came late, and a batch has all rows in order"
         if isinstance(operator, Match):
             return "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
+        if joins_own_groups(operator):
+            return "a row was joined with its group as it was then, and a batch has the last only"
         if isinstance(operator, Aggregate) and operator.input.kind is Kind.TABLE:
             return (
                 "a batch has no groups of a table that have become empty, and the query keeps them"
