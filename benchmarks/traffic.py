@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from benchmarks.histogram import Latencies
 from benchmarks.producing import producing
@@ -53,8 +53,23 @@ def _event(number: int) -> tuple[str, str]:
     return str(number % KEYS), json.dumps({"ID": number % KEYS, "T": time.time()})
 
 
+SentAt = Callable[[Message], float]
+"""When the event was sent (seconds) that a record is the result of."""
+
+
+def by_value(message: Message) -> float:
+    """By the record's T."""
+    return float(json.loads(message.value() or b"")["T"])
+
+
+def by_timestamp(message: Message) -> float:
+    """By the record's timestamp: where ROWTIME is when an event was sent, that of the newest event
+    that a result is of."""
+    return message.timestamp()[1] / 1000
+
+
 class Receiver:
-    """Takes the latencies of topics' records by the T in each, from the topics' beginnings."""
+    """Takes the latencies of topics' records, from the topics' beginnings."""
 
     def __init__(
         self,
@@ -62,13 +77,24 @@ class Receiver:
         topics: Sequence[str],
         partitions: int,
         isolation: str = "read_committed",
+        sent_at: SentAt = by_value,
     ) -> None:
+        """`sent_at` is a function of a module."""
         self._begin: Synchronized[float] = _context.Value("d", math.inf)
         self._end: Synchronized[float] = _context.Value("d", math.inf)
         self._answer, theirs = _context.Pipe(duplex=False)
         self.process = _context.Process(
             target=_receive,
-            args=(bootstrap, topics, partitions, isolation, self._begin, self._end, theirs),
+            args=(
+                bootstrap,
+                topics,
+                partitions,
+                isolation,
+                sent_at,
+                self._begin,
+                self._end,
+                theirs,
+            ),
             daemon=True,
         )
         self.process.start()
@@ -100,6 +126,7 @@ def _receive(
     topics: Sequence[str],
     partitions: int,
     isolation: str,
+    sent_at: SentAt,
     begin: Synchronized[float],
     end: Synchronized[float],
     answer: Connection,
@@ -111,10 +138,10 @@ def _receive(
     newest: dict[str, float] = {}
     while time.time() < end.value + _ARRIVAL_SECONDS and not _past(newest, topics, end):
         message = consumer.poll(0.1)
-        if message is None or message.error() or not (value := message.value()):
+        if message is None or message.error() or not message.value():
             continue
         now = time.time()
-        sent, topic = json.loads(value)["T"], message.topic() or ""
+        sent, topic = sent_at(message), message.topic() or ""
         if topic not in newest and len(newest) == len(topics) - 1:
             answer.send(now)
         newest[topic] = max(newest.get(topic, 0.0), sent)
