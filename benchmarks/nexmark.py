@@ -96,7 +96,7 @@ def by_flink(place: Place, jars: Path, options: argparse.Namespace) -> Iterator[
         try:
             flink = flink or Flink(jars, place.folder)
             yield in_flink(place, flink, name, options.limit)
-        except (FlinkError, Failed) as error:
+        except (FlinkError, Failed, OSError) as error:
             yield failed(row, error)
             if flink is not None:
                 flink.close()
@@ -186,6 +186,8 @@ class Ours:
                 raise Failed("live: not RUNNING, it does not keep up")
             begin = time.time()
             receiver.begin(begin)
+            if receiver.first_row(_START_SECONDS) is None:
+                raise Failed("live: no results")
             mode = next(q.mode for q in self.engine.queries() if q.kind == "PERSISTENT")
             time.sleep(max(0.0, begin + seconds - time.time()))
             self.settled()

@@ -152,9 +152,8 @@ QUERIES: dict[str, Query] = {
     ),
     "q13": Query(
         "auction BIGINT, bidder BIGINT, price BIGINT, date_time BIGINT, looked_up STRING",
-        "SELECT b.auction, b.bidder, b.price, b.date_time, s.looked_up FROM (SELECT *, "
-        "MOD(auction, 10000) AS side, PROCTIME() AS now FROM bid) b "
-        "JOIN side_input FOR SYSTEM_TIME AS OF b.now AS s ON b.side = s.key",
+        "SELECT b.auction, b.bidder, b.price, b.date_time, s.looked_up "
+        "FROM bid b JOIN side_input s ON MOD(b.auction, 10000) = s.key",
         before=(
             "CREATE TABLE side_input (key BIGINT, looked_up STRING) WITH "
             "('connector' = 'filesystem', 'path' = 'file://{folder}/side_input.csv', "
