@@ -180,6 +180,11 @@ def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_file_options(parser, needed=False)
     parser.add_argument("--undo", action="store_true", help="take back what was applied last")
+    parser.add_argument(
+        "--from-what-is-left",
+        action="store_true",
+        help="build queries anew even where the log lacks records that they had read",
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     _server_of(parser)
     _common(parser)

@@ -50,9 +50,11 @@ def _apply(args: argparse.Namespace, texts: list[NamedText], renderer: Renderer)
     variables = assignments(args.define, "--define")
     with _engine(args) as engine:
         try:
-            changes = engine.changes
+            changes, left = engine.changes, args.from_what_is_left
             done = (
-                changes.undo() if args.undo else changes.apply(texts, variables, prune=args.prune)
+                changes.undo(from_what_is_left=left)
+                if args.undo
+                else changes.apply(texts, variables, prune=args.prune, from_what_is_left=left)
             )
             for result in done:
                 renderer.show(result)

@@ -58,6 +58,10 @@ def _item_lines(item: PlannedChange, depth: int, style: Style) -> Iterator[str]:
             yield style.dim(f"{margin}      if its state were kept: {part.instead}")
     if item.state:
         yield f"{margin}    state: {item.state}"
+    if item.read_again:
+        yield f"{margin}    reads again: {_listed(item.read_again)}"
+    if item.obstacle:
+        yield f"{margin}    {style.error('is not applied')}: {item.obstacle}"
     if item.action != "created" and item.readers:
         yield style.dim(f"{margin}    seen by: {_listed(item.readers)}")
 

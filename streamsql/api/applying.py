@@ -62,15 +62,36 @@ class Changes:
         prune: bool = False,
         partial: bool = False,
         session: Session | None = None,
+        from_what_is_left: bool = False,
     ) -> list[Result]:
         """Have what runs become what files say, all of it at once: what was done. The
-        StreamSQLError of what cannot be done is raised before anything is."""
+        StreamSQLError of what cannot be done is raised before anything is. A query whose state
+        cannot go on is built anew from the log, if need be `from_what_is_left` of it."""
+        context = self._context(variables or {}, session)
+        return self._applied(
+            lambda: texts,
+            context,
+            prune=prune,
+            partial=partial,
+            from_what_is_left=from_what_is_left,
+        )
+
+    def _applied(
+        self,
+        read: Callable[[], Sequence[NamedText]],
+        context: Context,
+        *,
+        prune: bool,
+        partial: bool = False,
+        from_what_is_left: bool,
+    ) -> list[Result]:
         if self._state.failover is not None:
             self._state.failover.check_leads()
-        context = self._context(variables or {}, session)
         return self._told(
             "the files were not applied",
-            lambda: apply_files(texts, context, prune=prune, partial=partial),
+            lambda: apply_files(
+                read, context, prune=prune, partial=partial, from_what_is_left=from_what_is_left
+            ),
         )
 
     def plan_undo(self, session: Session | None = None) -> ChangePlan:
@@ -78,11 +99,15 @@ class Changes:
         with self._state.lock:
             return self.plan([self._before()], prune=True, session=self._bare(session))
 
-    def undo(self, session: Session | None = None) -> list[Result]:
+    def undo(
+        self, session: Session | None = None, *, from_what_is_left: bool = False
+    ) -> list[Result]:
         """Take back what was applied last, by whomever: what was done. Errors as those of `apply`;
         CatalogError where nothing was applied, UnsupportedError where more was defined since."""
-        with self._state.lock:
-            return self.apply([self._before()], prune=True, session=self._bare(session))
+        context = self._context({}, self._bare(session))
+        return self._applied(
+            lambda: [self._before()], context, prune=True, from_what_is_left=from_what_is_left
+        )
 
     def _before(self) -> NamedText:
         return before_last_apply(entries_of_engine(self._state.config))

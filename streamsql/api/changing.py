@@ -10,6 +10,7 @@ from streamsql.api.backup import entries_of_engine
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
 from streamsql.errors import StreamSQLError
+from streamsql.planner.changes.classes import ChangeClass
 from streamsql.planner.plans.statements import SchemaLookup
 from streamsql.properties import secrets_of
 from streamsql.registry.client import RegistryClient
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 REFUSED = 5
+_ANEW = (ChangeClass.STATE, ChangeClass.REBUILD)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,11 @@ class PlannedChange:
     readers: tuple[str, ...]
     """Who sees it: the streams, tables and queries further down."""
     state: str
-    """`kept`, `rewritten` or `built anew`; empty where its query keeps none."""
+    """`kept` or `built anew`; empty where its query keeps none."""
+    read_again: tuple[str, ...] = ()
+    """The topics that its query reads again, from where it began, to be built anew."""
+    obstacle: str | None = None
+    """Of a change that would need that, why it cannot be carried out."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class ChangePlan:
     def to_json(self) -> dict[str, Any]:
         """What `streamsql plan --json` prints."""
         errors = [{"message": e.message, "text": str(e)} for e in self.errors]
-        changes = [asdict(item) for item in self.items]
+        changes = [_content(item) for item in self.items]
         return {"changes": changes, "errors": errors, "exit_code": self.exit_code}
 
     @staticmethod
@@ -105,6 +111,7 @@ class ChangePlan:
                     "parts": tuple(ChangedPart(**part) for part in item["parts"]),
                     "reads": tuple(item["reads"]),
                     "readers": tuple(item["readers"]),
+                    "read_again": tuple(item.get("read_again", ())),
                 }
             )
             for item in content["changes"]
@@ -116,6 +123,16 @@ class ChangePlan:
         """The UnsupportedError of the first change that is not carried out, where that is known:
         not of a plan that a server has made."""
         check_steps(self._items)
+
+
+def _content(item: PlannedChange) -> dict[str, Any]:
+    """As JSON, without what says nothing: earlier clients do not know all of it."""
+    content = asdict(item)
+    return {
+        name: value
+        for name, value in content.items()
+        if value or name not in ("read_again", "obstacle")
+    }
 
 
 def plan_of_log(
@@ -207,4 +224,6 @@ def _shown(item: Item, readers: Sequence[str]) -> PlannedChange:
         item.reads,
         tuple(readers),
         item.state if changed else "",
+        item.read_again,
+        item.obstacle if changed and item.change.change in _ANEW else None,
     )

@@ -15,6 +15,8 @@ from streamsql.session import Session
 PLAN = "/streamsql/plan"
 APPLY = "/streamsql/apply"
 _UNDO = {"undo": True}
+_LEFT = {"fromWhatIsLeft": True}
+"""Left out where it is not asked for: an earlier server does not know it."""
 
 
 class RemoteChanges:
@@ -40,17 +42,19 @@ class RemoteChanges:
         variables: Mapping[str, str] | None = None,
         *,
         prune: bool = False,
+        from_what_is_left: bool = False,
     ) -> list[Result]:
         """Have what runs become what files say, all of it at once: what was done."""
-        return self._apply(self._files(texts, variables or {}, prune))
+        files = self._files(texts, variables or {}, prune)
+        return self._apply(files | _LEFT if from_what_is_left else files)
 
     def plan_undo(self) -> ChangePlan:
         """What `undo` would change, without changing it."""
         return self._plan(_UNDO)
 
-    def undo(self) -> list[Result]:
+    def undo(self, *, from_what_is_left: bool = False) -> list[Result]:
         """Take back what was applied last, by whomever: what was done."""
-        return self._apply(_UNDO)
+        return self._apply(_UNDO | _LEFT if from_what_is_left else _UNDO)
 
     def _files(
         self, texts: Iterable[NamedText], variables: Mapping[str, str], prune: bool

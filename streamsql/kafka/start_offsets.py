@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+
 from streamsql.errors import ConfigError
 from streamsql.kafka.client import KafkaClient
 from streamsql.nodes import Start, StartPosition
@@ -21,6 +23,23 @@ def offsets_of(start: StartPosition, topic: str, client: KafkaClient) -> dict[in
             return client.offsets_at(topic, moment)
         case Start.OFFSETS:
             return _given(start, topic, client)
+
+
+def explicit_offsets(
+    topics: Iterable[str],
+    starts: Mapping[str, StartPosition],
+    default: Start,
+    client: Callable[[], KafkaClient],
+) -> dict[str, dict[str, int]]:
+    """By topic and partition, as JSON has it, the first offsets to read of those topics that are
+    not read from their beginning."""
+    found = {}
+    for topic in topics:
+        start = starts.get(topic, StartPosition(default))
+        if start.start is not Start.BEGINNING:
+            offsets = offsets_of(start, topic, client())
+            found[topic] = {str(p): offset for p, offset in offsets.items()}
+    return found
 
 
 def _given(start: StartPosition, topic: str, client: KafkaClient) -> dict[int, int]:

@@ -44,6 +44,9 @@ class Entry:
     same name has another id."""
     parts: tuple[Entry, ...] = ()
     """Of a set of statements that take effect together: each of them, in their order."""
+    rebuilds: bool = False
+    """Of a statement that replaces a query: whether the query goes on from a checkpoint that was
+    built anew, and nothing from what was there."""
 
     @property
     def is_row(self) -> bool:
@@ -152,7 +155,7 @@ def encode(entry: Entry) -> bytes:
 def _content(entry: Entry) -> dict[str, Any]:
     content = asdict(entry)
     content["parts"] = [_content(part) for part in entry.parts]
-    for name in ("deletes", "parts"):
+    for name in ("deletes", "parts", "rebuilds"):
         if not content[name]:
             del content[name]
     return content
@@ -190,6 +193,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "schemas": (dict,),
     "deletes": (dict,),
     "parts": (list,),
+    "rebuilds": (bool,),
 }
 """The fields of an entry, and what JSON they hold."""
 

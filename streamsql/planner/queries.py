@@ -74,13 +74,14 @@ def plan_create_as(
     )
     if existing is not None:
         _check_single_writer(existing, catalog)
+    if existing is not None and not planning.rebuilds:
         check_upgrade(existing, sink, users_of(existing, catalog))
     sink = replace(
         sink, constraints=declared_constraints(statement.constraints, sink, catalog.types)
     )
     root = sink_of(built.root, sink, catalog.types)
     query = query_plan(root, statement.query, built, planning, query_id)
-    if existing is not None:
+    if existing is not None and not planning.rebuilds:
         check_query_upgrade(existing, query.root, catalog)
     return QueryStatementPlan(
         query,

@@ -54,19 +54,21 @@ def plan(
     topics: TopicLookup | None = None,
     query_id: str | None = None,
     schemas: SchemaLookup | None = None,
+    *,
+    rebuilds: bool = False,
 ) -> Planned:
     """What the statement will do; the catalog is only read.
 
     `properties` are the session's, by canonical names. `topics` None: whether topics exist is not
     asked (check); so with `schemas` and a schema registry. `query_id` forces the id of a
-    persistent query. Raises a StreamSQLError, with its place in the statement's text, for whatever
+    persistent query; one that `rebuilds` need not go on from what
+    it replaces. Raises a StreamSQLError, with its place in the statement's text, for whatever
     cannot be done.
     """
     try:
         with using(functions_of(catalog)):
-            return plan_statement(
-                statement, Planning(catalog, properties, topics, query_id, schemas)
-            )
+            planning = Planning(catalog, properties, topics, query_id, schemas, rebuilds)
+            return plan_statement(statement, planning)
     except StreamSQLError as error:
         error.span = _pointed(error.span or statement.span, statement)
         raise

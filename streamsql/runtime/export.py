@@ -63,6 +63,13 @@ class _Lifetime:
 
     steps: list[int]
     end: int | None = None
+    rebuilt: int = -1
+    """The last step that made it anew, of which nothing before matters."""
+
+    @property
+    def made(self) -> int:
+        """The first step of what matters."""
+        return max(self.steps[0], self.rebuilt)
 
     def was_there(self, step: int) -> bool:
         return self.steps[0] < step and (self.end is None or step <= self.end)
@@ -96,6 +103,8 @@ class _History:
             if not lifetime.steps:
                 self._by_name[thing[1]].append(lifetime)
             lifetime.steps.append(number)
+            if entry.rebuilds:
+                lifetime.rebuilt = number
             self._by_step[number].append(lifetime)
 
     def needed(self) -> list[int]:
@@ -111,10 +120,28 @@ class _History:
             if lifetime.end is not None:
                 steps.add(lifetime.end)
             for number in lifetime.steps:
+                if number < lifetime.rebuilt:
+                    continue
                 steps.add(number)
                 wanted += self._by_step[number]
                 wanted += self._used(number)
-        return sorted(steps)
+        return self._in_order(steps)
+
+    def _in_order(self, steps: set[int]) -> list[int]:
+        """As they were done; but what was made anew comes before what had read it before."""
+        order: dict[int, None] = {}
+
+        def add(number: int, above: frozenset[int]) -> None:
+            if number in order:
+                return
+            for lifetime in self._used(number):
+                if lifetime.made in steps and lifetime.made not in (above | {number}):
+                    add(lifetime.made, above | {number})
+            order.setdefault(number)
+
+        for number in sorted(steps):
+            add(number, frozenset())
+        return list(order)
 
     def _used(self, number: int) -> list[_Lifetime]:
         """What was there, by any name that stands in the statement."""

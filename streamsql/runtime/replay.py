@@ -78,7 +78,8 @@ class Replay:
         )
         if planned.replaces:
             known = self.queries[definition.id]
-            definition = replace(definition, generation=known.definition.generation)
+            if not entry.rebuilds:
+                definition = replace(definition, generation=known.definition.generation)
             self.queries[definition.id] = replace(known, definition=definition)
         else:
             self.queries[definition.id] = KnownQuery(definition)
@@ -139,6 +140,7 @@ def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
             RememberedTopics(entry.topics),
             query_id=entry.query_id,
             schemas=RememberedSchemas(entry.schemas),
+            rebuilds=entry.rebuilds,
         )
     except StreamSQLError as error:
         raise InternalError(

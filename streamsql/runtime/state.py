@@ -16,6 +16,7 @@ from streamsql.config import EngineConfig
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.push import PushQueries
+from streamsql.executor.rebuilds.settling import settle
 from streamsql.executor.services.background import Service
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.cluster import task_slots
@@ -56,9 +57,14 @@ class EngineState:
         self.session = Session({n: v for n, v in given.items() if not PROPERTIES[n].at_start})
         self._catalog = Catalog()
         self.lock = threading.RLock()
+        self.rebuilding = threading.Lock()
+        """Held while queries are built anew, which other statements need not wait for."""
         self.services = Services(config, self.data, self.sizes)
         self.watch = KafkaWatch(self.services)
         self.launcher = SparkLauncher(self.services, self.data, self.sizes, config.master)
+        self.launcher.settle = lambda query: settle(
+            query, self.launcher, self.services, self.data.checkpoints
+        )
         self.queries = QueryManager(
             self.launcher,
             self.watch,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from streamsql.data_folder import DataDir
+from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries import start
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
@@ -32,7 +33,7 @@ class Scripted(SparkLauncher):
         self.session = object()
         self.lowered: list[Mode] = []
 
-    def _spec(self, query: Definition, mode: Mode) -> Any:
+    def spec(self, query: Definition, mode: Mode, muted: Muted | None = None) -> Any:
         self.lowered.append(mode)
         frame = SimpleNamespace(sparkSession=self.session)
         return SimpleNamespace(frame=frame, jvm=None, checkpoint=Path("nowhere"))

@@ -74,6 +74,17 @@ the topic's ends: with the default of 500 records that was a quarter of a projec
 
 
 @dataclass(frozen=True)
+class Muted:
+    """What becomes of the rows of a query that is built anew beside the one that writes."""
+
+    topic: str | None
+    """Takes them in place of the sink's topic; None: nothing does."""
+    until: Mapping[str, Mapping[int, int]] | None = None
+    """By topic and partition, the offset at which reading ends; of other topics, and with None, at
+    their ends."""
+
+
+@dataclass(frozen=True)
 class LoweringContext:
     """Where queries run. `max_records_per_batch` limits the micro-batches of catching up."""
 
@@ -110,6 +121,9 @@ class LoweringContext:
     """The stores of the checkpoint that a query goes on from, if that is known."""
     begun: bool = False
     """Whether there is such a checkpoint."""
+
+    muted: Muted | None = None
+    """Of a query that is not to write what it makes; None: it writes."""
 
     checkpoint_folder: Path | None = None
     """Where the checkpoints of persistent queries are, if not in the data folder."""
@@ -222,6 +236,8 @@ class StreamingQuerySpec:
     """What tells rows that were committed from others; None: delivery is at least once."""
     files: FileTarget | None = None
     """Where its rows become files."""
+    muted: Muted | None = None
+    """What takes its rows in place of the sink; None: the sink."""
     limit: int | None = None
     """How many rows a push query wants; the reader of its topic counts them."""
 

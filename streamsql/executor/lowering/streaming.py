@@ -171,5 +171,6 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         jvm=scope.jvm,
         replay=scope.replay,
         files=file_sink.target_of(plan.root) if isinstance(plan.root, FileSink) else None,
+        muted=context.muted,
         limit=min(limits, default=None),
     )

@@ -45,8 +45,10 @@ def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
         time = F.when(quoted(NULL_COLUMN), time).otherwise(F.coalesce(found, F.lit(-1)))
     value = F.when(~quoted(NULL_COLUMN), _struct(schema.value))
     side = value_side(topic, schema, scope.context.schemas.writing)
+    muted = scope.context.muted
+    name = topic.name if muted is None or muted.topic is None else muted.topic
     return rows.select(
-        F.lit(topic.name).alias("topic"),
+        F.lit(name).alias("topic"),
         _key(node, schema, scope).alias("key"),
         scope.jvm.encode(value, side, scope.log, "value").alias("value"),
         time.alias("timestamp"),

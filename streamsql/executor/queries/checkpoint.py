@@ -26,6 +26,10 @@ Positions = dict[str, dict[int, int]]
 _OWNER = "streamsql.json"
 _GONE = ".gone-"
 _STATEMENTS = "statements.json"
+_REBUILT = ".rebuilt"
+_REBUILD = "rebuild.json"
+BUILDING = -1
+"""The generation of a checkpoint that is being built anew: no query's."""
 _MOST_STATEMENTS = 100
 """That are remembered, which is for longer than the processing log remembers failures."""
 
@@ -144,7 +148,10 @@ def discard_others(folder: Path, keep: Mapping[str, int], spare: Container[str] 
     for found in _entries(folder):
         if found.name in spare or found.name.startswith(_GONE):
             continue
-        if found.name not in keep or _generation(found) not in (None, keep[found.name]):
+        if (query_id := found.name.removesuffix(_REBUILT)) != found.name:
+            if query_id not in keep or _generation(found) != keep[query_id]:
+                discard(found)
+        elif found.name not in keep or _generation(found) not in (None, keep[found.name]):
             discard(found)
 
 
@@ -203,6 +210,69 @@ def _entries(folder: Path) -> list[Path]:
         return list(folder.iterdir())
     except OSError:
         return []
+
+
+# -- built anew ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RebuildNote:
+    """What is to be done about a checkpoint that was built anew before its query runs on it."""
+
+    topic: str | None
+    """Has the results so far of a query that makes a table."""
+    settled: bool = False
+    """Whether the table's own topic has them, too."""
+
+
+def rebuilt(checkpoint: Path) -> Path:
+    """Where a query's checkpoint is built anew beside the one that it runs on."""
+    return checkpoint.with_name(checkpoint.name + _REBUILT)
+
+
+def hand_over(building: Path, generation: int) -> None:
+    """Have a checkpoint that was built anew be that of a generation of its query. ExternalError
+    where a file cannot be written."""
+    write_file(building, _OWNER, {"generation": generation})
+
+
+def adopt(checkpoint: Path, generation: int) -> None:
+    """Put the checkpoint that was built anew for this generation, if there is one, in the place of
+    the one before. ExternalError where a folder cannot be renamed."""
+    new = rebuilt(checkpoint)
+    if _generation(new) != generation:
+        return
+    discard(checkpoint)
+    try:
+        new.rename(checkpoint)
+    except OSError as error:
+        raise ExternalError(f"cannot rename {new}: {error.strerror}") from error
+
+
+def rebuild_note(checkpoint: Path) -> RebuildNote | None:
+    """What is still to be done about it; None: nothing. ExternalError for a note that is damaged:
+    the query must not run without it."""
+    path = checkpoint / _REBUILD
+    try:
+        content = json.loads(path.read_bytes())
+        return RebuildNote(content["topic"], content["settled"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ExternalError(f"cannot read {path}: {error}") from error
+
+
+def is_settled(checkpoint: Path, generation: int) -> bool:
+    """Whether it is that of this generation of its query, with nothing still to be done."""
+    return _generation(checkpoint) == generation and not (checkpoint / _REBUILD).exists()
+
+
+def note_rebuild(checkpoint: Path, note: RebuildNote | None) -> None:
+    """Have this be still to be done; None: nothing. ExternalError where it cannot be written."""
+    if note is None:
+        (checkpoint / _REBUILD).unlink(missing_ok=True)
+    else:
+        write_file(checkpoint, _REBUILD, {"topic": note.topic, "settled": note.settled})
 
 
 # -- statements ----------------------------------------------------------------------------------

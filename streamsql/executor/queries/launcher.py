@@ -38,7 +38,7 @@ from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots
-from streamsql.kafka.start_offsets import offsets_of
+from streamsql.kafka.start_offsets import explicit_offsets
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
 from streamsql.planner.plans.delivery import Replay, replay_of
@@ -62,7 +62,7 @@ from streamsql.waiting import await_condition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
+    from streamsql.executor.frames.context import LoweringContext, Muted, StreamingQuerySpec
     from streamsql.results import Row
 
 _log = logging.getLogger("streamsql.queries")
@@ -90,11 +90,14 @@ class SparkLauncher:
         self._sweeping = threading.Lock()
         self._lowered: OrderedDict[str, tuple[Definition, StreamingQuerySpec]] = OrderedDict()
         self.counters = QueryCounters(services.current_spark)
+        self.settle: Callable[[Definition], None] = lambda query: None
+        """Sees to what is to be done before a query goes on: see executor/rebuilds."""
 
     # -- offsets ---------------------------------------------------------------------------------
 
     def prepare(self, query: Definition) -> Positions:
         """Where a query goes on: at its checkpoint, else where it is to begin."""
+        self.settle(query)
         folder = self._data.checkpoints / query.id
         take_over(folder, query.generation, query.sql)
         relocate(folder)
@@ -154,14 +157,8 @@ class SparkLauncher:
         `starts` are what the query itself says; ConfigError for an offset that is not there.
         """
         latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
-        default = StartPosition(Start.LATEST if latest else Start.BEGINNING)
-        found = {}
-        for topic in topics:
-            start = starts.get(topic, default)
-            if start.start is not Start.BEGINNING:
-                offsets = offsets_of(start, topic, self._services.kafka.get())
-                found[topic] = {str(p): offset for p, offset in offsets.items()}
-        return found or None
+        default = Start.LATEST if latest else Start.BEGINNING
+        return explicit_offsets(topics, starts, default, self._services.kafka.get) or None
 
     # -- runs ------------------------------------------------------------------------------------
 
@@ -171,10 +168,10 @@ class SparkLauncher:
 
         self.stopped(query.id)
         if lag > self.capacity.records_per_batch(query.properties) and not self.replays(query):
-            spec = self._spec(query, Mode.MICRO_BATCH)
+            spec = self.spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
-            spec = self._kept(query) or self._spec(query, Mode.REAL_TIME)
+            spec = self._kept(query) or self.spec(query, Mode.REAL_TIME)
             self._keep(query, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
@@ -209,10 +206,10 @@ class SparkLauncher:
         # What comes in an interval is one batch, without a limit, as in real time.
         unlimited = Mode.REAL_TIME if query.by_interval else mode
         kept = self._kept(query) if unlimited is Mode.REAL_TIME else None
-        spec, reason = kept or self._spec(query, unlimited), None
+        spec, reason = kept or self.spec(query, unlimited), None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
             mode, reason = Mode.MICRO_BATCH, NO_SLOTS
-            spec = self._spec(query, mode)
+            spec = self.spec(query, mode)
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
         remove_uncommitted_state(spec.checkpoint)
         if mode is not Mode.REAL_TIME:
@@ -332,7 +329,8 @@ class SparkLauncher:
         if found:
             _log.info("aborted %d transactions of a run that has ended", found)
 
-    def _spec(self, query: Definition, mode: Mode) -> StreamingQuerySpec:
+    def spec(self, query: Definition, mode: Mode, muted: Muted | None = None) -> StreamingQuerySpec:
+        """The query lowered, on its checkpoint; `muted`: it is not to write."""
         from streamsql.executor.lowering.streaming import lower
         from streamsql.executor.queries.start import MANY
 
@@ -345,6 +343,7 @@ class SparkLauncher:
             context,
             checkpoint_folder=folder.parent,
             sleeps_at_once=sleeps_at_once,
+            muted=muted,
             kept=was.stores if was else None,
             begun=has_commits(folder),
             shuffle_partitions=self._shuffle_partitions(query.plan, query.properties),

@@ -118,15 +118,17 @@ class QueryManager:
             self._changed.notify_all()
         return self._unsettled(queries)
 
-    def pause(self, query_id: str) -> None:
-        """Stop a query and keep its checkpoint; returns when it has stopped."""
+    def pause(self, query_id: str) -> bool:
+        """Stop a query and keep its checkpoint; returns when it has stopped: whether it certainly
+        has committed all that it has written."""
         query = self._find(query_id)
         with self._changed:
             query.settled.clear()
-            query.paused = True
+            query.paused, query.finished = True, False
             self._changed.notify_all()
         if self._unsettled([query]):
             raise stuck(query_id)
+        return query.finished
 
     def resume(self, query_id: str, *, accepts_loss: bool = False) -> None:
         """Let a paused or failed query go on at once; `accepts_loss`: without lost records too."""
@@ -374,7 +376,7 @@ class QueryManager:
         if query.run is not None:
             # Who leads no more ends no batch either: another engine may be in it by now.
             if not (query.removed or self._standby) and self._watch.outage is None:
-                query.run.finish()
+                query.finished = query.run.finish()
             query.run.stop()
         self._launcher.stopped(query.id)
         with self._changed:

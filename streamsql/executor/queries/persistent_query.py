@@ -94,6 +94,8 @@ class PersistentQuery:
     accepting: Definition | None = None
     """What is run in place of its definition while it goes on without records that are lost."""
     removed: bool = False
+    finished: bool = False
+    """Whether it has stopped with all committed that it had written."""
     keep_checkpoint: bool = False
     """What is to become of its checkpoint when it is removed."""
     successor: Definition | None = None

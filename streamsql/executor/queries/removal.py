@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.checkpoint import discarded, erase, id_of
+from streamsql.executor.queries.checkpoint import discarded, erase, id_of, rebuild_note
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.commit_tokens import retire_tokens
 
@@ -32,6 +32,9 @@ def sweep(folder: Path, client: KafkaClient, spark: SparkSession | None) -> None
         abort_transactions(ids, client, spark, SWEEP_SECONDS)
         retire_tokens(client, COMMITS_TOPIC, ids)
     for each in gone:
+        note = rebuild_note(each)
+        if note is not None and note.topic is not None:
+            client.delete_topic(note.topic, missing_ok=True)
         erase(each)
 
 

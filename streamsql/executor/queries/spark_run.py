@@ -41,9 +41,9 @@ class Run(Protocol):
         """By topic and partition the offset after the last record done; None before the first
         batch."""
 
-    def finish(self) -> None:
-        """Have it commit what it has read so far, for it to be stopped; takes some seconds at most,
-        and then it may not have."""
+    def finish(self) -> bool:
+        """Have it commit what it has read so far, for it to be stopped; takes some seconds at most.
+        Whether it certainly has."""
 
     def stop(self) -> None:
         """End it; returns once it has ended."""
@@ -90,11 +90,12 @@ class SparkRun:
                 merge(positions, content)
         return positions
 
-    def finish(self) -> None:
+    def finish(self) -> bool:
         """End a real-time batch before its time: else a minute's records are read again."""
         if self._jvm is not None:
             with suppress(Exception):
-                self._jvm.finish(self._query, FINISH_MILLISECONDS)
+                return self._jvm.finish(self._query, FINISH_MILLISECONDS)
+        return False
 
     def stop(self) -> None:
         """End it; what its current batch has not committed will be processed again."""
@@ -123,8 +124,9 @@ class Unstarted:
         """Where it is to begin."""
         return self.at
 
-    def finish(self) -> None:
+    def finish(self) -> bool:
         """It has read nothing."""
+        return True
 
     def stop(self) -> None:
         """Nothing runs."""

@@ -66,11 +66,12 @@ def start(
         **spec.producer_settings,
     }
     delivery = _delivery(spec, trigger, properties)
-    rows = (
-        spec.jvm.kafka_writer(spec.frame, settings, spec.log, delivery)
-        if spec.files is None
-        else spec.jvm.file_writer(spec.frame, spec.checkpoint, spec.files)
-    )
+    if spec.muted is not None and spec.muted.topic is None:
+        rows = spec.frame.writeStream.format("noop")
+    elif spec.files is None:
+        rows = spec.jvm.kafka_writer(spec.frame, settings, spec.log, delivery)
+    else:
+        rows = spec.jvm.file_writer(spec.frame, spec.checkpoint, spec.files)
     writer = (
         rows.queryName(spec.query_id)
         .outputMode(spec.output_mode)
@@ -94,7 +95,7 @@ def start(
 def _delivery(
     spec: StreamingQuerySpec, trigger: Trigger, properties: Mapping[str, str]
 ) -> ExactlyOnce | None:
-    if spec.replay is None:
+    if spec.replay is None or spec.muted is not None:
         return None
     real_time = trigger is Trigger.REAL_TIME
     interval = (get_int(properties, TRANSACTION_INTERVAL) or 0) if real_time else 0

@@ -336,13 +336,25 @@ class Jvm:
         )
         return writer
 
+    def write_corrections(
+        self,
+        rows: DataFrame,
+        producer_settings: Mapping[str, str],
+        topic: str,
+        writer: str | None,
+    ) -> None:
+        """Write a batch of key, value, timestamp in ms and headers; returns when Kafka has them."""
+        self._io.delivery.Corrections.write(
+            cast(Any, rows)._jdf, self._map(producer_settings), topic, writer
+        )
+
     def rehearse(self, query: StreamingQuery) -> None:
         """Have the JVM compile, in the background, what runs between the query's batches."""
         self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)
 
-    def finish(self, query: StreamingQuery, milliseconds: int) -> None:
-        """Have a query in real time commit what it has read, and read no more."""
-        self._io.source.QueryInputs.finish(cast(Any, query)._jsq, milliseconds)
+    def finish(self, query: StreamingQuery, milliseconds: int) -> bool:
+        """Have a query in real time commit what it has read, and read no more; whether it has."""
+        return bool(self._io.source.QueryInputs.finish(cast(Any, query)._jsq, milliseconds))
 
     def _side(self, side: SideFormat) -> tuple[str, Any, str]:
         return side.name, self._map(side.properties), side.schema.json()

@@ -17,7 +17,7 @@ class ChangeClass(IntEnum):
     IN_PLACE = 2
     """Behind the last state: the same checkpoint, the query goes on where it stopped."""
     STATE = 3
-    """New state that can be computed from the state that is there."""
+    """New state that could be computed from the state that is there; it is built anew, too."""
     REBUILD = 4
     """What only the log can tell: built anew from it."""
     REFUSED = 5
@@ -33,7 +33,7 @@ _MEANINGS = {
     ChangeClass.NONE: "nothing to do",
     ChangeClass.SETTINGS: "settings",
     ChangeClass.IN_PLACE: "goes on where it stopped",
-    ChangeClass.STATE: "state is rewritten",
+    ChangeClass.STATE: "built anew from the log",
     ChangeClass.REBUILD: "built anew from the log",
     ChangeClass.REFUSED: "refused",
 }

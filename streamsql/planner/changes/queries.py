@@ -188,7 +188,7 @@ def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differenc
     if (now or was).name != "count" or len(numbers) < 2:  # type: ignore[union-attr]
         yield from _kept(was, now, kind)
     elif int(numbers[1]) < int(numbers[0]):
-        effect = "the rows that stand further down are taken out of the state"
+        effect = "the rows that stand further down are in the state no more"
         yield _difference(was, now, ChangeClass.STATE, effect)
     elif numbers[0] != numbers[1]:
         yield _difference(was, now, ChangeClass.REBUILD, _ANEW)
@@ -236,13 +236,13 @@ def _aggregates(
         text = _both(", ".join(dropped), ", ".join(added))
         yield Difference(ChangeClass.REBUILD, clause, text, _ANEW)
     elif dropped:
-        effect = "its values are taken out of the state"
+        effect = "its values are in the state no more"
         yield Difference(ChangeClass.STATE, clause, f"without {', '.join(dropped)}", effect)
     elif added:
-        effect = "begins empty: of the rows that were read before it knows nothing"
+        effect = "of the rows that were read before, the state that is there knows nothing"
         yield Difference(ChangeClass.STATE, clause, f"{', '.join(added)} added", effect)
     elif list(was) != list(now):
-        text, effect = f"in another order: {', '.join(now)}", "the state is put in that order"
+        text, effect = f"in another order: {', '.join(now)}", "the state has them in that order"
         yield Difference(ChangeClass.STATE, clause, text, effect)
     for text in was.keys() & now.keys():
         yield from _types(was[text], now[text])

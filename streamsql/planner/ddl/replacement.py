@@ -41,8 +41,8 @@ def check_goes_on(existing: Source, change: Change) -> None:
         f"CREATE OR REPLACE cannot carry out this change of {existing.name} ({kind}): "
         f"{first.clause}: {first.text}",
         detail="\n".join(line[0].upper() + line[1:] for line in dict.fromkeys(lines)),
-        hint=f"DROP {existing.kind.value} {quote(existing.name)} and create it again: it then "
-        "begins with empty state.",
+        hint="`streamsql apply` builds the query anew from the log beside the one that runs, and "
+        f"switches; or DROP {existing.kind.value} {quote(existing.name)} and create it again.",
     )
 
 

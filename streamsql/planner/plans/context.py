@@ -19,3 +19,6 @@ class Planning:
     query_id: str | None = None
     """Forces the id of a persistent query (replay of the statement log)."""
     schemas: SchemaLookup | None = None
+    rebuilds: bool = False
+    """Whether a query that replaces another is built anew from the log: then it need not go on from
+    what is there."""

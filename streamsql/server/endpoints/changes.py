@@ -37,8 +37,8 @@ _TOO_LARGE = "Files that have nothing to do with each other can be applied one a
 
 @dataclass(frozen=True)
 class FilesRequest:
-    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune, partial}, or
-    {undo: true} to take back what was applied last."""
+    """The body of both: {files: [{name, sql}], properties, sessionVariables, prune, partial,
+    fromWhatIsLeft}, or {undo: true, fromWhatIsLeft} to take back what was applied last."""
 
     files: tuple[NamedText, ...]
     undo: bool
@@ -46,6 +46,7 @@ class FilesRequest:
     variables: Mapping[str, Any]
     prune: bool
     partial: bool
+    from_what_is_left: bool
 
     @staticmethod
     def of(body: object) -> FilesRequest:
@@ -68,6 +69,7 @@ class FilesRequest:
             optional_object(given.get("sessionVariables"), "sessionVariables"),
             prune,
             partial,
+            _flag(given, "fromWhatIsLeft"),
         )
 
     def session(self, server: Session) -> Session:
@@ -112,9 +114,15 @@ async def apply(request: Request) -> Response:
     def results() -> Iterator[Result]:
         changes = state.engine.changes
         if given.undo:
-            return iter(changes.undo(session))
+            return iter(changes.undo(session, from_what_is_left=given.from_what_is_left))
         return iter(
-            changes.apply(given.files, prune=given.prune, partial=given.partial, session=session)
+            changes.apply(
+                given.files,
+                prune=given.prune,
+                partial=given.partial,
+                session=session,
+                from_what_is_left=given.from_what_is_left,
+            )
         )
 
     return LinesResponse(Execution(results, "", session, outbox, state.running), outbox)

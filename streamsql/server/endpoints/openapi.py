@@ -75,6 +75,7 @@ SCHEMAS: Json = {
         sessionVariables=_SCALARS,
         prune={"type": "boolean", "description": "Drop what is not in the files"},
         partial={"type": "boolean", "description": "What else they read is what runs"},
+        fromWhatIsLeft={"type": "boolean", "description": "Where the log lacks what was read"},
         undo={"type": "boolean", "description": "Without files: what was applied last"},
     ),
     "Entity": _object(("@type", "statementText"), **{"@type": _TEXT, "statementText": _TEXT}),

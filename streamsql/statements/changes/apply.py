@@ -7,11 +7,12 @@ is killed when, a start finds either nothing of it or all of it in the log.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamsql.catalog import Source
 from streamsql.errors import InternalError, UnsupportedError
+from streamsql.executor.queries.persistent_query import Definition
 from streamsql.log.entries import Entry, Offsets
 from streamsql.parser import to_sql
 from streamsql.planner.ddl.control import ControlPlan
@@ -31,6 +32,7 @@ from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context
 from streamsql.runtime.topics import KafkaTopics, create_topic
 from streamsql.statements.changes.difference import Action, Item, differences
+from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
 from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.steps import Step, steps_of
 from streamsql.statements.changes.wanted import Wanted, read_wanted
@@ -58,40 +60,99 @@ class _Draft:
 
 
 def apply_files(
-    texts: Sequence[NamedText], context: Context, *, prune: bool, partial: bool = False
+    read: Callable[[], Sequence[NamedText]],
+    context: Context,
+    *,
+    prune: bool,
+    partial: bool = False,
+    from_what_is_left: bool = False,
 ) -> list[Result]:
-    """What was done, a message each. The StreamSQLError of what cannot be done is raised before
-    anything is."""
+    """What was done, a message each; `read` gives the files. The StreamSQLError of what cannot be
+    done is raised before anything is."""
+    state = context.state
+    with Rebuilds(state, from_what_is_left=from_what_is_left) as rebuilds:
+        while True:
+            with state.lock:
+                work = _work(read(), context, rebuilds, prune=prune, partial=partial)
+                if work is None:
+                    return [Message(_NOTHING)]
+                for draft in work.drafts:
+                    _make(draft, context)
+                if rebuilds.are_ready(work.anew):
+                    warnings = _carried_out(work, rebuilds, context)
+                    break
+            # What was defined meanwhile is seen when it is planned again.
+            rebuilds.build(work.anew)
+    if work.anew:
+        warnings += await_settled(state, work.anew)
+    return [*map(_done, _each(work.items)), *warnings]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """All that is to be done."""
+
+    items: Sequence[Item]
+    drafts: Sequence[_Draft]
+    entry: Entry
+    before: Replay
+    after: Replay
+
+    @property
+    def anew(self) -> list[Definition]:
+        """The queries that are built anew, as they are to be."""
+        ids = [draft.query_id for draft in self.drafts if draft.step.rebuilds]
+        return [self.after.queries[query_id].definition for query_id in ids if query_id]
+
+
+def _work(
+    texts: Sequence[NamedText],
+    context: Context,
+    rebuilds: Rebuilds,
+    *,
+    prune: bool,
+    partial: bool,
+) -> _Work | None:
+    """None: there is nothing to do."""
     state, session = context.state, context.session
-    with state.lock:
-        before = replay_of(state)
-        running = running_of_replay(before)
-        wanted = read_wanted(texts, session, state.schemas(), running, partial=partial)
-        if wanted.errors:
-            raise wanted.errors[0]
-        items = differences(wanted, running, prune=prune)
-        steps = steps_of(items, before.catalog, session.properties)
-        if not steps:
-            return [Message(_NOTHING)]
-        for step in steps:
-            permissions.check(step.statement, session)
-        drafts = _planned(steps, context)
-        entry = _entry(drafts, context)
-        _check_outcome(wanted, _folded(entry, context), prune)
-        for draft in drafts:
-            _make(draft, context)
-        entry = _with_offsets(entry, drafts, before, context)
-        after = _folded(entry, context)
-        state.log.append(entry)
-        warnings = _become(drafts, before, after, context)
-    return [*map(_done, _each(items)), *warnings]
+    before = replay_of(state)
+    running = running_of_replay(before)
+    wanted = read_wanted(texts, session, state.schemas(), running, partial=partial)
+    if wanted.errors:
+        raise wanted.errors[0]
+    items = differences(wanted, running, prune=prune)
+    steps = steps_of(items, before.catalog, session.properties)
+    if not steps:
+        return None
+    for step in steps:
+        permissions.check(step.statement, session)
+    drafts = _planned(steps, context)
+    entry = _entry(drafts, context)
+    _check_outcome(wanted, _folded(entry, context), prune)
+    entry = _with_offsets(entry, drafts, before, context, rebuilds)
+    return _Work(items, drafts, entry, before, _folded(entry, context))
+
+
+def _carried_out(work: _Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
+    """Log it, and have the engine be what it comes to."""
+    with rebuilds.switching(work.anew, work.entry.sequence):
+        context.state.log.append(work.entry)
+        rebuilds.logged(work.anew)
+        return _become(work.drafts, work.before, work.after, context)
 
 
 def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
     catalog, drafts = context.state.catalog.copy(), []
     for step in steps:
         topics, schemas = context.state.topics(), context.state.schemas()
-        planned = plan(step.statement, catalog, step.properties, topics, schemas=schemas)
+        planned = plan(
+            step.statement,
+            catalog,
+            step.properties,
+            topics,
+            schemas=schemas,
+            rebuilds=step.rebuilds,
+        )
         apply(planned, catalog)
         drafts.append(_Draft(step, planned, topics, schemas))
     return drafts
@@ -110,6 +171,7 @@ def _entry(drafts: Sequence[_Draft], context: Context) -> Entry:
             None,
             VERSION,
             draft.schemas.to_json(),
+            rebuilds=draft.step.rebuilds,
         )
         for draft in drafts
     ]
@@ -126,10 +188,10 @@ def _folded(entry: Entry, context: Context) -> Replay:
 
 
 def _with_offsets(
-    entry: Entry, drafts: Sequence[_Draft], before: Replay, context: Context
+    entry: Entry, drafts: Sequence[_Draft], before: Replay, context: Context, rebuilds: Rebuilds
 ) -> Entry:
     parts = (
-        replace(part, offsets=_offsets(draft, context, before))
+        replace(part, offsets=_offsets(draft, context, before, rebuilds))
         for part, draft in zip(entry.parts, drafts, strict=True)
     )
     return replace(entry, parts=tuple(parts))
@@ -150,19 +212,19 @@ def _make(draft: _Draft, context: Context) -> None:
         create_topic(kafka.get(), source)
 
 
-def _offsets(draft: _Draft, context: Context, before: Replay) -> Offsets | None:
+def _offsets(draft: _Draft, context: Context, before: Replay, rebuilds: Rebuilds) -> Offsets | None:
     """Where a query begins: one that is replaced where it began."""
     planned = draft.planned
     if not isinstance(planned, QueryStatementPlan) or draft.query_id is None:
         return None
-    known = before.queries.get(draft.query_id)
+    known, plan, given = before.queries.get(draft.query_id), planned.query, draft.step.properties
+    scans = (scan for scan in operators(plan.root) if isinstance(scan, Scan))
+    topics = tuple(dict.fromkeys(scan.source.topic.name for scan in scans))
     if planned.replaces and known is not None:
+        if draft.step.rebuilds:
+            return rebuilds.starting_offsets(known, plan, topics, given)
         return known.definition.starting_offsets
-    plan = planned.query
-    names = dict.fromkeys(
-        scan.source.topic.name for scan in operators(plan.root) if isinstance(scan, Scan)
-    )
-    return context.state.launcher.starting_offsets(tuple(names), plan.starts, draft.step.properties)
+    return context.state.launcher.starting_offsets(topics, plan.starts, given)
 
 
 def _logged(properties: Mapping[str, str], context: Context) -> dict[str, str]:

@@ -11,6 +11,7 @@ from streamsql.catalog import Source, Thing, View
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.queries import compare_queries
+from streamsql.planner.changes.rebuilding import rebuild_obstacle, topics_read
 from streamsql.planner.changes.sources import compare_sources
 from streamsql.planner.ddl.replacing import users_of
 from streamsql.planner.plans.logical import QueryPlan
@@ -49,6 +50,16 @@ class Item:
     definitions: tuple[Definition, ...] = ()
     query_id: str | None = None
     """Of the query that there is."""
+    obstacle: str | None = None
+    """Why a change of class 3 or 4 cannot be carried out; None: its query is built anew."""
+    read_again: tuple[str, ...] = ()
+    """The topics that it then reads from where it began."""
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether its query is built anew from the log."""
+        anew = (ChangeClass.STATE, ChangeClass.REBUILD)
+        return self.action is Action.CHANGE and self.change.change in anew and not self.obstacle
 
     @property
     def name(self) -> str:
@@ -97,11 +108,23 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     before = running.queries.get(old.created_by_query or "")
     known = _as_known(new, old, definitions[0].statement)
     by_query = _by_query(old, new, before.plan if before else None, query, running)
-    source = compare_sources(old, known, users_of(old, running.catalog))
-    change = Change(tuple(by_query)).and_also(source.differences)
+    users = users_of(old, running.catalog)
+    change = Change(tuple(by_query)).and_also(compare_sources(old, known, users).differences)
     action = Action.CHANGE if change.differences else Action.NONE
-    state = _state(before.plan if before else None, change)
-    return replace(item, action=action, change=change, state=state, query_id=old.created_by_query)
+    was = before.plan if before else None
+    writers = running.catalog.writers(name)
+    obstacle = rebuild_obstacle(old, change, was, query, users, writers)
+    topics = {source.name: source.topic.name for source in wanted.catalog.sources.values()}
+    again = change.change in (ChangeClass.STATE, ChangeClass.REBUILD) and obstacle is None
+    return replace(
+        item,
+        action=action,
+        change=change,
+        state=_state(was, change),
+        query_id=old.created_by_query,
+        obstacle=obstacle,
+        read_again=topics_read(query, topics) if again else (),
+    )
 
 
 def _as_known(new: Source, old: Source, statement: nodes.Statement) -> Source:
@@ -142,7 +165,7 @@ _STATE = {
     ChangeClass.NONE: "kept",
     ChangeClass.SETTINGS: "kept",
     ChangeClass.IN_PLACE: "kept",
-    ChangeClass.STATE: "rewritten",
+    ChangeClass.STATE: "built anew",
     ChangeClass.REBUILD: "built anew",
     ChangeClass.REFUSED: "kept",
 }
@@ -216,10 +239,15 @@ class _Inserts:
             before = replace(before, mode=query.mode)
         change = compare_queries(before, query)
         action = Action.CHANGE if change.differences else Action.NONE
-        return replace(item, action=action, change=change, state=_state(before, change))
+        obstacle = "an INSERT INTO .. SELECT writes beside others, and is not built anew"
+        state = _state(before, change)
+        return replace(item, action=action, change=change, state=state, obstacle=obstacle)
 
 
 # -- sinks ---------------------------------------------------------------------------------------
+
+
+_FILES = "files that are written stay as they are"
 
 
 def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item:
@@ -234,10 +262,10 @@ def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item
     if before is None or before.plan is None:
         effect = "its text is understood no more"
         found = Difference(ChangeClass.REBUILD, "FROM", "the query does not run", effect)
-        return replace(item, action=Action.CHANGE, change=Change((found,)))
+        return replace(item, action=Action.CHANGE, change=Change((found,)), obstacle=_FILES)
     change = compare_queries(before.plan, query)
     action = Action.CHANGE if change.differences else Action.NONE
-    return replace(item, action=action, change=change)
+    return replace(item, action=action, change=change, obstacle=_FILES)
 
 
 # -- all else ------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ class Step:
     item: Item
     statement: Statement
     properties: Mapping[str, str]
+    rebuilds: bool = False
+    """Whether its query is built anew from the log."""
 
 
 def steps_of(items: Sequence[Item], there: Catalog, properties: Mapping[str, str]) -> list[Step]:
@@ -60,7 +62,8 @@ def _changing(item: Item, there: Catalog) -> Iterator[tuple[int, Step]]:
         if (left := _left(definition.statement, columns, there)) is not None:
             statements.append((definition, left))
     for definition, statement in statements:
-        yield definition.number, Step(item, statement, definition.properties)
+        rebuilds = item.rebuilds and definition is first
+        yield definition.number, Step(item, statement, definition.properties, rebuilds)
 
 
 def _replacing(statement: Statement) -> Statement:
@@ -73,13 +76,13 @@ def _replacing(statement: Statement) -> Statement:
 def _check(item: Item) -> None:
     """UnsupportedError for what nothing carries out yet."""
     change = item.change
-    if change.change > ChangeClass.IN_PLACE:
+    if change.change > ChangeClass.IN_PLACE and not item.rebuilds:
         first = change.decisive[0]
         raise UnsupportedError(
             f"cannot apply the change of {item.kind} {item.name}, of class {change.change.value} "
             f"({change.change.meaning}): {first.clause}: {first.text}",
-            detail="\n".join(f"{d.clause}: {d.text}; {d.effect}." for d in change.decisive),
-            hint="Nothing has been changed. What is of the classes 0 to 2 is applied without it; "
+            detail="\n".join(_details(item)),
+            hint="Nothing has been changed. What else there is to do is applied without it; "
             "this takes a DROP first: its query then begins anew.",
         )
     if item.kind == "QUERY":
@@ -88,6 +91,13 @@ def _check(item: Item) -> None:
             hint=f"Nothing has been changed. TERMINATE {item.name}; first: the changed query then "
             "begins anew.",
         )
+
+
+def _details(item: Item) -> Iterator[str]:
+    for part in item.change.decisive:
+        yield f"{part.clause}: {part.text}; {part.effect}."
+    if item.change.change is not ChangeClass.REFUSED and item.obstacle:
+        yield f"It cannot be built anew from the log: {item.obstacle}."
 
 
 def _only_altered(item: Item) -> bool:

@@ -31,6 +31,7 @@ final class IdleStream
   private final MicroBatchStream kafka;
   private final QueryInputs.Input input;
   private final DataLoss loss;
+  private final ReadUntil until;
   private final Map<String, Object> settings;
   private final String query;
   private boolean availableNow;
@@ -41,11 +42,13 @@ final class IdleStream
       MicroBatchStream kafka,
       QueryInputs.Input input,
       DataLoss loss,
+      ReadUntil until,
       Map<String, Object> settings,
       String query) {
     this.kafka = kafka;
     this.input = input;
     this.loss = loss;
+    this.until = until;
     this.settings = settings;
     this.query = query;
   }
@@ -68,12 +71,19 @@ final class IdleStream
     if (sleeps) {
       input.begin(start.json());
     }
-    Offset end = ((SupportsTriggerAvailableNow) kafka).latestOffset(start, limit);
+    Offset end = bounded(start, ((SupportsTriggerAvailableNow) kafka).latestOffset(start, limit));
     if (sleeps) {
       input.end((end == null ? start : end).json());
     }
     loss.ended();
     return end;
+  }
+
+  private Offset bounded(Offset start, Offset end) {
+    if (until == null || end == null) {
+      return end;
+    }
+    return kafka.deserializeOffset(until.bounded(start == null ? "{}" : start.json(), end.json()));
   }
 
   @Override

@@ -1,0 +1,161 @@
+"""A query's new checkpoint, built from the log beside the one that it runs on.
+
+What is built writes nothing that anybody reads: the rows of a stream go nowhere, the results of a
+table into a topic of their own, where they are compared with the table's once it has switched.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+from streamsql.config import REBUILD_TOPIC_PREFIX
+from streamsql.errors import ExternalError, InternalError
+from streamsql.executor.queries import checkpoint
+from streamsql.executor.queries.checkpoint import BUILDING, Positions, RebuildNote
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.persistent_query import RETRY, Definition
+from streamsql.executor.queries.spark_run import Failure, Run
+from streamsql.executor.services.services import Services
+from streamsql.planner.plans.logical import Mode, Sink
+from streamsql.schema import Kind
+
+NEAR = 1_000
+"""Records: one with less lag than this can switch."""
+MAX_ROUNDS = 10
+"""One that never gets near the end, since records come as fast, switches all the same."""
+MAX_FAILURES = 5
+_LOOK_SECONDS = 0.02
+_COPIED = ("max.message.bytes", "message.timestamp.type")
+"""Settings of a table's topic that decide which records it takes."""
+
+
+class Rebuild:
+    """One query's; of one thread. Whatever is not handed over in the end is to be discarded."""
+
+    def __init__(
+        self, definition: Definition, launcher: SparkLauncher, services: Services, checkpoints: Path
+    ) -> None:
+        """`definition` is what the query is to be."""
+        self.definition = definition
+        self._launcher = launcher
+        self._services = services
+        self._folder = checkpoint.rebuilt(checkpoints / definition.id)
+        plan = replace(definition.plan, query_id=self._folder.name)
+        self._own = replace(definition, id=self._folder.name, plan=plan, generation=BUILDING)
+        root = definition.plan.root
+        assert isinstance(root, Sink)
+        table = root.target if root.kind is Kind.TABLE else None
+        self._target = None if table is None else table.topic.name
+        self._topic = None if table is None else f"{REBUILD_TOPIC_PREFIX}{uuid.uuid4().hex[:12]}"
+
+    def begin(self) -> None:
+        """Make what it needs; what an earlier one has left goes. ExternalError where Kafka or the
+        disk fails."""
+        self.discard()
+        checkpoint.note_rebuild(self._folder, RebuildNote(self._topic))
+        if self._topic is None:
+            return
+        client = self._services.kafka.get()
+        found = client.describe(self._target or "")
+        if found is None:
+            raise ExternalError(f"the topic {self._target} is there no more")
+        config = {name: found.config[name] for name in _COPIED if name in found.config}
+        config |= {"cleanup.policy": "delete", "retention.ms": "-1"}
+        client.create_topic(self._topic, found.partitions, found.replicas, config)
+
+    def catch_up(self) -> None:
+        """Read the log until its end is near. ExternalError where that fails again and again."""
+        for _ in range(MAX_ROUNDS):
+            self._read(None)
+            if self._launcher.lag(self._own, self.positions()) <= NEAR:
+                return
+
+    def finish(self, until: Positions) -> None:
+        """Go on to exactly these offsets, of the topics that are among them; of others to their
+        ends. What has been read lies before them. ExternalError where that fails."""
+        if self._is_at(until) and until.keys() >= set(self._own.topics):
+            return
+        self._read(until)
+        if not self._is_at(until):
+            raise InternalError(f"{self._own.id} has read up to {self.positions()}, not {until}")
+
+    def positions(self) -> Positions:
+        """How far it has come."""
+        return self._launcher.prepare(self._own)
+
+    def is_beyond(self, reached: Positions) -> bool:
+        """Whether it has read something that lies behind these offsets."""
+        own = self.positions()
+        return any(
+            offset > reached[topic].get(partition, 0)
+            for topic in own.keys() & reached.keys()
+            for partition, offset in own[topic].items()
+        )
+
+    def hand_over(self, generation: int) -> None:
+        """Be the checkpoint of that generation of the query, as soon as that is logged."""
+        checkpoint.hand_over(self._folder, generation)
+        self._launcher.counters.forget(self._own.id)
+
+    def discard(self) -> None:
+        """Let nothing be left of it, as far as that is possible now."""
+        if checkpoint.discard(self._folder) is not None:
+            self._launcher.sweep()
+        self._launcher.counters.forget(self._own.id)
+
+    def _is_at(self, until: Positions) -> bool:
+        own = self.positions()
+        return all(own[topic] == until[topic] for topic in own.keys() & until.keys())
+
+    def _read(self, until: Positions | None) -> None:
+        """All there is, or up to these offsets, muted."""
+        for failures in range(1, MAX_FAILURES + 1):
+            failure = await_end(self._run(until))
+            self._launcher.stopped(self._own.id)
+            if failure is None:
+                return
+            if not failure.retryable or failures == MAX_FAILURES:
+                raise ExternalError(
+                    f"{self.definition.id} was not built anew: {failure.text}",
+                    hint="Nothing has been changed.",
+                    retryable=failure.retryable,
+                )
+            time.sleep(RETRY.after(failures))
+
+    def _run(self, until: Positions | None) -> Run:
+        from streamsql.executor.frames.context import Muted
+        from streamsql.executor.queries.spark_run import SparkRun
+        from streamsql.executor.queries.start import Trigger, start
+
+        self.positions()
+        spec = self._launcher.spec(self._own, Mode.MICRO_BATCH, Muted(self._topic, until))
+        checkpoint.remove_uncommitted_state(spec.checkpoint)
+        return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
+
+
+def await_end(run: Run) -> Failure | None:
+    """Wait until a run ends by itself: what it has ended by."""
+    try:
+        while run.active():
+            time.sleep(_LOOK_SECONDS)
+        return run.failure()
+    finally:
+        run.stop()
+
+
+def committed_all(definition: Definition, launcher: SparkLauncher) -> Positions:
+    """Have a query that is stopped read all there is, and commit it; where it is then.
+    ExternalError where it fails."""
+    run = launcher.catch_up(definition, launcher.lag(definition, launcher.prepare(definition)))
+    failure = await_end(run)
+    launcher.stopped(definition.id)
+    if failure is not None:
+        raise ExternalError(
+            f"{definition.id} does not come to a commit to switch at: {failure.text}",
+            hint="Nothing has been changed.",
+            retryable=failure.retryable,
+        )
+    return launcher.prepare(definition)

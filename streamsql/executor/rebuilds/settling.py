@@ -1,0 +1,57 @@
+"""What is done between the switch of a query to a checkpoint that was built anew and its next run.
+
+Each step can be done again, and leaves behind what says that it was done: whatever is killed when,
+the next start goes on here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from streamsql.executor.queries.checkpoint import (
+    BUILDING,
+    adopt,
+    id_of,
+    note_rebuild,
+    rebuild_note,
+)
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.services.services import Services
+from streamsql.planner.plans.guarantee import Guarantee
+
+
+def settle(
+    definition: Definition, launcher: SparkLauncher, services: Services, checkpoints: Path
+) -> None:
+    """Have a query be where its rebuild has come to: it goes on from the new checkpoint, and its
+    table holds what the new query makes. Does nothing where that is so. ExternalError where Kafka,
+    Spark or the disk fails."""
+    if definition.generation == BUILDING:
+        return
+    folder = checkpoints / definition.id
+    adopt(folder, definition.generation)
+    note = rebuild_note(folder)
+    if note is None:
+        return
+    if note.topic is not None:
+        if not note.settled:
+            _correct(definition, note.topic, folder, launcher, services)
+            note_rebuild(folder, replace(note, settled=True))
+        services.kafka.get().delete_topic(note.topic, missing_ok=True)
+    note_rebuild(folder, None)
+
+
+def _correct(
+    definition: Definition,
+    made: str,
+    folder: Path,
+    launcher: SparkLauncher,
+    services: Services,
+) -> None:
+    from streamsql.executor.rebuilds.corrections import correct
+
+    once = definition.plan.guarantee is Guarantee.EXACTLY_ONCE
+    writer = f"{definition.id}.{id_of(folder)}" if once else None
+    correct(definition, made, writer, launcher, services.kafka.get())

@@ -1,0 +1,174 @@
+"""Queries that are built anew from the log while they go on, and the moment at which they switch.
+
+The new ones catch up first, which may take long and holds nobody up. Then the old ones stop at what
+they have committed, the new ones go on to exactly there, one entry is logged for all of them, and
+they run on. Before the entry nothing has happened; after it each start finishes what is left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from types import TracebackType
+
+from streamsql.errors import StreamSQLError, UnsupportedError
+from streamsql.executor.queries.checkpoint import is_settled
+from streamsql.executor.queries.persistent_query import Definition, KnownQuery
+from streamsql.executor.rebuilds.building import Rebuild, committed_all
+from streamsql.log.entries import Offsets
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.results import Warning
+from streamsql.runtime.state import EngineState
+
+SETTLE_SECONDS = 60.0
+"""How long `apply` waits for tables to hold what their new queries make."""
+_LOOK_SECONDS = 0.02
+_UNSETTLED = "Query {} has switched; its table is not brought up to date yet: that goes on."
+
+
+class Rebuilds:
+    """Those of one `apply`. What has not switched at its end is discarded."""
+
+    def __init__(self, state: EngineState, *, from_what_is_left: bool) -> None:
+        """`from_what_is_left`: whether the log may lack what the old queries have read."""
+        self._state = state
+        self._from_what_is_left = from_what_is_left
+        self._built: dict[str, Rebuild] = {}
+        self._held = False
+
+    def __enter__(self) -> Rebuilds:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            for rebuild in self._built.values():
+                with suppress(StreamSQLError):  # The next start discards it.
+                    rebuild.discard()
+        finally:
+            if self._held:
+                self._state.rebuilding.release()
+
+    def starting_offsets(
+        self, known: KnownQuery, plan: QueryPlan, topics: Sequence[str], props: Mapping[str, str]
+    ) -> Offsets | None:
+        """Where a query that is to be built anew begins: where the old one did. UnsupportedError
+        where the log begins later, or where the old query does not run."""
+        old = known.definition
+        if (built := self._built.get(old.id)) is not None:
+            return built.definition.starting_offsets
+        if known.paused:
+            raise UnsupportedError(
+                f"{old.id} is paused, and is to be built anew up to where it is",
+                hint=f"Nothing has been changed. RESUME {old.id}; first.",
+            )
+        found = dict(old.starting_offsets or {})
+        for topic in topics:
+            if topic in old.topics:
+                found |= self._begin(topic, found.get(topic), old.id)
+        new = tuple(topic for topic in topics if topic not in old.topics)
+        found |= self._state.launcher.starting_offsets(new, plan.starts, props) or {}
+        return {topic: found[topic] for topic in topics if topic in found} or None
+
+    def _begin(self, topic: str, given: Mapping[str, int] | None, query_id: str) -> Offsets:
+        begins = self._state.services.kafka.get().begin_offsets(topic)
+        wanted = {partition: (given or {}).get(str(partition), 0) for partition in begins}
+        lost = [p for p, begin in begins.items() if begin > wanted[p]]
+        if lost and not self._from_what_is_left:
+            raise UnsupportedError(
+                f"{query_id} cannot be built anew as it was: of {topic}, partition {lost[0]}, the "
+                f"records before offset {begins[lost[0]]} are there no more",
+                detail="What it has made of them is known to its state alone.",
+                hint="Nothing has been changed. With --from-what-is-left (HTTP: "
+                '"fromWhatIsLeft") it is built of the records that are there.',
+            )
+        if given is None:
+            return {}
+        return {topic: {str(p): max(first, begins[p]) for p, first in wanted.items()}}
+
+    def are_ready(self, wanted: Sequence[Definition]) -> bool:
+        """Whether all of these have been built, as they are to be now."""
+        return all(
+            built is not None and _same(built.definition, definition)
+            for definition in wanted
+            for built in [self._built.get(definition.id)]
+        )
+
+    def build(self, wanted: Sequence[Definition]) -> None:
+        """Have each catch up with the log; the lock of the state is not held. Raises a
+        StreamSQLError where that fails: nothing has been changed then."""
+        if not self._held:
+            self._state.rebuilding.acquire()
+            self._held = True
+        state = self._state
+        for definition in wanted:
+            built = self._built.pop(definition.id, None)
+            if built is not None and not _same(built.definition, definition):
+                built.discard()
+                built = None
+            if built is None:
+                built = Rebuild(definition, state.launcher, state.services, state.data.checkpoints)
+                self._built[definition.id] = built
+                built.begin()
+            self._built[definition.id] = built
+            built.catch_up()
+
+    @contextmanager
+    def switching(self, wanted: Sequence[Definition], generation: int) -> Iterator[None]:
+        """Between the two: the old queries have stopped, and the new ones are where they have; what
+        is logged meanwhile has them switch. Raises a StreamSQLError before that."""
+        ids = [definition.id for definition in wanted]
+        try:
+            for query_id in ids:
+                self._stop_at(query_id, self._built[query_id])
+            for query_id in ids:
+                self._built[query_id].hand_over(generation)
+            yield
+        finally:
+            if self._built.keys() >= set(ids):  # Nothing was logged: the old ones go on.
+                self._resume(ids)
+        self._resume(ids)
+
+    def logged(self, wanted: Sequence[Definition]) -> None:
+        """The entry is there: from now on the new checkpoints are those of their queries."""
+        for definition in wanted:
+            del self._built[definition.id]
+
+    def _stop_at(self, query_id: str, rebuild: Rebuild) -> None:
+        queries, launcher = self._state.queries, self._state.launcher
+        old = queries.definition(query_id)
+        finished = queries.pause(query_id)
+        reached = launcher.prepare(old)
+        if not finished or rebuild.is_beyond(reached):
+            reached = committed_all(old, launcher)
+        rebuild.finish(reached)
+
+    def _resume(self, query_ids: Sequence[str]) -> None:
+        for query_id in query_ids:
+            self._state.queries.resume(query_id)
+
+
+def await_settled(state: EngineState, switched: Sequence[Definition]) -> list[Warning]:
+    """Wait until the tables of queries that have switched are up to date; what is said of those
+    that take longer, or wait for Kafka."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    late = []
+    for query in switched:
+        folder = state.data.checkpoints / query.id
+        while not is_settled(folder, query.generation):
+            if time.monotonic() > deadline:
+                late.append(Warning(_UNSETTLED.format(query.id)))
+                break
+            time.sleep(_LOOK_SECONDS)
+    state.launcher.sweep()  # of the old checkpoints
+    return late
+
+
+def _same(built: Definition, wanted: Definition) -> bool:
+    same = built.sql == wanted.sql and built.properties == wanted.properties
+    return same and built.topics == wanted.topics

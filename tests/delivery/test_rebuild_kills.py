@@ -1,0 +1,193 @@
+"""`apply` of queries that are built anew, killed at any moment while records come: run again it is
+as if it had been run once. Each record has its row in the stream once, the table is exact."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from awaiting import await_until
+from soak.killing import kill_tree
+
+from streamsql.config import REBUILD_TOPIC_PREFIX
+from streamsql.data_folder import DataDir
+from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import KafkaClient, NewRecord
+from streamsql.log.entries import read_file
+
+pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+
+START_SECONDS = 240.0
+SECONDS = 120.0
+LONGEST = 12.0
+"""Seconds after which `apply` has done about all it does."""
+TESTS = Path(__file__).parents[1]
+FORM = "PARTITIONS=2, VALUE_FORMAT='JSON'"
+SOURCES = f"""
+CREATE STREAM s (k STRING KEY, n INT, a STRING, b STRING) WITH (KAFKA_TOPIC='s', {FORM});
+CREATE TABLE u (k STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='u', {FORM});
+CREATE TABLE w (k STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='w', {FORM});
+SET 'processing.guarantee' = 'exactly_once';
+"""
+TABLE = "CREATE TABLE t AS SELECT {0}, COUNT(*) AS c, SUM(n) AS total FROM s GROUP BY {0};\n"
+STREAM = "CREATE STREAM j AS SELECT s.k AS k, s.n AS n FROM s JOIN {0} ON s.k = {0}.k;\n"
+TEXTS = [SOURCES + TABLE.format(key) + STREAM.format(side) for key, side in ("au", "bw")]
+
+
+@pytest.fixture
+def bootstrap(tmp_path: Path) -> Iterator[str]:
+    """A broker that outlives the engines."""
+    broker = EmbeddedBroker(DataDir(tmp_path / "broker"))
+    try:
+        yield broker.start()
+    finally:
+        broker.stop()
+
+
+class Life:
+    """Lives of one engine, and the records that come meanwhile."""
+
+    def __init__(self, folder: Path, bootstrap: str) -> None:
+        self.folder = folder / "engine"
+        self._bootstrap = bootstrap
+        self._errors = folder / "stderr.txt"
+        self.kafka = KafkaClient(bootstrap)
+        self.count = 0
+        self._ended = threading.Event()
+        self._flow = threading.Thread(target=self._produce, daemon=True)
+
+    def start(self) -> None:
+        with self._errors.open("a") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "delivery.rebuild_child", str(self.folder), self._bootstrap],
+                cwd=TESTS,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+                text=True,
+            )
+        self.hear("ready")
+
+    def hear(self, wanted: str) -> None:
+        heard: list[str] = []
+        stdout = self.process.stdout
+        assert stdout is not None
+        listener = threading.Thread(target=lambda: heard.append(stdout.readline()), daemon=True)
+        listener.start()
+        listener.join(START_SECONDS)
+        assert heard == [f"{wanted}\n"], f"not {wanted}: {self._errors.read_text()[-3000:]}"
+
+    def tell(self, sql: str) -> None:
+        """Begin to apply it."""
+        file = self.folder.parent / "files.sql"
+        file.write_text(sql)
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{file}\n")
+        self.process.stdin.flush()
+
+    def apply(self, sql: str) -> None:
+        self.tell(sql)
+        self.hear("done")
+
+    def kill(self) -> None:
+        kill_tree(self.process)
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                continue
+
+    def flow(self) -> None:
+        """Let records come, some hundred a second."""
+        self._flow.start()
+
+    def stop_flow(self) -> None:
+        self._ended.set()
+        self._flow.join()
+
+    def _produce(self) -> None:
+        while not self._ended.wait(0.1):
+            self.produce(30)
+
+    def produce(self, count: int) -> None:
+        numbers = range(self.count, self.count + count)
+        self.kafka.produce("s", [NewRecord(_key(n), json.dumps(_row(n)).encode()) for n in numbers])
+        self.count += count
+
+    def table(self) -> dict[str, tuple[int, int]]:
+        """What the table's topic holds."""
+        found = {}
+        for record in self.kafka.consume("T", until=self.kafka.end_offsets("T")):
+            assert record.key is not None
+            found[record.key.decode()] = record.value
+        rows = {key: json.loads(value) for key, value in found.items() if value is not None}
+        return {key: (row["C"], row["TOTAL"]) for key, row in rows.items()}
+
+    def stream(self) -> Counter[int]:
+        """How often each number is in the stream's topic."""
+        records = self.kafka.consume("J", until=self.kafka.end_offsets("J"))
+        return Counter(json.loads(record.value or b"{}")["N"] for record in records)
+
+    def expected(self, key: str) -> dict[str, tuple[int, int]]:
+        found: dict[str, list[int]] = {}
+        for n in range(self.count):
+            found.setdefault(_row(n)[key], []).append(n)
+        return {group: (len(ns), sum(ns)) for group, ns in found.items()}
+
+
+def _key(n: int) -> bytes:
+    return f"k{n % 5}".encode()
+
+
+def _row(n: int) -> dict[str, Any]:
+    return {"N": n, "A": f"a{n % 7}", "B": f"b{n * 31 % 11}"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_apply_is_killed_and_run_again(tmp_path: Path, bootstrap: str, seed: int) -> None:
+    dice = random.Random(seed)
+    life = Life(tmp_path, bootstrap)
+    life.start()
+    try:
+        life.apply(SOURCES)
+        for topic in "uw":
+            names = (NewRecord(f"k{n}".encode(), b'{"NAME": "x"}') for n in range(5))
+            life.kafka.produce(topic, names)
+        life.apply(TEXTS[0])
+        life.produce(3_000)
+        life.flow()
+        for kill in range(3):
+            text = TEXTS[(kill + 1) % 2]
+            before = len(read_file(life.folder / "statements.log"))
+            life.tell(text)
+            after = dice.uniform(0.5, LONGEST)
+            time.sleep(after)
+            life.kill()
+            logged = len(read_file(life.folder / "statements.log")) > before
+            print(f"killed after {after:.1f} s, {'logged' if logged else 'not logged'}")
+            life.start()
+            life.apply(text)
+        life.stop_flow()
+        wanted = life.expected("B")
+        await_until(lambda: life.table() == wanted, "the table to be exact", SECONDS)
+        once = Counter(range(life.count))
+        await_until(lambda: life.stream().keys() >= once.keys(), "all rows", SECONDS)
+        assert life.stream() == once
+        left = [t for t in life.kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
+        assert not left
+    finally:
+        life.kill()

@@ -1,0 +1,288 @@
+"""`Engine.changes.apply` of changes that are built anew from the log: beside the query that runs,
+and switched while records come."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+from awaiting import await_until
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from engine.flow import Arrivals, Load, latest
+from engine.live import PATIENCE, Live
+
+from streamsql.config import REBUILD_TOPIC_PREFIX
+from streamsql.engine import QueryState
+from streamsql.errors import UnsupportedError
+from streamsql.kafka.client import KafkaClient
+from streamsql.results import Message
+from streamsql.run_script import NamedText
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+SOURCE = """
+CREATE STREAM $s (k STRING KEY, n INT, shop STRING, city STRING, v INT)
+  WITH (KAFKA_TOPIC='$s', VALUE_FORMAT='JSON', PARTITIONS=2);
+"""
+BY_SHOP = "CREATE TABLE $t AS SELECT shop, COUNT(*) AS c, SUM(v) AS total FROM $s GROUP BY shop;"
+BY_CITY = BY_SHOP.replace("shop", "city").replace("GROUP", "WHERE v > 20 GROUP")
+IN_WINDOWS = BY_SHOP.replace("GROUP", "WINDOW TUMBLING (SIZE 10 SECONDS) GROUP")
+WIDER = IN_WINDOWS.replace("10 SECONDS", "15 SECONDS")
+EXACTLY_ONCE = "SET 'processing.guarantee' = 'exactly_once';"
+GAP = 5.0
+"""Seconds without a row that are allowed at a switch on a machine that does other things too."""
+
+
+def apply(live: Live, sql: str, **options: bool) -> list[str]:
+    results = live.engine.changes.apply([NamedText("f.sql", live.sql(sql))], **options)
+    return [r.text.replace(live.suffix, "") for r in results if isinstance(r, Message)]
+
+
+def await_read(live: Live, kafka: KafkaClient, query_id: str) -> None:
+    """Wait until a query has read all of its topic."""
+    ends = kafka.end_offsets(live.name("S"))
+
+    def has_read() -> bool:
+        positions = live.engine._state.queries.position(query_id) or {}
+        return positions.get(live.name("S")) == ends
+
+    await_until(has_read, f"{query_id} to have read all", PATIENCE)
+
+
+def query_of(live: Live, name: str) -> str:
+    (query_id,) = (q.id for q in live.engine.queries() if q.sink == live.name(name))
+    return query_id
+
+
+def as_made_anew(live: Live, kafka: KafkaClient, settings: str, table: str) -> None:
+    """The table is what the same statement makes of the whole log in another topic."""
+    live.run(settings + table.replace("$t", "$anew"))
+    live.run("UNSET 'processing.guarantee';")
+    expected = live.name("ANEW")
+
+    def is_same() -> bool:
+        return latest(kafka, live.name("T")) == latest(kafka, expected) != {}
+
+    await_read(live, kafka, query_of(live, "ANEW"))
+    await_until(is_same, "the table to be as one that is made anew", PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "before", "after"),
+    [
+        ("", BY_SHOP, BY_CITY),
+        ("", IN_WINDOWS, WIDER),
+        (EXACTLY_ONCE, BY_SHOP, BY_CITY),
+        ("SET 'processing.mode' = 'microbatch';", BY_SHOP, BY_SHOP.replace("SUM(v)", "MAX(v)")),
+    ],
+    ids=["by another key", "in other windows", "exactly once", "another aggregate"],
+)
+def test_a_table_switches_while_records_come(
+    live: Live,
+    kafka: KafkaClient,
+    capsys: pytest.CaptureFixture[str],
+    settings: str,
+    before: str,
+    after: str,
+) -> None:
+    assert apply(live, SOURCE + settings + before) == ["Stream S_ created", "Table T_ created"]
+    query_id = query_of(live, "T")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(5_000)
+    await_read(live, kafka, query_id)
+    arrivals = Arrivals(kafka, live.name("T"))
+    with load.running(), arrivals.noted():
+        await_until(lambda: len(arrivals.times) > 0, "rows", PATIENCE)
+        live.await_state(query_id, QueryState.RUNNING)
+        time.sleep(3)
+        old = latest(kafka, live.name("T"))
+        began = time.monotonic()
+        (said,) = apply(live, SOURCE + settings + after)
+        ended = time.monotonic()
+        await_until(lambda: arrivals.times[-1] > ended, "rows", PATIENCE)
+        time.sleep(5)
+        gap = arrivals.gap(began, time.monotonic() - 1)
+    with capsys.disabled():
+        print(f"\n{ended - began:.1f} s of apply, {gap:.2f} s without a row")
+    assert said.startswith("Table T_ changed (class") and "built anew from the log" in said
+    await_read(live, kafka, query_id)
+    as_made_anew(live, kafka, settings, after)
+    if after == BY_CITY:
+        assert not old.keys() & latest(kafka, live.name("T")).keys()
+    assert not [t for t in kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
+    assert gap < GAP
+
+
+def rows_of(kafka: KafkaClient, topic: str) -> list[dict[str, object]]:
+    records = kafka.consume(topic, until=kafka.end_offsets(topic))
+    return [json.loads(record.value or b"{}") for record in records]
+
+
+def test_a_stream_switches_between_two_records(
+    live: Live, kafka: KafkaClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each record has its row by the old text or by the new one, in that order, and no other."""
+    table = "CREATE TABLE ${0} (k STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='${0}', {1});"
+    form = "VALUE_FORMAT='JSON', PARTITIONS=2"
+    sources = SOURCE + table.format("u", form) + table.format("w", form)
+    join = (
+        "CREATE STREAM $j AS SELECT $s.k AS k, $s.n AS n, $u.name AS name{} "
+        "FROM $s JOIN $u ON $s.k = $u.k{};"
+    )
+    before = join.format("", "")
+    after = join.format(", $w.name AS other", " JOIN $w ON $s.k = $w.k WHERE $s.v > 10")
+    apply(live, sources)
+    for name in ("u", "w"):
+        live.run("".join(f"INSERT INTO ${name} VALUES ('k{n}', '{name}{n}');" for n in range(5)))
+    apply(live, sources + EXACTLY_ONCE + before)
+    query_id = query_of(live, "J")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(2_000)
+    await_read(live, kafka, query_id)
+    arrivals = Arrivals(kafka, live.name("J"))
+    with load.running(), arrivals.noted():
+        live.await_state(query_id, QueryState.RUNNING)
+        time.sleep(3)
+        began = time.monotonic()
+        apply(live, sources + EXACTLY_ONCE + after)
+        ended = time.monotonic()
+        await_until(lambda: arrivals.times[-1] > ended, "rows", PATIENCE)
+        time.sleep(3)
+        gap = arrivals.gap(began, time.monotonic() - 1)
+    with capsys.disabled():
+        print(f"\n{ended - began:.1f} s of apply, {gap:.2f} s without a row")
+    wanted = {n for n in range(load.count) if n * 7 % 100 > 10}
+
+    def has_all() -> bool:
+        return wanted <= {int(str(row["N"])) for row in rows_of(kafka, live.name("J"))}
+
+    await_until(has_all, "all rows", PATIENCE)
+    rows = rows_of(kafka, live.name("J"))
+    by_old = sorted(int(str(row["N"])) for row in rows if "OTHER" not in row)
+    by_new = sorted(int(str(row["N"])) for row in rows if "OTHER" in row)
+    assert by_old and by_new
+    # A key is in one partition: each has a record at which the new text begins.
+    for key in range(5):
+        first = min(n for n in by_new if n % 5 == key)
+        last = max(n for n in by_old if n % 5 == key)
+        assert last < first
+        assert [n for n in by_old if n % 5 == key] == list(range(key, last + 1, 5))
+        due = [n for n in range(last + 5, load.count, 5) if n * 7 % 100 > 10]
+        assert [n for n in by_new if n % 5 == key] == due
+    assert gap < GAP
+
+
+class Killed(KeyboardInterrupt):
+    """As the end of the process, as far as what is on the disk and in Kafka goes."""
+
+
+def test_what_was_switched_is_taken_back(live: Live, kafka: KafkaClient) -> None:
+    apply(live, SOURCE + BY_SHOP)
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(500)
+    query_id = query_of(live, "T")
+    await_read(live, kafka, query_id)
+    apply(live, SOURCE + BY_CITY)
+    load.produce(500)
+    await_read(live, kafka, query_id)
+    said = [r.text for r in live.engine.changes.undo() if isinstance(r, Message)]
+    assert said == [f"Table {live.name('T')} changed (class 4, built anew from the log)"]
+    load.produce(500)
+    await_read(live, kafka, query_id)
+    as_made_anew(live, kafka, "", BY_SHOP)
+    live.restart()
+    load.produce(100)
+    await_read(live, kafka, query_id)
+    await_until(
+        lambda: sum(json.loads(v)["C"] for v in latest(kafka, live.name("T")).values()) == 1_600,
+        "the table to go on",
+        PATIENCE,
+    )
+
+
+def test_what_the_log_has_no_more_is_not_thrown_away(live: Live, kafka: KafkaClient) -> None:
+    apply(live, SOURCE + BY_SHOP)
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(500)
+    query_id, topic = query_of(live, "T"), live.name("S")
+    await_read(live, kafka, query_id)
+    ends = kafka.end_offsets(topic)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    cut = [TopicPartition(topic, p, end // 2) for p, end in ends.items()]
+    for deleted in admin.delete_records(cut).values():
+        deleted.result()
+    length = live.engine.inspection.sequence
+    with pytest.raises(UnsupportedError, match="records before offset .* are there no more"):
+        apply(live, SOURCE + BY_CITY)
+    assert live.engine.inspection.sequence == length
+    apply(live, SOURCE + BY_CITY, from_what_is_left=True)
+    await_read(live, kafka, query_id)
+    as_made_anew(live, kafka, "", BY_CITY)
+
+
+def killed(*_: object, **__: object) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize("place", ["correction", "settled", "adopted"])
+def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
+    live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    apply(live, SOURCE + BY_SHOP)
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(1_000)
+    query_id = query_of(live, "T")
+    await_read(live, kafka, query_id)
+    from streamsql.executor.rebuilds import settling
+    from streamsql.statements.changes import rebuilding
+
+    monkeypatch.setattr(rebuilding, "SETTLE_SECONDS", 1.0)
+    with monkeypatch.context() as patched:
+        correct: Callable[..., None] = settling._correct
+
+        def corrected_and_killed(*arguments: object) -> None:
+            correct(*arguments)
+            raise RuntimeError("killed")
+
+        def failed(*_: object) -> None:
+            raise RuntimeError("killed")
+
+        if place == "correction":
+            patched.setattr(settling, "_correct", failed)
+        elif place == "settled":
+            patched.setattr(settling, "_correct", corrected_and_killed)
+        else:
+            patched.setattr(settling, "adopt", failed)
+        apply(live, SOURCE + BY_CITY)
+        live.engine.close()
+    live.restart()
+    load.produce(1_000)
+    await_read(live, kafka, query_id)
+    as_made_anew(live, kafka, "", BY_CITY)
+    assert not [t for t in kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
+
+
+@pytest.mark.parametrize("place", ["begin", "finish"])
+def test_what_fails_before_the_entry_has_not_happened(
+    live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    apply(live, SOURCE + BY_SHOP)
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(1_000)
+    query_id = query_of(live, "T")
+    await_read(live, kafka, query_id)
+    from streamsql.executor.rebuilds.building import Rebuild
+
+    length = live.engine.inspection.sequence
+    with monkeypatch.context() as patched:
+        patched.setattr(Rebuild, place, killed)
+        with pytest.raises(Killed):
+            apply(live, SOURCE + BY_CITY)
+    assert live.engine.inspection.sequence == length
+    assert not [t for t in kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
+    load.produce(1_000)
+    await_read(live, kafka, query_id)
+    as_made_anew(live, kafka, "", BY_SHOP)
