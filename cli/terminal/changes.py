@@ -59,7 +59,8 @@ def _item_lines(item: PlannedChange, depth: int, style: Style) -> Iterator[str]:
     if item.state:
         yield f"{margin}    state: {item.state}"
     if item.read_again:
-        yield f"{margin}    reads again: {_listed(item.read_again)}"
+        records = "" if item.records is None else f", {item.records:,} records"
+        yield f"{margin}    reads again: {_listed(item.read_again)}{records}"
     if item.obstacle:
         yield f"{margin}    {style.error('is not applied')}: {item.obstacle}"
     if item.action != "created" and item.readers:

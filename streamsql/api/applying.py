@@ -9,6 +9,7 @@ from typing import TypeVar
 from streamsql.api.backup import entries_of_engine
 from streamsql.api.changing import ChangePlan, plan_of_running
 from streamsql.errors import StreamSQLError, unexpected
+from streamsql.kafka.client import KafkaClient
 from streamsql.properties import secrets_of
 from streamsql.results import Result
 from streamsql.run_script import NamedText
@@ -48,9 +49,16 @@ class Changes:
                 running = running_of_replay(replay_of(state))
             # Not in there: a schema registry may be asked, and no statement is to wait for that.
             schemas = state.schemas()
-            return plan_of_running(
+            found = plan_of_running(
                 texts, context.session, schemas, running, prune=prune, partial=partial
             )
+            client = state.services.kafka.peek()
+            if client is None:
+                return found
+            try:
+                return found.counted(lambda topic: _records(topic, client))
+            except StreamSQLError:
+                return found
 
         return self._told("the files were not planned", plan)
 
@@ -134,3 +142,10 @@ class Changes:
             if self._state.config.debug:
                 raise
             raise unexpected(failure, error) from error
+
+
+def _records(topic: str, client: KafkaClient) -> int:
+    """About how many there are in a topic: those that compaction has taken out count."""
+    begins = client.begin_offsets(topic)
+    ends = client.end_offsets(topic)
+    return sum(max(0, end - begins.get(partition, 0)) for partition, end in ends.items())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from streamsql.api.backup import entries_of_engine
@@ -71,6 +71,8 @@ class PlannedChange:
     """The topics that its query reads again, from where it began, to be built anew."""
     obstacle: str | None = None
     """Of a change that would need that, why it cannot be carried out."""
+    records: int | None = None
+    """How many there are in those topics now; None where Kafka was not asked."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,14 @@ class ChangePlan:
         if self.errors or any(item.change == REFUSED for item in self.items):
             return 1
         return 2 if self.changes else 0
+
+    def counted(self, count: Callable[[str], int]) -> ChangePlan:
+        """With how many records are read again, of which `count` tells those of a topic."""
+        items = (
+            replace(item, records=sum(map(count, item.read_again))) if item.read_again else item
+            for item in self.items
+        )
+        return replace(self, items=tuple(items))
 
     def to_json(self) -> dict[str, Any]:
         """What `streamsql plan --json` prints."""
@@ -131,7 +141,7 @@ def _content(item: PlannedChange) -> dict[str, Any]:
     return {
         name: value
         for name, value in content.items()
-        if value or name not in ("read_again", "obstacle")
+        if value or name not in ("read_again", "obstacle", "records")
     }
 
 

@@ -79,9 +79,6 @@ class Muted:
 
     topic: str | None
     """Takes them in place of the sink's topic; None: nothing does."""
-    until: Mapping[str, Mapping[int, int]] | None = None
-    """By topic and partition, the offset at which reading ends; of other topics, and with None, at
-    their ends."""
 
 
 @dataclass(frozen=True)

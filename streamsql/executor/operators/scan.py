@@ -111,8 +111,6 @@ def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
         reader = reader.option("streamsql.table", kind is Kind.TABLE)
     if context.goes_on_after_loss:
         reader = reader.option("streamsql.loss.log", context.processing_log_topic)
-    if context.muted is not None and context.muted.until is not None:
-        reader = reader.option("streamsql.until", json.dumps(context.muted.until))
     if context.max_records_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", str(context.max_records_per_batch))
     return reader.load()

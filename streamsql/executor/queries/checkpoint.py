@@ -181,6 +181,20 @@ def has_commits(checkpoint: Path) -> bool:
     return bool(_numbers(checkpoint / "commits"))
 
 
+def begun(checkpoint: Path) -> Positions:
+    """What the newest batch of micro-batches is to reach, committed or not."""
+    number = max(_numbers(checkpoint / "offsets"), default=None)
+    if number is None:
+        return {}
+    return parse_offsets((checkpoint / "offsets" / str(number)).read_text("utf-8"))
+
+
+def is_torn(checkpoint: Path) -> bool:
+    """Whether a batch was begun that is not committed."""
+    begun, done = _numbers(checkpoint / "offsets"), _numbers(checkpoint / "commits")
+    return max(begun, default=-1) > max(done, default=-1)
+
+
 def remove_torn_files(checkpoint: Path) -> None:
     """Delete what a kill in the middle of the begin or the commit of a batch leaves behind.
 

@@ -19,7 +19,7 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import RETRY, Definition
 from streamsql.executor.queries.spark_run import Failure, Run
 from streamsql.executor.services.services import Services
-from streamsql.planner.plans.logical import Mode, Sink
+from streamsql.planner.plans.logical import Sink
 from streamsql.schema import Kind
 
 NEAR = 1_000
@@ -27,6 +27,8 @@ NEAR = 1_000
 MAX_ROUNDS = 10
 """One that never gets near the end, since records come as fast, switches all the same."""
 MAX_FAILURES = 5
+FOLLOW_SECONDS = 10.0
+"""How long one that follows may take to come to where the old query has stopped."""
 _LOOK_SECONDS = 0.02
 _COPIED = ("max.message.bytes", "message.timestamp.type")
 """Settings of a table's topic that decide which records it takes."""
@@ -48,6 +50,7 @@ class Rebuild:
         root = definition.plan.root
         assert isinstance(root, Sink)
         table = root.target if root.kind is Kind.TABLE else None
+        self._run: Run | None = None
         self._target = None if table is None else table.topic.name
         self._topic = None if table is None else f"{REBUILD_TOPIC_PREFIX}{uuid.uuid4().hex[:12]}"
 
@@ -55,6 +58,7 @@ class Rebuild:
         """Make what it needs; what an earlier one has left goes. ExternalError where Kafka or the
         disk fails."""
         self.discard()
+        self._read_until(None)
         checkpoint.note_rebuild(self._folder, RebuildNote(self._topic))
         if self._topic is None:
             return
@@ -67,28 +71,46 @@ class Rebuild:
         client.create_topic(self._topic, found.partitions, found.replicas, config)
 
     def catch_up(self) -> None:
-        """Read the log until its end is near. ExternalError where that fails again and again."""
+        """Read the log until its end is near, and then as records come. ExternalError where that
+        fails again and again."""
+        if self._run is not None and self._run.active():
+            return
         for _ in range(MAX_ROUNDS):
-            self._read(None)
+            self._read()
             if self._launcher.lag(self._own, self.positions()) <= NEAR:
-                return
+                break
+        self._run = self._started(follows=True)
+
+    def hold(self) -> None:
+        """Read nothing more for now: the old query is to come at least as far."""
+        self._read_until(self.positions())
 
     def finish(self, until: Positions) -> None:
         """Go on to exactly these offsets, of the topics that are among them; of others to their
         ends. What has been read lies before them. ExternalError where that fails."""
-        if self._is_at(until) and until.keys() >= set(self._own.topics):
-            return
-        self._read(until)
+        self._read_until(until)
+        try:
+            deadline = time.monotonic() + FOLLOW_SECONDS
+            while not self._is_at(until) and self._run is not None and self._run.active():
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(_LOOK_SECONDS)
+            self._stop()
+            # All that was begun is committed by this, and what a run has failed at is done again.
+            if not self._is_at(until) or checkpoint.is_torn(self._folder):
+                self._read()
+        finally:
+            self._read_until(None)
         if not self._is_at(until):
             raise InternalError(f"{self._own.id} has read up to {self.positions()}, not {until}")
 
     def positions(self) -> Positions:
         """How far it has come."""
-        return self._launcher.prepare(self._own)
+        return checkpoint.committed(self._folder) or self._launcher.prepare(self._own)
 
     def is_beyond(self, reached: Positions) -> bool:
-        """Whether it has read something that lies behind these offsets."""
-        own = self.positions()
+        """Whether it has read, or reads just now, something that lies behind these offsets."""
+        own = checkpoint.begun(self._folder)
         return any(
             offset > reached[topic].get(partition, 0)
             for topic in own.keys() & reached.keys()
@@ -102,18 +124,25 @@ class Rebuild:
 
     def discard(self) -> None:
         """Let nothing be left of it, as far as that is possible now."""
+        self._stop()
         if checkpoint.discard(self._folder) is not None:
             self._launcher.sweep()
         self._launcher.counters.forget(self._own.id)
+
+    def _stop(self) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            run.stop()
+            self._launcher.stopped(self._own.id)
 
     def _is_at(self, until: Positions) -> bool:
         own = self.positions()
         return all(own[topic] == until[topic] for topic in own.keys() & until.keys())
 
-    def _read(self, until: Positions | None) -> None:
-        """All there is, or up to these offsets, muted."""
+    def _read(self) -> None:
+        """All there is, or is to be read, muted."""
         for failures in range(1, MAX_FAILURES + 1):
-            failure = await_end(self._run(until))
+            failure = await_end(self._started(follows=False))
             self._launcher.stopped(self._own.id)
             if failure is None:
                 return
@@ -125,15 +154,15 @@ class Rebuild:
                 )
             time.sleep(RETRY.after(failures))
 
-    def _run(self, until: Positions | None) -> Run:
-        from streamsql.executor.frames.context import Muted
-        from streamsql.executor.queries.spark_run import SparkRun
-        from streamsql.executor.queries.start import Trigger, start
+    def _started(self, *, follows: bool) -> Run:
+        from streamsql.executor.rebuilds.muted import run
 
-        self.positions()
-        spec = self._launcher.spec(self._own, Mode.MICRO_BATCH, Muted(self._topic, until))
-        checkpoint.remove_uncommitted_state(spec.checkpoint)
-        return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
+        return run(self._own, self._topic, self._launcher, follows=follows)
+
+    def _read_until(self, until: Positions | None) -> None:
+        from streamsql.executor.rebuilds.muted import read_until
+
+        read_until(self._own.id, until, self._services)
 
 
 def await_end(run: Run) -> Failure | None:

@@ -142,6 +142,7 @@ class Rebuilds:
     def _stop_at(self, query_id: str, rebuild: Rebuild) -> None:
         queries, launcher = self._state.queries, self._state.launcher
         old = queries.definition(query_id)
+        rebuild.hold()
         finished = queries.pause(query_id)
         reached = launcher.prepare(old)
         if not finished or rebuild.is_beyond(reached):

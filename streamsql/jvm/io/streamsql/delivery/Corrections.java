@@ -20,8 +20,8 @@ import org.apache.spark.sql.Row;
  * Writes a batch of rows to a topic: what a table has to be told of its query that was built anew.
  *
  * <p>In: rows of key BINARY, value BINARY, timestamp BIGINT in ms, headers ARRAY&lt;STRUCT&lt;key
- * STRING, value BINARY&gt;&gt;. With the id of a query and of its checkpoint those of a task are one
- * transaction, under the id that a task of the query writes under: whoever wrote them before is
+ * STRING, value BINARY&gt;&gt;. With the id of a query and of its checkpoint those of a task are
+ * one transaction, under the id that a task of the query writes under: whoever wrote them before is
  * fenced by the query, and by the next who tries.
  */
 public final class Corrections implements ForeachPartitionFunction<Row> {
@@ -50,28 +50,44 @@ public final class Corrections implements ForeachPartitionFunction<Row> {
   }
 
   @Override
-  @SuppressWarnings("FutureReturnValueIgnored") // the callback hears of it
   public void call(Iterator<Row> rows) {
     if (!rows.hasNext()) {
       return;
     }
-    AtomicReference<Exception> failure = new AtomicReference<>();
     try (Producer<byte[], byte[]> producer = ByteArrays.producer(producerSettings())) {
-      if (writer != null) {
+      if (writer == null) {
+        send(rows, producer);
+      } else {
         producer.initTransactions();
-        producer.beginTransaction();
+        sendOnce(rows, producer);
       }
-      while (rows.hasNext()) {
-        producer.send(record(rows.next()), (written, e) -> failure.compareAndSet(null, e));
+    }
+  }
+
+  private void sendOnce(Iterator<Row> rows, Producer<byte[], byte[]> producer) {
+    producer.beginTransaction();
+    boolean sent = false;
+    try {
+      send(rows, producer);
+      sent = true;
+    } finally {
+      if (!sent) {
+        producer.abortTransaction();
       }
-      producer.flush();
-      if (failure.get() != null) {
-        throw new IllegalStateException(
-            "a record could not be written to Kafka: " + failure.get(), failure.get());
-      }
-      if (writer != null) {
-        producer.commitTransaction();
-      }
+    }
+    producer.commitTransaction();
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // the callback hears of it
+  private void send(Iterator<Row> rows, Producer<byte[], byte[]> producer) {
+    AtomicReference<Exception> failure = new AtomicReference<>();
+    while (rows.hasNext()) {
+      producer.send(record(rows.next()), (written, e) -> failure.compareAndSet(null, e));
+    }
+    producer.flush();
+    if (failure.get() != null) {
+      throw new IllegalStateException(
+          "a record could not be written to Kafka: " + failure.get(), failure.get());
     }
   }
 
@@ -88,7 +104,7 @@ public final class Corrections implements ForeachPartitionFunction<Row> {
   private ProducerRecord<byte[], byte[]> record(Row row) {
     Long timestamp = row.isNullAt(2) ? null : row.getLong(2);
     return new ProducerRecord<>(
-        topic, null, timestamp, row.getAs(0), row.<byte[]>getAs(1), headers(row));
+        topic, null, timestamp, row.<byte[]>getAs(0), row.<byte[]>getAs(1), headers(row));
   }
 
   private static List<Header> headers(Row row) {

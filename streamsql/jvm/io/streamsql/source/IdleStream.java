@@ -31,7 +31,7 @@ final class IdleStream
   private final MicroBatchStream kafka;
   private final QueryInputs.Input input;
   private final DataLoss loss;
-  private final ReadUntil until;
+  private final String topic;
   private final Map<String, Object> settings;
   private final String query;
   private boolean availableNow;
@@ -42,13 +42,13 @@ final class IdleStream
       MicroBatchStream kafka,
       QueryInputs.Input input,
       DataLoss loss,
-      ReadUntil until,
+      String topic,
       Map<String, Object> settings,
       String query) {
     this.kafka = kafka;
     this.input = input;
     this.loss = loss;
-    this.until = until;
+    this.topic = topic;
     this.settings = settings;
     this.query = query;
   }
@@ -80,10 +80,12 @@ final class IdleStream
   }
 
   private Offset bounded(Offset start, Offset end) {
-    if (until == null || end == null) {
-      return end;
+    if (end == null) {
+      return null;
     }
-    return kafka.deserializeOffset(until.bounded(start == null ? "{}" : start.json(), end.json()));
+    String wanted = end.json();
+    String found = ReadUntil.bounded(query, topic, start == null ? "{}" : start.json(), wanted);
+    return found.equals(wanted) ? end : kafka.deserializeOffset(found);
   }
 
   @Override

@@ -6,32 +6,40 @@ import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
-/** Offsets of a topic that a query reads up to, and no further. */
-final class ReadUntil {
-  private final String topic;
-  private final JsonNode bounds;
+/**
+ * Offsets that a query reads up to in its micro-batches, and no further; those that run heed it.
+ */
+public final class ReadUntil {
+  private static final Map<String, JsonNode> BOUNDS = new ConcurrentHashMap<>();
 
-  private ReadUntil(String topic, JsonNode bounds) {
-    this.topic = topic;
-    this.bounds = bounds;
-  }
+  private ReadUntil() {}
 
   /**
-   * Those of the topic out of Spark's JSON; null: there are none.
+   * From its next batch on a query reads no further.
    *
-   * @param offsets may be null
+   * @param offsets as JSON of Spark's; of a topic that is not among them all is read
    */
-  static ReadUntil of(String offsets, String topic) {
-    JsonNode bounds = offsets == null ? null : parsed(offsets).get(topic);
-    return bounds == null ? null : new ReadUntil(topic, bounds);
+  public static void set(String query, String offsets) {
+    BOUNDS.put(query, parsed(offsets));
+  }
+
+  /** A query reads all there is again. */
+  public static void clear(String query) {
+    BOUNDS.remove(query);
   }
 
   /**
    * Where a batch from {@code start} ends, both Spark's JSON, that would end at {@code end}. A
    * partition without a bound has come since, and is not read.
    */
-  String bounded(String start, String end) {
+  static String bounded(String query, String topic, String start, String end) {
+    JsonNode all = BOUNDS.get(query);
+    JsonNode bounds = all == null ? null : all.get(topic);
+    if (bounds == null) {
+      return end;
+    }
     JsonNode from = parsed(start).path(topic);
     ObjectNode partitions = Json.TREES.createObjectNode();
     for (Map.Entry<String, JsonNode> found : parsed(end).path(topic).properties()) {

@@ -44,9 +44,6 @@ public final class TopicSource implements TableProvider {
   /** Whether rows of other topics are looked up in what is read: see {@link TablesFirst}. */
   public static final String TABLE = "streamsql.table";
 
-  /** Offsets, as JSON of Spark's, at which a micro-batch query is to stop reading. */
-  public static final String UNTIL = "streamsql.until";
-
   private final TableProvider kafka = new KafkaSourceProvider();
 
   @Override
@@ -112,9 +109,8 @@ public final class TopicSource implements TableProvider {
       QueryInputs.Input input =
           QueryInputs.of(query, TopicEnds.of(settings))
               .reading(topic, options.getBoolean(AT_ONCE, false), options.getBoolean(TABLE, false));
-      ReadUntil until = ReadUntil.of(options.get(UNTIL), topic);
       return new IdleStream(
-          stream, input, loss(checkpoint, topic, settings), until, settings, query);
+          stream, input, loss(checkpoint, topic, settings), topic, settings, query);
     }
 
     private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {
