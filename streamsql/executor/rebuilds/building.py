@@ -75,8 +75,10 @@ class Rebuild:
         fails again and again."""
         if self._run is not None and self._run.active():
             return
-        for _ in range(MAX_ROUNDS):
+        for number in range(MAX_ROUNDS):
             self._read()
+            if number == 0 and self._topic is not None:
+                self._rehearse(self._topic)
             if self._launcher.lag(self._own, self.positions()) <= NEAR:
                 break
         self._run = self._started(follows=True)
@@ -158,6 +160,11 @@ class Rebuild:
         from streamsql.executor.rebuilds.muted import run
 
         return run(self._own, self._topic, self._launcher, follows=follows)
+
+    def _rehearse(self, made: str) -> None:
+        from streamsql.executor.rebuilds.corrections import rehearse
+
+        rehearse(self.definition, made, self._launcher, self._services.kafka.get())
 
     def _read_until(self, until: Positions | None) -> None:
         from streamsql.executor.rebuilds.muted import read_until

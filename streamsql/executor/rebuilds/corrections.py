@@ -18,6 +18,7 @@ from streamsql.executor.queries.offset_ranges import offset_ranges, told_as
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.spark.jvm import producer_settings
 from streamsql.kafka.client import KafkaClient
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
 
 
@@ -32,13 +33,32 @@ def correct(
     `writer` in transactions of its own. ExternalError where Kafka or Spark fails."""
     context = launcher.context(definition.properties, None, Mode.MICRO_BATCH)
     target = definition.writes or ""
-    there = replace(context, committed_only=writer is not None)
     with told_as(f"the correction of {target}"):
-        rows = _differing(_last(made, context, client), _last(target, there, client))
+        rows = _corrections(definition, made, context, client)
         settings = producer_settings(context.bootstrap_servers, "catchup")
         context.jvm.write_corrections(
             rows, {**settings, **context.producer_settings}, target, writer
         )
+
+
+def rehearse(
+    definition: Definition, made: str, launcher: SparkLauncher, client: KafkaClient
+) -> None:
+    """Compare without writing anything: the JVM compiles now what nobody waits for yet, which is
+    most of the time that a comparison takes. ExternalError where Kafka or Spark fails."""
+    context = launcher.context(definition.properties, None, Mode.MICRO_BATCH)
+    with told_as(f"the comparison with {definition.writes}"):
+        rows = _corrections(definition, made, context, client)
+        rows.write.format("noop").mode("overwrite").save()
+
+
+def _corrections(
+    definition: Definition, made: str, context: LoweringContext, client: KafkaClient
+) -> DataFrame:
+    once = definition.plan.guarantee is Guarantee.EXACTLY_ONCE
+    there = replace(context, committed_only=once)
+    target = definition.writes or ""
+    return _differing(_last(made, context, client), _last(target, there, client))
 
 
 def _last(topic: str, context: LoweringContext, client: KafkaClient) -> DataFrame:
