@@ -17,6 +17,7 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.offset_ranges import offset_ranges, told_as
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.spark.jvm import producer_settings
+from streamsql.executor.spark.rebuilds import write_corrections
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
@@ -36,9 +37,7 @@ def correct(
     with told_as(f"the correction of {target}"):
         rows = _corrections(definition, made, context, client)
         settings = producer_settings(context.bootstrap_servers, "catchup")
-        context.jvm.write_corrections(
-            rows, {**settings, **context.producer_settings}, target, writer
-        )
+        write_corrections(rows, {**settings, **context.producer_settings}, target, writer)
 
 
 def rehearse(

@@ -11,7 +11,7 @@ from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.services.services import Services
-from streamsql.executor.spark.jvm import Jvm
+from streamsql.executor.spark import rebuilds
 from streamsql.planner.plans.logical import Mode
 
 
@@ -27,5 +27,5 @@ def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follow
 
 def read_until(query_id: str, until: Positions | None, services: Services) -> None:
     """Have a query's micro-batches, be it running already, read no further; None: all there is."""
-    jvm = Jvm(services.spark.get().start())
-    jvm.read_until(query_id, None if until is None else json.dumps(until))
+    offsets = None if until is None else json.dumps(until)
+    rebuilds.read_until(services.spark.get().start(), query_id, offsets)

@@ -336,24 +336,6 @@ class Jvm:
         )
         return writer
 
-    def write_corrections(
-        self,
-        rows: DataFrame,
-        producer_settings: Mapping[str, str],
-        topic: str,
-        writer: str | None,
-    ) -> None:
-        """Write a batch of key, value, timestamp in ms and headers; returns when Kafka has them."""
-        self._io.delivery.Corrections.write(
-            cast(Any, rows)._jdf, self._map(producer_settings), topic, writer
-        )
-
-    def read_until(self, query_id: str, offsets: str | None) -> None:
-        """Have the micro-batches of a query read no further than these offsets, Spark's JSON, be it
-        running already; None: they read all there is."""
-        until = self._io.source.ReadUntil
-        until.clear(query_id) if offsets is None else until.set(query_id, offsets)
-
     def rehearse(self, query: StreamingQuery) -> None:
         """Have the JVM compile, in the background, what runs between the query's batches."""
         self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from streamsql.catalog import Source
 from streamsql.planner.changes.classes import Change, ChangeClass
 from streamsql.planner.plans.logical import Derived, QueryPlan, Sink
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.modes import lookups, operators
 from streamsql.schema import Kind
 
 _OF_THE_TOPIC = frozenset({"topic", "key format", "value format", "partitions"})
@@ -29,12 +29,17 @@ def rebuild_obstacle(
     """Why a change of class 3 or 4 of a stream or table cannot be carried out by building its query
     anew, in words; None: it can. `users` and `writers` are the queries and views that use it, and
     the queries that write it."""
+    if old.lookup is not None:
+        return "it is a look-up table, and queries go on as they were made"
     if after is None or not isinstance(after.root, Sink):
         return f"no query fills {old.name}, and what its topic holds is not written anew"
     if before is None:
         return "the query that fills it does not run"
     if any(isinstance(node, Derived) and node.by_clock for node in operators(after.root)):
         return "its windows go by the clock, so rows that are read again are in other ones"
+    if looked_up := lookups(after.root):
+        names = ", ".join(join.lookup.name for join in looked_up)
+        return f"rows that are read again would be looked up in {names} as that is now"
     if len(writers) > 1:
         return f"{', '.join(sorted(writers))} write into it"
     clauses = {d.clause for d in change.differences if d.change >= ChangeClass.STATE}
@@ -47,9 +52,3 @@ def rebuild_obstacle(
     if users:
         return f"{', '.join(sorted(users))} read the columns that it has"
     return None
-
-
-def topics_read(plan: QueryPlan | None, topics: dict[str, str]) -> tuple[str, ...]:
-    """The topics that are read again, in their order; `topics` are those of streams and tables."""
-    names = plan.reads if plan is not None else ()
-    return tuple(dict.fromkeys(topics[name] for name in names if name in topics))

@@ -11,7 +11,7 @@ from streamsql.catalog import Source, Thing, View
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.queries import compare_queries
-from streamsql.planner.changes.rebuilding import rebuild_obstacle, topics_read
+from streamsql.planner.changes.rebuilding import rebuild_obstacle
 from streamsql.planner.changes.sources import compare_sources
 from streamsql.planner.ddl.replacing import users_of
 from streamsql.planner.plans.logical import QueryPlan
@@ -114,7 +114,6 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     was = before.plan if before else None
     writers = running.catalog.writers(name)
     obstacle = rebuild_obstacle(old, change, was, query, users, writers)
-    topics = {source.name: source.topic.name for source in wanted.catalog.sources.values()}
     again = change.change in (ChangeClass.STATE, ChangeClass.REBUILD) and obstacle is None
     return replace(
         item,
@@ -123,7 +122,7 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
         state=_state(was, change),
         query_id=old.created_by_query,
         obstacle=obstacle,
-        read_again=topics_read(query, topics) if again else (),
+        read_again=wanted.catalog.topics_of(query.reads) if again and query else (),
     )
 
 
