@@ -23,10 +23,12 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Aggregates in session windows: rows of a key that follow each other within the gap. A row that
- * comes between two sessions makes one of them. The first column of a row is its stream time.
+ * comes between two sessions makes one of them. The first column of a row is its stream time, that
+ * of its partition: what is late for one is not for another that is behind.
  *
- * <p>State, of each key: the bounds of its sessions, and a buffer each, until stream time has
- * passed their end by gap and grace. One timer a key, at the end of the first session to go.
+ * <p>State, of each key: the bounds of its sessions, and a buffer each, until the watermark (of
+ * final results: stream time) has passed their end by gap and grace. One timer a key, at the end of
+ * the first session to go.
  */
 public final class SessionWindows extends KeyedOperator<AggregatedRow> {
   private static final long serialVersionUID = 1L;
@@ -95,10 +97,11 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
     load();
     UnsafeRow values = new UnsafeRow(columns);
     values.pointTo(row.getRow(), row.getRow().length);
-    long open = firstOpenEnd(Math.max(values.getLong(0), times.getCurrentWatermarkInMs()));
-    close(key, open, out);
+    long passed = firstOpenEnd(times.getCurrentWatermarkInMs());
+    long open = Math.max(firstOpenEnd(values.getLong(0)), passed);
+    close(key, updates ? passed : open, out);
     long time = row.getTime();
-    List<Session> met = within(time);
+    List<Session> met = within(time, open);
     long start = met.isEmpty() ? time : Math.min(time, met.get(0).start);
     long end = time;
     for (Session session : met) {
@@ -132,12 +135,14 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
     return streamTime - gap - grace;
   }
 
-  /** The sessions that a row of this time belongs to, the earliest first. */
-  private List<Session> within(long time) {
+  /**
+   * The sessions that a row of this time belongs to and that are open to it, the earliest first.
+   */
+  private List<Session> within(long time, long open) {
     List<Session> met = new ArrayList<>();
     // Sessions do not overlap: seen from the latest, the first that ends too early is the last.
     for (Session session : sessions.headMap(time + gap, true).descendingMap().values()) {
-      if (session.end < time - gap) {
+      if (session.end < Math.max(time - gap, open)) {
         break;
       }
       met.add(0, session);

@@ -102,6 +102,16 @@ class AggregatesTest {
   }
 
   @Test
+  void whatIsOverForOnePartitionIsNotForOneThatIsBehind() {
+    OneKey<AggregatedRow> sessions = sessions(true);
+    sessions.batch(at(100, 1), at(300, 2));
+    assertEquals(List.of("100-100=-", "100-105=5"), shown(sessions.batch(at(105, 4, 105))));
+    assertEquals(List.of(), shown(sessions.batch(at(106, 8, 300))));
+    sessions.watermark(300);
+    assertEquals(List.of(), shown(sessions.batch(at(107, 8, 107))));
+  }
+
+  @Test
   void aFinalResultComesOnceWhenTheSessionIsOver() {
     OneKey<AggregatedRow> sessions = sessions(false);
     assertEquals(List.of(), shown(sessions.batch(at(100, 1), at(105, 2))));
