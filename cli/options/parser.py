@@ -197,7 +197,12 @@ def _verify(commands: Commands[argparse.ArgumentParser]) -> None:
         "Compare what queries have written with a batch over the log; none of them runs meanwhile.",
         "subcommands.verify:command",
     )
-    parser.add_argument("queries", metavar="QUERY", nargs="*", help="a query's id; none: of all")
+    parser.add_argument(
+        "queries",
+        metavar="QUERY|PATH",
+        nargs="*",
+        help="a query's id, or a .sql file or a folder of such for the queries in it; none: of all",
+    )
     _common(parser)
 
 

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from pathlib import Path
 
-from streamsql.cli.execution.engine import READY_SECONDS, make_engine
+from streamsql.api.changing import UNCHANGED, plan_of_log
+from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
+from streamsql.cli.options.parser import assignments
+from streamsql.cli.subcommands.plan import read_texts
 from streamsql.cli.terminal.render import Renderer
-from streamsql.errors import StreamSQLError
+from streamsql.errors import ConfigError, StreamSQLError
 from streamsql.results import Warning
+from streamsql.status import QueryInfo
 
 
 def command(args: argparse.Namespace) -> int:
     """The exit code: 0 all is as it should be; 1 something is not, or cannot be verified."""
+    paths = [name for name in args.queries if _is_path(name)]
+    ids = [name.upper() for name in args.queries if name not in paths]
+    is_made_by_files = _made_by(paths, args) if paths else _none
     renderer = Renderer(args.output or "table")
     code = 0
     # No query runs meanwhile: what is looked at stands still.
     with make_engine(args, until_caught_up=True) as engine:
         engine.wait_until_ready(READY_SECONDS)
-        for query_id in args.queries or [query.id for query in engine.queries()]:
-            quoted = query_id.upper().replace("`", "``")
+        ids += [q.id for q in engine.queries() if is_made_by_files(q) or not args.queries]
+        for query_id in dict.fromkeys(ids):
+            quoted = query_id.replace("`", "``")
             try:
                 for result in engine.execute(f"VERIFY QUERY `{quoted}`;"):
                     renderer.show(result)
@@ -27,3 +37,30 @@ def command(args: argparse.Namespace) -> int:
                 renderer.error(error)
                 code = max(code, error.exit_code)
     return code
+
+
+def _is_path(name: str) -> bool:
+    """Whether files are meant, and no query."""
+    return name.endswith((".sql", "/")) or Path(name).expanduser().exists()
+
+
+def _none(query: QueryInfo) -> bool:
+    return False
+
+
+def _made_by(paths: list[str], args: argparse.Namespace) -> Callable[[QueryInfo], bool]:
+    """Whether a query is one that files make. ConfigError where what runs is not what they say; a
+    StreamSQLError for a statement that cannot be run as it is."""
+    variables = assignments(args.define, "--define")
+    found = plan_of_log(engine_config(args), read_texts(paths), variables, prune=False)
+    if found.errors:
+        raise found.errors[0]
+    if found.changes:
+        names = ", ".join(item.name for item in found.changes)
+        raise ConfigError(
+            f"what runs is not what the files say: {names}",
+            hint="`streamsql plan` shows what differs, and `streamsql apply` changes it.",
+        )
+    made = {item.name for item in found.items if item.action == UNCHANGED}
+    others = {item.name for item in found.items if item.action != UNCHANGED}
+    return lambda query: query.id in made or (query.sink in made and query.id not in others)

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 REFUSED = 5
+UNCHANGED = Action.NONE.value
 _ANEW = (ChangeClass.STATE, ChangeClass.REBUILD)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from client.servers import OfflineEngine, running
 from datadriven import Case, cases, check
-from statements.world import World
+from statements.world import World, data_folder
 
 from streamsql.api.catalogs import decode_catalog, encode_catalog
 from streamsql.api.changing import ChangePlan, plan_of_server
@@ -22,16 +22,6 @@ SOURCE = (
     "CREATE STREAM s (k STRING KEY, v INT)"
     " WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=1);\n"
 )
-
-
-def data_folder(path: Path, sql: str) -> Path:
-    """One whose engine has run the statements."""
-    world, log = World(), FileLog(path / "statements.log")
-    world.shell(sql)
-    for entry in world.entries:
-        log.append(entry)
-    log.close()
-    return path
 
 
 @pytest.mark.parametrize("case", cases("plans"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from streamsql import nodes
 from streamsql.catalog import Catalog
 from streamsql.errors import ParseError
-from streamsql.log.entries import Entry
+from streamsql.log.entries import Entry, FileLog
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each, to_sql
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
@@ -50,3 +52,13 @@ class World:
         for statement in parse_each(sql, self.session.variables):
             assert not isinstance(statement, ParseError), statement
             self.do(statement)
+
+
+def data_folder(path: Path, sql: str) -> Path:
+    """One whose engine has run the statements."""
+    world, log = World(), FileLog(path / "statements.log")
+    world.shell(sql)
+    for entry in world.entries:
+        log.append(entry)
+    log.close()
+    return path
