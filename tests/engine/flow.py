@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from awaiting import await_until
 from confluent_kafka import Consumer
 
 from streamsql.kafka.client import KafkaClient
@@ -93,6 +94,11 @@ class Arrivals:
             ended.set()
             thread.join()
             self._consumer.close()
+
+    def await_one(self, seconds: float) -> None:
+        """Wait for the next one."""
+        count = len(self.times)
+        await_until(lambda: len(self.times) > count, f"a record in {self._topic}", seconds)
 
     def gap(self, begin: float, end: float) -> float:
         """The longest time without one, between two moments."""

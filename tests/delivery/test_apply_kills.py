@@ -1,5 +1,5 @@
-"""`apply` of queries that are built anew, killed at any moment while records come: run again it is
-as if it had been run once. Each record has its row in the stream once, the table is exact."""
+"""`apply` of changes of each class while records come, some of them killed at any moment: run again
+it is as if it had been run once. Each record has its row in the stream once, the table is exact."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from awaiting import await_until
+from engine.flow import Arrivals
 from soak.killing import kill_tree
 
 from streamsql.config import REBUILD_TOPIC_PREFIX
@@ -29,8 +30,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 START_SECONDS = 240.0
 SECONDS = 120.0
-LONGEST = 12.0
-"""Seconds after which `apply` has done about all it does."""
+APPLIES = 20
+"""Of each class; every third is killed."""
 TESTS = Path(__file__).parents[1]
 FORM = "PARTITIONS=2, VALUE_FORMAT='JSON'"
 SOURCES = f"""
@@ -39,9 +40,20 @@ CREATE TABLE u (k STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='u', {FORM}
 CREATE TABLE w (k STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='w', {FORM});
 SET 'processing.guarantee' = 'exactly_once';
 """
-TABLE = "CREATE TABLE t AS SELECT {0}, COUNT(*) AS c, SUM(n) AS total FROM s GROUP BY {0};\n"
-STREAM = "CREATE STREAM j AS SELECT s.k AS k, s.n AS n FROM s JOIN {0} ON s.k = {0}.k;\n"
-TEXTS = [SOURCES + TABLE.format(key) + STREAM.format(side) for key, side in ("au", "bw")]
+TABLE = "CREATE TABLE t AS SELECT {0}, COUNT(*) AS c, SUM(n){1} FROM s GROUP BY {0};\n"
+STREAM = "CREATE STREAM j AS SELECT s.k AS k, s.n{1} AS n FROM s JOIN {0} ON s.k = {0}.k;\n"
+PARTS = {
+    2: [("a", " AS total", "u", ""), ("a", " + 0 AS total", "u", " + 0")],
+    3: [("a", " AS total", "u", ""), ("a", " AS total, MAX(n) AS m", "u", "")],
+    4: [("a", " AS total", "u", ""), ("b", " AS total", "w", "")],
+}
+"""Of each class what is changed to and fro: the group, the columns, whom the stream is joined with,
+and what it selects."""
+
+
+def text(change: int, number: int) -> str:
+    group, columns, side, added = PARTS[change][number % 2]
+    return SOURCES + TABLE.format(group, columns) + STREAM.format(side, added)
 
 
 @pytest.fixture
@@ -69,7 +81,7 @@ class Life:
     def start(self) -> None:
         with self._errors.open("a") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "delivery.rebuild_child", str(self.folder), self._bootstrap],
+                [sys.executable, "-m", "delivery.apply_child", str(self.folder), self._bootstrap],
                 cwd=TESTS,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])},
                 stdin=subprocess.PIPE,
@@ -111,7 +123,7 @@ class Life:
                 continue
 
     def flow(self) -> None:
-        """Let records come, some hundred a second."""
+        """Let records come, a thousand a second."""
         self._flow.start()
 
     def stop_flow(self) -> None:
@@ -120,7 +132,7 @@ class Life:
 
     def _produce(self) -> None:
         while not self._ended.wait(0.1):
-            self.produce(30)
+            self.produce(100)
 
     def produce(self, count: int) -> None:
         numbers = range(self.count, self.count + count)
@@ -156,10 +168,21 @@ def _row(n: int) -> dict[str, Any]:
     return {"N": n, "A": f"a{n % 7}", "B": f"b{n * 31 % 11}"}
 
 
+def _await_exact(life: Life, change: int) -> None:
+    wanted = life.expected(PARTS[change][APPLIES % 2][0].upper())
+    await_until(lambda: life.table() == wanted, "the table to be exact", SECONDS)
+    once = Counter(range(life.count))
+    await_until(lambda: life.stream().keys() >= once.keys(), "all rows", SECONDS)
+    assert life.stream() == once
+    assert not [t for t in life.kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_apply_is_killed_and_run_again(tmp_path: Path, bootstrap: str, seed: int) -> None:
-    dice = random.Random(seed)
+@pytest.mark.parametrize("change", PARTS)
+def test_some_applies_are_killed_and_run_again(
+    tmp_path: Path, bootstrap: str, change: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dice = random.Random(change)
     life = Life(tmp_path, bootstrap)
     life.start()
     try:
@@ -167,27 +190,47 @@ def test_apply_is_killed_and_run_again(tmp_path: Path, bootstrap: str, seed: int
         for topic in "uw":
             names = (NewRecord(f"k{n}".encode(), b'{"NAME": "x"}') for n in range(5))
             life.kafka.produce(topic, names)
-        life.apply(TEXTS[0])
+        life.apply(text(change, 0))
         life.produce(3_000)
         life.flow()
-        for kill in range(3):
-            text = TEXTS[(kill + 1) % 2]
-            before = len(read_file(life.folder / "statements.log"))
-            life.tell(text)
-            after = dice.uniform(0.5, LONGEST)
-            time.sleep(after)
-            life.kill()
-            logged = len(read_file(life.folder / "statements.log")) > before
-            print(f"killed after {after:.1f} s, {'logged' if logged else 'not logged'}")
-            life.start()
-            life.apply(text)
+        table, stream = Arrivals(life.kafka, "T"), Arrivals(life.kafka, "J")
+        with table.noted(), stream.noted():
+            shown = list(_applied(life, change, dice, (table, stream)))
         life.stop_flow()
-        wanted = life.expected("B")
-        await_until(lambda: life.table() == wanted, "the table to be exact", SECONDS)
-        once = Counter(range(life.count))
-        await_until(lambda: life.stream().keys() >= once.keys(), "all rows", SECONDS)
-        assert life.stream() == once
-        left = [t for t in life.kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
-        assert not left
+        with capsys.disabled():
+            print("", f"class {change}, {life.count} records", *shown, sep="\n")
+        _await_exact(life, change)
     finally:
         life.kill()
+
+
+def _applied(
+    life: Life, change: int, dice: random.Random, noted: tuple[Arrivals, Arrivals]
+) -> Iterator[str]:
+    """Apply again and again; how long each took, and how long no row came to either reader."""
+    longest = 4.0
+    for number in range(1, APPLIES + 1):
+        time.sleep(2)
+        wanted = text(change, number)
+        if number % 3 == 0:
+            yield _killed(life, wanted, dice.uniform(0.1, longest))
+            life.start()
+            life.apply(wanted)
+            continue
+        began = time.monotonic()
+        life.apply(wanted)
+        took = time.monotonic() - began
+        longest = max(longest, took)
+        for arrivals in noted:
+            arrivals.await_one(SECONDS)
+        gaps = [arrivals.gap(began, arrivals.times[-1]) for arrivals in noted]
+        yield f"{took:.1f} s; longest without a row: table {gaps[0]:.2f}, stream {gaps[1]:.2f} s"
+
+
+def _killed(life: Life, wanted: str, after: float) -> str:
+    before = len(read_file(life.folder / "statements.log"))
+    life.tell(wanted)
+    time.sleep(after)
+    life.kill()
+    logged = len(read_file(life.folder / "statements.log")) > before
+    return f"killed after {after:.1f} s, {'logged' if logged else 'not logged'}"
