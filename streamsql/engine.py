@@ -122,6 +122,8 @@ class Engine:
         self._restored.settle(CLOSE_SECONDS)
         try:
             state.pushes.close()
+            if state.staged is not None:
+                state.staged.discard()
             state.queries.close()
             if state.failover is not None:
                 state.failover.close()

@@ -179,7 +179,15 @@ def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
         "subcommands.apply:command",
     )
     add_file_options(parser, needed=False)
-    parser.add_argument("--undo", action="store_true", help="take back what was applied last")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--undo", action="store_true", help="take back what was applied last")
+    instead.add_argument(
+        "--stage",
+        action="store_true",
+        help="with --server: build what is built anew beside what runs, and do not switch",
+    )
+    instead.add_argument("--promote", action="store_true", help="switch to what is staged")
+    instead.add_argument("--discard", action="store_true", help="give up what is staged")
     parser.add_argument(
         "--from-what-is-left",
         action="store_true",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from streamsql.api.applying import Changes
 from streamsql.api.changing import ChangePlan, undo_plan_of_log
 from streamsql.cli.execution.engine import READY_SECONDS, engine_config, make_engine
 from streamsql.cli.options.parser import assignments
@@ -15,15 +16,29 @@ from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.render import Renderer
 from streamsql.cli.terminal.style import Style
 from streamsql.client.remote import RemoteEngine
+from streamsql.client.remote_changes import RemoteChanges
 from streamsql.engine import Engine
 from streamsql.errors import ConfigError, StreamSQLError
+from streamsql.results import Result
 from streamsql.run_script import NamedText
+
+_ALONE = ("undo", "promote", "discard")
 
 
 def command(args: argparse.Namespace) -> int:
     """The exit code: 0 done, or nothing to do; 1 for what cannot be done, or is not wanted."""
-    if bool(args.paths) == args.undo:
-        raise ConfigError("give the files that are to be applied, or --undo alone")
+    alone = [name for name in _ALONE if getattr(args, name)]
+    if bool(args.paths) == bool(alone):
+        raise ConfigError(
+            "give the files that are to be applied, or --undo, --promote or --discard alone"
+        )
+    if args.server is None and (args.stage or args.promote or args.discard):
+        raise ConfigError(
+            "only a server has something staged: an engine of a data folder ends with its command",
+            hint="Add --server URL.",
+        )
+    if args.promote or args.discard:
+        return _carry_out(args, [])
     texts = read_texts(args.paths)
     found = _undoing(args) if args.undo else planned(args, texts)
     style = Style.of(sys.stdout)
@@ -35,7 +50,7 @@ def command(args: argparse.Namespace) -> int:
     if not (args.yes or _wanted()):
         print("Nothing has been changed.")
         return 1
-    return _apply(args, texts, Renderer(args.output or "table"))
+    return _carry_out(args, texts)
 
 
 def _undoing(args: argparse.Namespace) -> ChangePlan:
@@ -46,22 +61,31 @@ def _undoing(args: argparse.Namespace) -> ChangePlan:
         return server.changes.plan_undo()
 
 
-def _apply(args: argparse.Namespace, texts: list[NamedText], renderer: Renderer) -> int:
-    variables = assignments(args.define, "--define")
+def _carry_out(args: argparse.Namespace, texts: list[NamedText]) -> int:
+    renderer = Renderer(args.output or "table")
     with _engine(args) as engine:
         try:
-            changes, left = engine.changes, args.from_what_is_left
-            done = (
-                changes.undo(from_what_is_left=left)
-                if args.undo
-                else changes.apply(texts, variables, prune=args.prune, from_what_is_left=left)
-            )
-            for result in done:
+            for result in _done(args, texts, engine.changes):
                 renderer.show(result)
         except StreamSQLError as error:
             renderer.error(error)
             return error.exit_code
     return 0
+
+
+def _done(
+    args: argparse.Namespace, texts: list[NamedText], changes: Changes | RemoteChanges
+) -> list[Result]:
+    left = args.from_what_is_left
+    if args.promote:
+        return changes.promote()
+    if args.discard:
+        return changes.discard()
+    if args.undo:
+        return changes.undo(from_what_is_left=left)
+    variables = assignments(args.define, "--define")
+    carry_out = changes.stage if args.stage else changes.apply
+    return carry_out(texts, variables, prune=args.prune, from_what_is_left=left)
 
 
 @contextmanager

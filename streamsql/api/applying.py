@@ -16,8 +16,10 @@ from streamsql.run_script import NamedText
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
 from streamsql.session import Session
-from streamsql.statements.changes.apply import apply_files
+from streamsql.statements.changes.apply import Files, apply_files
+from streamsql.statements.changes.rebuilding import Rebuilds
 from streamsql.statements.changes.running import running_of_replay
+from streamsql.statements.changes.staging import discard, promote, stage_files
 from streamsql.statements.changes.undo import before_last_apply
 
 T = TypeVar("T")
@@ -75,32 +77,51 @@ class Changes:
         """Have what runs become what files say, all of it at once: what was done. The
         StreamSQLError of what cannot be done is raised before anything is. A query whose state
         cannot go on is built anew from the log, if need be `from_what_is_left` of it."""
+        files = Files(lambda: texts, prune=prune, partial=partial)
         context = self._context(variables or {}, session)
-        return self._applied(
-            lambda: texts,
-            context,
-            prune=prune,
-            partial=partial,
-            from_what_is_left=from_what_is_left,
+        return self._applied(files, context, from_what_is_left)
+
+    def stage(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+        partial: bool = False,
+        session: Session | None = None,
+        from_what_is_left: bool = False,
+    ) -> list[Result]:
+        """Build what `apply` would build anew, and leave it beside what runs until `promote` or
+        `discard`, or until the engine ends: where it is. UnsupportedError where none of it is."""
+        files = Files(lambda: texts, prune=prune, partial=partial)
+        context = self._context(variables or {}, session)
+        return self._leading(
+            "the files were not staged",
+            lambda: stage_files(files, context, from_what_is_left=from_what_is_left),
         )
 
-    def _applied(
-        self,
-        read: Callable[[], Sequence[NamedText]],
-        context: Context,
-        *,
-        prune: bool,
-        partial: bool = False,
-        from_what_is_left: bool,
-    ) -> list[Result]:
+    def promote(self, session: Session | None = None) -> list[Result]:
+        """Have what is staged be what runs, with all else that its files say: what was done. Errors
+        as those of `apply`; CatalogError where nothing is staged."""
+        context = self._context({}, session)
+        return self._leading("what is staged was not applied", lambda: promote(context))
+
+    def discard(self, session: Session | None = None) -> list[Result]:
+        """Give up what is staged. CatalogError where nothing is."""
+        context = self._context({}, session)
+        return self._leading("what is staged was not discarded", lambda: discard(context))
+
+    def _applied(self, files: Files, context: Context, from_what_is_left: bool) -> list[Result]:
+        def apply() -> list[Result]:
+            with Rebuilds(self._state, from_what_is_left=from_what_is_left) as rebuilds:
+                return apply_files(files, context, rebuilds)
+
+        return self._leading("the files were not applied", apply)
+
+    def _leading(self, failure: str, work: Callable[[], list[Result]]) -> list[Result]:
         if self._state.failover is not None:
             self._state.failover.check_leads()
-        return self._told(
-            "the files were not applied",
-            lambda: apply_files(
-                read, context, prune=prune, partial=partial, from_what_is_left=from_what_is_left
-            ),
-        )
+        return self._told(failure, work)
 
     def plan_undo(self, session: Session | None = None) -> ChangePlan:
         """What `undo` would change, without changing it."""
@@ -114,7 +135,7 @@ class Changes:
         CatalogError where nothing was applied, UnsupportedError where more was defined since."""
         context = self._context({}, self._bare(session))
         return self._applied(
-            lambda: [self._before()], context, prune=True, from_what_is_left=from_what_is_left
+            Files(lambda: [self._before()], prune=True), context, from_what_is_left
         )
 
     def _before(self) -> NamedText:

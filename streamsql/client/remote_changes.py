@@ -48,6 +48,26 @@ class RemoteChanges:
         files = self._files(texts, variables or {}, prune)
         return self._apply(files | _LEFT if from_what_is_left else files)
 
+    def stage(
+        self,
+        texts: Sequence[NamedText],
+        variables: Mapping[str, str] | None = None,
+        *,
+        prune: bool = False,
+        from_what_is_left: bool = False,
+    ) -> list[Result]:
+        """Build what `apply` would build anew, and leave it beside what runs: where it is."""
+        files = self._files(texts, variables or {}, prune) | {"stage": True}
+        return self._apply(files | _LEFT if from_what_is_left else files)
+
+    def promote(self) -> list[Result]:
+        """Have what is staged be what runs: what was done."""
+        return self._apply({"promote": True})
+
+    def discard(self) -> list[Result]:
+        """Give up what is staged."""
+        return self._apply({"discard": True})
+
     def plan_undo(self) -> ChangePlan:
         """What `undo` would change, without changing it."""
         return self._plan(_UNDO)

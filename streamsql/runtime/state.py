@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
@@ -41,6 +42,13 @@ from streamsql.status import QueryMetrics, Resources
 from streamsql.version import VERSION
 
 
+class Staged(Protocol):
+    """What is built anew beside what runs, and waits to be what runs."""
+
+    def discard(self) -> None:
+        """Let nothing be left of it."""
+
+
 class EngineState:
     """All that statements work on. `catalog` is replaced, never changed: read it once."""
 
@@ -59,6 +67,7 @@ class EngineState:
         self.lock = threading.RLock()
         self.rebuilding = threading.Lock()
         """Held while queries are built anew, which other statements need not wait for."""
+        self.staged: Staged | None = None
         self.services = Services(config, self.data, self.sizes)
         self.watch = KafkaWatch(self.services)
         self.launcher = SparkLauncher(self.services, self.data, self.sizes, config.master)

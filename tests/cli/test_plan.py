@@ -154,8 +154,10 @@ def test_apply_looks_before_it_starts_an_engine(
     ("arguments", "said"),
     [
         (["--undo"], "nothing has been applied: there is nothing to take back"),
-        ([], "give the files that are to be applied, or --undo alone"),
-        (["--undo", "f.sql"], "give the files that are to be applied, or --undo alone"),
+        ([], "give the files that are to be applied, or --undo, --promote or --discard alone"),
+        (["--undo", "f.sql"], "or --undo, --promote or --discard alone"),
+        (["--stage", "f.sql"], "only a server has something staged"),
+        (["--promote"], "only a server has something staged"),
     ],
 )
 def test_what_was_applied_last_is_asked_for_alone(

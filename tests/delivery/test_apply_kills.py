@@ -221,6 +221,7 @@ def _applied(
         life.apply(wanted)
         took = time.monotonic() - began
         longest = max(longest, took)
+        time.sleep(3)
         for arrivals in noted:
             arrivals.await_one(SECONDS)
         gaps = [arrivals.gap(began, arrivals.times[-1]) for arrivals in noted]

@@ -67,6 +67,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
             40000,
         ),
         ("POST", "/streamsql/apply", {}, '{"undo": true, "sessionVariables": []}', 40000),
+        ("POST", "/streamsql/apply", {}, '{"undo": true, "promote": true}', 40000),
+        ("POST", "/streamsql/plan", {}, '{"discard": true}', 40000),
         ("POST", "/heartbeat", {}, '{"hostInfo": {"host": 1}}', 40000),
         ("GET", "/is_valid_property/nonsense", {}, "", 40000),
         ("GET", "/status/stream/X/create", {}, "", 40400),

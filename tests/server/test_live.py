@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from streamsql.client.remote import RemoteEngine
 from streamsql.client.transport import Address
-from streamsql.errors import UnsupportedError
+from streamsql.errors import CatalogError, UnsupportedError
 from streamsql.parser import script
 from streamsql.parser.tokens.lexer import lex
 from streamsql.results import Message
@@ -202,6 +202,11 @@ def test_files_are_planned_and_applied(server: LiveServer) -> None:
         (item,) = remote.changes.plan_undo().changes
         assert (item.name, item.parts[0].text) == ("APPLIED_LARGE", "V > 7, now V > 5")
         assert [r.text for r in remote.changes.undo() if isinstance(r, Message)] == changed
+        with pytest.raises(UnsupportedError, match="none of the queries is built anew"):
+            remote.changes.stage([NamedText("f.sql", source + large.format(7))])
+        for act in (remote.changes.promote, remote.changes.discard):
+            with pytest.raises(CatalogError, match="nothing is staged"):
+                act()
     part = {"files": [{"name": "g.sql", "sql": large.format(7)}], "partial": True}
     assert server.client.post("/streamsql/plan", json=part).json()["exit_code"] == 2
     refused = server.client.post("/streamsql/plan", json={**part, "prune": True})

@@ -52,15 +52,16 @@ class Rebuild:
         table = root.target if root.kind is Kind.TABLE else None
         self._run: Run | None = None
         self._target = None if table is None else table.topic.name
-        self._topic = None if table is None else f"{REBUILD_TOPIC_PREFIX}{uuid.uuid4().hex[:12]}"
+        self.topic = None if table is None else f"{REBUILD_TOPIC_PREFIX}{uuid.uuid4().hex[:12]}"
+        """Has what it makes of a table so far."""
 
     def begin(self) -> None:
         """Make what it needs; what an earlier one has left goes. ExternalError where Kafka or the
         disk fails."""
         self.discard()
         self._read_until(None)
-        checkpoint.note_rebuild(self._folder, RebuildNote(self._topic))
-        if self._topic is None:
+        checkpoint.note_rebuild(self._folder, RebuildNote(self.topic))
+        if self.topic is None:
             return
         client = self._services.kafka.get()
         found = client.describe(self._target or "")
@@ -68,7 +69,7 @@ class Rebuild:
             raise ExternalError(f"the topic {self._target} is there no more")
         config = {name: found.config[name] for name in _COPIED if name in found.config}
         config |= {"cleanup.policy": "delete", "retention.ms": "-1"}
-        client.create_topic(self._topic, found.partitions, found.replicas, config)
+        client.create_topic(self.topic, found.partitions, found.replicas, config)
 
     def catch_up(self) -> None:
         """Read the log until its end is near, and then as records come. ExternalError where that
@@ -77,8 +78,8 @@ class Rebuild:
             return
         for number in range(MAX_ROUNDS):
             self._read()
-            if number == 0 and self._topic is not None:
-                self._rehearse(self._topic)
+            if number == 0 and self.topic is not None:
+                self._rehearse(self.topic)
             if self._launcher.lag(self._own, self.positions()) <= NEAR:
                 break
         self._run = self._started(follows=True)
@@ -159,7 +160,7 @@ class Rebuild:
     def _started(self, *, follows: bool) -> Run:
         from streamsql.executor.rebuilds.muted import run
 
-        return run(self._own, self._topic, self._launcher, follows=follows)
+        return run(self._own, self.topic, self._launcher, follows=follows)
 
     def _rehearse(self, made: str) -> None:
         from streamsql.executor.rebuilds.corrections import rehearse

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from streamsql.api.applying import Changes
 from streamsql.api.changing import ChangePlan
 from streamsql.client.handover import Handover
 from streamsql.client.wire import to_line
@@ -32,16 +33,20 @@ from streamsql.server.http.requests import (
 from streamsql.server.state.server_state import ServerState, state_of
 from streamsql.session import Session
 
+ACTIONS = ("undo", "promote", "discard")
 _TOO_LARGE = "Files that have nothing to do with each other can be applied one after the other."
 
 
 @dataclass(frozen=True)
 class FilesRequest:
     """The body of both: {files: [{name, sql}], properties, sessionVariables, prune, partial,
-    fromWhatIsLeft}, or {undo: true, fromWhatIsLeft} to take back what was applied last."""
+    fromWhatIsLeft, stage}, or {undo: true, fromWhatIsLeft} to take back what was applied last, or
+    {promote: true} or {discard: true} for what was staged."""
 
     files: tuple[NamedText, ...]
-    undo: bool
+    action: str | None
+    """One of ACTIONS instead of files."""
+    stage: bool
     properties: Mapping[str, Any]
     variables: Mapping[str, Any]
     prune: bool
@@ -52,11 +57,12 @@ class FilesRequest:
     def of(body: object) -> FilesRequest:
         """From a parsed body; RequestError for what is none."""
         given = as_object(body, "the request")
-        files, undo = given.get("files", []), _flag(given, "undo")
+        files, actions = given.get("files", []), [a for a in ACTIONS if _flag(given, a)]
         prune, partial = _flag(given, "prune"), _flag(given, "partial")
-        if not isinstance(files, list) or bool(files) == undo:
+        if not isinstance(files, list) or bool(files) + len(actions) != 1:
+            instead = ", ".join(f'"{action}"' for action in ACTIONS)
             raise RequestError(
-                BAD_REQUEST, 'the request gives no list of "files", nor "undo" alone'
+                BAD_REQUEST, f'the request gives no list of "files", nor one of {instead} alone'
             )
         if prune and partial:
             raise RequestError(
@@ -64,7 +70,8 @@ class FilesRequest:
             )
         return FilesRequest(
             tuple(map(_file, files)),
-            undo,
+            actions[0] if actions else None,
+            _flag(given, "stage"),
             optional_object(given.get("properties"), "properties"),
             optional_object(given.get("sessionVariables"), "sessionVariables"),
             prune,
@@ -95,10 +102,12 @@ def _file(given: object) -> NamedText:
 async def plan(request: Request) -> Response:
     """POST: what the files would change, as `streamsql plan --json` prints it."""
     state, given, session = await _request(request)
+    if given.action not in (None, "undo"):
+        raise RequestError(BAD_REQUEST, f'what "{given.action}" changes was planned when staged')
 
     def found() -> ChangePlan:
         changes = state.engine.changes
-        if given.undo:
+        if given.action == "undo":
             return changes.plan_undo(session)
         return changes.plan(given.files, prune=given.prune, partial=given.partial, session=session)
 
@@ -112,20 +121,28 @@ async def apply(request: Request) -> Response:
     outbox: Handover[bytes] = Handover(state.config.push_buffer_rows)
 
     def results() -> Iterator[Result]:
-        changes = state.engine.changes
-        if given.undo:
-            return iter(changes.undo(session, from_what_is_left=given.from_what_is_left))
-        return iter(
-            changes.apply(
-                given.files,
-                prune=given.prune,
-                partial=given.partial,
-                session=session,
-                from_what_is_left=given.from_what_is_left,
-            )
-        )
+        return iter(_done(state.engine.changes, given, session))
 
     return LinesResponse(Execution(results, "", session, outbox, state.running), outbox)
+
+
+def _done(changes: Changes, given: FilesRequest, session: Session) -> list[Result]:
+    left = given.from_what_is_left
+    match given.action:
+        case "undo":
+            return changes.undo(session, from_what_is_left=left)
+        case "promote":
+            return changes.promote(session)
+        case "discard":
+            return changes.discard(session)
+    carry_out = changes.stage if given.stage else changes.apply
+    return carry_out(
+        given.files,
+        prune=given.prune,
+        partial=given.partial,
+        session=session,
+        from_what_is_left=left,
+    )
 
 
 async def _request(request: Request) -> tuple[ServerState, FilesRequest, Session]:

@@ -76,7 +76,10 @@ SCHEMAS: Json = {
         prune={"type": "boolean", "description": "Drop what is not in the files"},
         partial={"type": "boolean", "description": "What else they read is what runs"},
         fromWhatIsLeft={"type": "boolean", "description": "Where the log lacks what was read"},
+        stage={"type": "boolean", "description": "Build it beside what runs, and do not switch"},
         undo={"type": "boolean", "description": "Without files: what was applied last"},
+        promote={"type": "boolean", "description": "Without files: switch to what is staged"},
+        discard={"type": "boolean", "description": "Without files: give up what is staged"},
     ),
     "Entity": _object(("@type", "statementText"), **{"@type": _TEXT, "statementText": _TEXT}),
     "StreamedRow": _object(

@@ -14,6 +14,7 @@ from streamsql.catalog import Source
 from streamsql.errors import InternalError, UnsupportedError
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.log.entries import Entry, Offsets
+from streamsql.nodes import Statement
 from streamsql.parser import to_sql
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
@@ -40,7 +41,7 @@ from streamsql.statements.control import still_running
 from streamsql.statements.persistent import OLD_RUNS
 from streamsql.version import VERSION
 
-_NOTHING = "Nothing to do: what is written is what runs."
+NOTHING = "Nothing to do: what is written is what runs."
 
 
 @dataclass(frozen=True)
@@ -59,37 +60,46 @@ class _Draft:
         return found.query.query_id if isinstance(found, QueryStatementPlan) else None
 
 
-def apply_files(
-    read: Callable[[], Sequence[NamedText]],
-    context: Context,
-    *,
-    prune: bool,
-    partial: bool = False,
-    from_what_is_left: bool = False,
-) -> list[Result]:
-    """What was done, a message each; `read` gives the files. The StreamSQLError of what cannot be
-    done is raised before anything is."""
+@dataclass(frozen=True)
+class Files:
+    """What is to run. `read` gives the texts; `prune`: what is not in them goes; `partial`: what
+    they read and do not define is what runs."""
+
+    read: Callable[[], Sequence[NamedText]]
+    prune: bool = False
+    partial: bool = False
+
+
+def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Result]:
+    """What was done, a message each. The StreamSQLError of what cannot be done is raised before
+    anything is."""
     state = context.state
-    with Rebuilds(state, from_what_is_left=from_what_is_left) as rebuilds:
-        while True:
-            with state.lock:
-                work = _work(read(), context, rebuilds, prune=prune, partial=partial)
-                if work is None:
-                    return [Message(_NOTHING)]
-                for draft in work.drafts:
-                    _make(draft, context)
-                if rebuilds.are_ready(work.anew):
-                    warnings = _carried_out(work, rebuilds, context)
-                    break
-            # What was defined meanwhile is seen when it is planned again.
-            rebuilds.build(work.anew)
+    while True:
+        with state.lock:
+            work = prepared(files, context, rebuilds)
+            if work is None:
+                return [Message(NOTHING)]
+            if rebuilds.are_ready(work.anew):
+                warnings = _carried_out(work, rebuilds, context)
+                break
+        # What was defined meanwhile is seen when it is planned again.
+        rebuilds.build(work.anew)
     if work.anew:
         warnings += await_settled(state, work.anew)
     return [*map(_done, _each(work.items)), *warnings]
 
 
+def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
+    """All that is to be done, with the topics for it, which harm nobody if nothing follows; None:
+    nothing is to be done. The lock of the state is held."""
+    work = _work(files, context, rebuilds)
+    for draft in work.drafts if work else ():
+        _make(draft, context)
+    return work
+
+
 @dataclass(frozen=True)
-class _Work:
+class Work:
     """All that is to be done."""
 
     items: Sequence[Item]
@@ -99,28 +109,25 @@ class _Work:
     after: Replay
 
     @property
+    def statements(self) -> list[Statement]:
+        """What is run for it."""
+        return [draft.step.statement for draft in self.drafts]
+
+    @property
     def anew(self) -> list[Definition]:
         """The queries that are built anew, as they are to be."""
         ids = [draft.query_id for draft in self.drafts if draft.step.rebuilds]
         return [self.after.queries[query_id].definition for query_id in ids if query_id]
 
 
-def _work(
-    texts: Sequence[NamedText],
-    context: Context,
-    rebuilds: Rebuilds,
-    *,
-    prune: bool,
-    partial: bool,
-) -> _Work | None:
-    """None: there is nothing to do."""
+def _work(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
     state, session = context.state, context.session
     before = replay_of(state)
     running = running_of_replay(before)
-    wanted = read_wanted(texts, session, state.schemas(), running, partial=partial)
+    wanted = read_wanted(files.read(), session, state.schemas(), running, partial=files.partial)
     if wanted.errors:
         raise wanted.errors[0]
-    items = differences(wanted, running, prune=prune)
+    items = differences(wanted, running, prune=files.prune)
     steps = steps_of(items, before.catalog, session.properties)
     if not steps:
         return None
@@ -128,12 +135,12 @@ def _work(
         permissions.check(step.statement, session)
     drafts = _planned(steps, context)
     entry = _entry(drafts, context)
-    _check_outcome(wanted, _folded(entry, context), prune)
+    _check_outcome(wanted, _folded(entry, context), files.prune)
     entry = _with_offsets(entry, drafts, before, context, rebuilds)
-    return _Work(items, drafts, entry, before, _folded(entry, context))
+    return Work(items, drafts, entry, before, _folded(entry, context))
 
 
-def _carried_out(work: _Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
+def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
     """Log it, and have the engine be what it comes to."""
     with rebuilds.switching(work.anew, work.entry.sequence):
         context.state.log.append(work.entry)

@@ -46,6 +46,10 @@ class Rebuilds:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Discard what has not switched."""
         try:
             for rebuild in self._built.values():
                 with suppress(StreamSQLError):  # The next start discards it.
@@ -91,6 +95,10 @@ class Rebuilds:
             return {}
         return {topic: {str(p): max(first, begins[p]) for p, first in wanted.items()}}
 
+    def topic(self, query_id: str) -> str | None:
+        """What has the rows so far of a table's query; None: that of a stream."""
+        return self._built[query_id].topic
+
     def are_ready(self, wanted: Sequence[Definition]) -> bool:
         """Whether all of these have been built, as they are to be now."""
         return all(
@@ -103,6 +111,11 @@ class Rebuilds:
         """Have each catch up with the log; the lock of the state is not held. Raises a
         StreamSQLError where that fails: nothing has been changed then."""
         if not self._held:
+            if self._state.staged is not None:
+                raise UnsupportedError(
+                    "a change is staged, and one is built at a time",
+                    hint="`streamsql apply --promote` or `--discard` first.",
+                )
             self._state.rebuilding.acquire()
             self._held = True
         state = self._state
