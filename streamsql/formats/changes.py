@@ -10,30 +10,59 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from streamsql.formats.base import Format, maps_have_text_keys
-from streamsql.schema import Column
-from streamsql.types import BIGINT, STRING, SQLType, is_struct, quote, to_sql
+from streamsql.schema import Column, FormatSpec, Kind
+from streamsql.types import (
+    BIGINT,
+    BYTES,
+    STRING,
+    SQLType,
+    element_type,
+    is_array,
+    is_struct,
+    quote,
+    to_sql,
+)
 
 OP, BEFORE, AFTER, SOURCE, TIME = "OP", "BEFORE", "AFTER", "SOURCE", "TS_MS"
 STREAM_COLUMNS = (OP, BEFORE, AFTER, SOURCE, TIME)
 """What a stream of changes may have as value columns."""
 
 TIMESTAMPS, TIMES, DECIMALS = "timestamp.precision", "time.precision", "decimal.mode"
+UNAVAILABLE = "unavailable.values"
 """What the codecs call the options that `OPTIONS` lists."""
 _PRECISIONS = ("MILLISECONDS", "MICROSECONDS", "NANOSECONDS")
 OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "TIMESTAMP_PRECISION": (TIMESTAMPS, _PRECISIONS),
     "TIME_PRECISION": (TIMES, _PRECISIONS),
     "DECIMAL_HANDLING_MODE": (DECIMALS, ("PRECISE", "STRING")),
+    "UNAVAILABLE_VALUES": (UNAVAILABLE, ("KEEP", "LOG")),
 }
-"""Properties in WITH by which values are read that no schema describes, and their values."""
+"""Properties in WITH by which values are read that no schema describes, or that are not told, and
+their values."""
+KEPT = "KEEP"
+"""Of UNAVAILABLE: a value that is not told is that of the row before."""
+PLACEHOLDER = "__debezium_unavailable_value"
+"""What stands for a large value of PostgreSQL's that has not changed, and so is in no log."""
+
+
+def stored_columns(spec: FormatSpec, kind: Kind, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The value columns of a source that hold what a database may store out of line, if such a
+    value is to be kept where it has not changed; else none."""
+    if kind is not Kind.TABLE or spec.properties.get(UNAVAILABLE) != KEPT:
+        return ()
+    return tuple(column for column in columns if _may_be_large(column.type))
+
+
+def _may_be_large(kind: SQLType) -> bool:
+    return (element_type(kind) if is_array(kind) else kind) in (STRING, BYTES)
 
 
 class ChangeFormat(Format):
     """Records that tell what has become of rows."""
 
     remedy: ClassVar[str | None] = "Declare the map's keys as STRING."
-    takes_options: ClassVar[bool] = False
-    """Whether `OPTIONS` apply."""
+    options: ClassVar[frozenset[str]] = frozenset()
+    """Which of `OPTIONS` apply."""
 
     def problem(self, columns: Sequence[Column]) -> str | None:
         if all(maps_have_text_keys(column.type) for column in columns):
@@ -69,7 +98,7 @@ class DebeziumJsonFormat(ChangeFormat):
 
     name: ClassVar[str] = "DEBEZIUM_JSON"
     written_as: ClassVar[str | None] = "JSON"
-    takes_options: ClassVar[bool] = True
+    options: ClassVar[frozenset[str]] = frozenset(OPTIONS)
 
 
 class DebeziumAvroFormat(ChangeFormat):
@@ -78,6 +107,7 @@ class DebeziumAvroFormat(ChangeFormat):
     name: ClassVar[str] = "DEBEZIUM_AVRO"
     written_as: ClassVar[str | None] = "AVRO"
     reads_by_id: ClassVar[bool] = True
+    options: ClassVar[frozenset[str]] = frozenset({"UNAVAILABLE_VALUES"})
 
 
 class MaxwellJsonFormat(ChangeFormat):

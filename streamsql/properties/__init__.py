@@ -22,6 +22,7 @@ COMMIT_INTERVAL = processing.COMMIT_INTERVAL
 GUARANTEE = processing.GUARANTEE
 TRANSACTION_INTERVAL = processing.TRANSACTION_INTERVAL
 ON_DATA_LOSS = processing.ON_DATA_LOSS
+ON_TRUNCATE = processing.ON_TRUNCATE
 SHUFFLE_PARTITIONS = sizes.SHUFFLE_PARTITIONS
 RECORDS_PER_BATCH = sizes.RECORDS_PER_BATCH
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
@@ -321,6 +322,12 @@ def with_owned_secrets(properties: Mapping[str, str], owned: Mapping[str, str]) 
 
 
 # -- reading -------------------------------------------------------------------------------------
+
+
+def accepted(properties: Mapping[str, str]) -> frozenset[str]:
+    """By the names of the properties that say so, what a query does not stop for."""
+    names = processing.STOPPED_BY
+    return frozenset(name for name in names if get_text(properties, name) == "continue")
 
 
 def get_text(properties: Mapping[str, str], name: str) -> str | None:

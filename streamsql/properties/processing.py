@@ -10,6 +10,9 @@ COMMIT_INTERVAL = "processing.commit.interval.ms"
 GUARANTEE = "processing.guarantee"
 TRANSACTION_INTERVAL = "streamsql.commit.interval.ms"
 ON_DATA_LOSS = "streamsql.on.data.loss"
+ON_TRUNCATE = "streamsql.on.truncate"
+STOPPED_BY = (ON_DATA_LOSS, ON_TRUNCATE)
+"""What stops a query unless these say `continue`, when it is made or resumed."""
 
 DEFINITIONS = (
     PropertyDefinition(
@@ -59,6 +62,15 @@ DEFINITIONS = (
         "stop",
         "What new queries, and those that are resumed, do about records that Kafka deleted before "
         "they read them: stop (with an error), or continue (with an entry in the processing log).",
+        choices=("stop", "continue"),
+    ),
+    PropertyDefinition(
+        ON_TRUNCATE,
+        PropertyType.TEXT,
+        "stop",
+        "What new queries, and those that are resumed, do where the table of a database was "
+        "truncated, which does not say its rows: stop (with an error), or continue (the rows "
+        "stay). Either is an entry in the processing log.",
         choices=("stop", "continue"),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from streamsql.formats import FORMATS
 from streamsql.planner.plans.statements import TopicInfo
 from streamsql.schema import Kind
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 TopicFacts = Mapping[str, "tuple[int, int] | None"]
 """What planning a statement was told: partitions and replicas, None for a topic that is not."""
+
+_FOR_EVER = -1
+"""Of `retention.ms`."""
 
 
 class KafkaTopics:
@@ -59,6 +63,8 @@ def create_topic(client: KafkaClient, source: Source) -> None:
 def topic_config(source: Source) -> dict[str, str]:
     """The topic settings that follow from what a source is."""
     retention = source.topic.retention_ms
+    if retention is None and source.kind is Kind.TABLE and _tells_changes(source):
+        retention = _FOR_EVER
     config = {"cleanup.policy": cleanup_policy(source)}
     if retention is not None and config["cleanup.policy"] != "compact":
         config["retention.ms"] = str(retention)
@@ -66,7 +72,13 @@ def topic_config(source: Source) -> dict[str, str]:
 
 
 def cleanup_policy(source: Source) -> str:
-    """A table's topic keeps the last record of each key, a windowed one's only for a time."""
-    if source.kind is Kind.STREAM:
+    """A table's topic keeps the last record of each key, a windowed one's only for a time; one of
+    a database's changes all of them: the last change of a key need not tell all of its row, and one
+    of a whole table has no key."""
+    if source.kind is Kind.STREAM or _tells_changes(source):
         return "delete"
     return "compact,delete" if source.is_windowed else "compact"
+
+
+def _tells_changes(source: Source) -> bool:
+    return FORMATS[source.topic.value_format.name].written_as is not None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from streamsql.nodes import ControlQuery, DropSink, QueryAction
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.plans.statements import NothingToDo
-from streamsql.properties import ON_DATA_LOSS, get_text
+from streamsql.properties import accepted
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context, EngineState
 from streamsql.statements.dispatch import handle
@@ -34,8 +34,7 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
         planned = context.plan(statement)
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        accepts_loss = get_text(context.session.properties, ON_DATA_LOSS) == "continue"
-        stuck = _act(planned, state, accepts_loss)
+        stuck = _act(planned, state, accepted(context.session.properties))
     done = _DONE[planned.action]
     if not planned.query_ids:
         return [Message("There are no queries.")]
@@ -53,19 +52,21 @@ def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
             return [Warning(planned.warning)]
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        stuck = _act(planned, state, accepts_loss=False)
+        stuck = _act(planned, state)
     dropped = Message(f"Sink `{statement.name}` was dropped. Its files stay.")
     return [dropped, *still_running(stuck)]
 
 
-def _act(planned: ControlPlan, state: EngineState, accepts_loss: bool) -> list[str]:
+def _act(
+    planned: ControlPlan, state: EngineState, accepts: frozenset[str] = frozenset()
+) -> list[str]:
     """Have it take effect; the queries that are to end and have not stopped yet. What is resumed
-    may accept that records are lost."""
+    may accept what has stopped it."""
     if planned.action is QueryAction.TERMINATE:
         return state.queries.terminate(*planned.query_ids)
     for query_id in planned.query_ids:
         if planned.action is QueryAction.RESUME:
-            state.queries.resume(query_id, accepts_loss=accepts_loss)
+            state.queries.resume(query_id, accepts=accepts)
         else:
             state.queries.pause(query_id)
     return []

@@ -25,6 +25,7 @@ WITH_PROPERTIES: dict[str, str] = {
     "STATE_TTL": "how long joins of streams keep rows: '1 HOUR', FOREVER",
     "TIME_PRECISION": "of changes of a database: what numbers of TIMEs count",
     "DECIMAL_HANDLING_MODE": "of changes of a database: how DECIMALs are written",
+    "UNAVAILABLE_VALUES": "of changes of a database: KEEP large values that have not changed",
     "VALUE_SCHEMA_ID": "the registered schema of the values",
     "KEY_SCHEMA_ID": "the registered schema of the keys",
     "VALUE_SCHEMA_FULL_NAME": "the name of the values' record or message",

@@ -101,8 +101,8 @@ class LoweringContext:
     `processAllAvailable` to look for them must not."""
     sleeps_at_once: bool = False
     """Whether it may sleep before its first batch, as nothing but a record gives it work."""
-    goes_on_after_loss: bool = False
-    """Whether a query goes on without records that Kafka deleted before it read them."""
+    goes_on: frozenset[str] = frozenset()
+    """What a query does not stop for, by the names of the properties: see `accepted`."""
     include_rows_in_log: bool = False
     committed_only: bool = False
     """Whether queries read what transactions have committed, and nothing else."""

@@ -24,9 +24,12 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.event_time import event_time
 from streamsql.executor.frames.records import key_side, value_side
 from streamsql.executor.operators.constraints import meeting_constraints
+from streamsql.executor.operators.stored_values import with_stored_values
 from streamsql.executor.spark.jvm import NULL_VALUE
 from streamsql.formats import FORMATS
-from streamsql.planner.plans.logical import Scan
+from streamsql.planner.file_sink import FileSink
+from streamsql.planner.plans.logical import Scan, Sink
+from streamsql.properties import ON_DATA_LOSS, ON_TRUNCATE
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Kind
 
@@ -58,6 +61,7 @@ def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
         "ROWPARTITION",
         "ROWOFFSET",
     )
+    rows = with_stored_values(rows, node, scope)
     if source.timestamp is not None:
         rows = _with_event_time(rows, node, scope)
     partition = F.col("ROWPARTITION")
@@ -82,12 +86,22 @@ def _decoded(node: Scan, scope: Scope) -> tuple[DataFrame, Column]:
     value = value_side(topic, schema, scope.context.schemas.reading)
     if FORMATS[topic.value_format.name].written_as is not None:
         table = node.kind is Kind.TABLE
-        keys = record_type(schema.key)
-        return raw, F.explode(scope.jvm.decode_changes(keys, value, scope.log, _STEP, table=table))
+        keys, stops = record_type(schema.key), _stops_at_truncate(scope)
+        changes = scope.jvm.decode_changes(
+            keys, value, scope.log, _STEP, table=table, stops_at_truncate=stops
+        )
+        return raw, F.explode(changes)
     if node.kind is Kind.TABLE:
         raw = raw.where(F.col("key").isNotNull())
     key = key_side(topic, schema, scope.context.schemas.reading)
     return raw, scope.jvm.decode(key, value, scope.log, _STEP)
+
+
+def _stops_at_truncate(scope: Scope) -> bool:
+    """Whether the query does that lives and writes; one that is only read goes on."""
+    context = scope.context
+    lives = context.sleeps and context.records is None and isinstance(scope.root, Sink | FileSink)
+    return lives and ON_TRUNCATE not in context.goes_on
 
 
 def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
@@ -109,7 +123,7 @@ def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
             "streamsql.sleeps.at.once", context.sleeps_at_once
         )
         reader = reader.option("streamsql.table", kind is Kind.TABLE)
-    if context.goes_on_after_loss:
+    if ON_DATA_LOSS in context.goes_on:
         reader = reader.option("streamsql.loss.log", context.processing_log_topic)
     if context.max_records_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", str(context.max_records_per_batch))

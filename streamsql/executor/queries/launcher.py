@@ -50,7 +50,7 @@ from streamsql.properties import (
     AUTO_OFFSET_RESET,
     CATCH_UP_LAG,
     LOG_ROWS,
-    ON_DATA_LOSS,
+    accepted,
     get_bool,
     get_int,
     get_text,
@@ -372,7 +372,7 @@ class SparkLauncher:
                 self.capacity.records_per_batch(properties) if mode is Mode.MICRO_BATCH else None
             ),
             starting_offsets=json.dumps(offsets) if offsets else "earliest",
-            goes_on_after_loss=get_text(properties, ON_DATA_LOSS) == "continue",
+            goes_on=accepted(properties),
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
             schemas=Schemas(lambda: self._services.registry(properties)),
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -130,13 +130,13 @@ class QueryManager:
             raise stuck(query_id)
         return query.finished
 
-    def resume(self, query_id: str, *, accepts_loss: bool = False) -> None:
-        """Let a paused or failed query go on at once; `accepts_loss`: without lost records too."""
+    def resume(self, query_id: str, *, accepts: Collection[str] = ()) -> None:
+        """Let a paused or failed query go on at once, over what these properties are about."""
         query = self._find(query_id)
         with self._changed:
             query.paused = False
-            if accepts_loss:
-                query.accept_losses()
+            if accepts:
+                query.accept(accepts)
             query.recovered()
             self._changed.notify_all()
 

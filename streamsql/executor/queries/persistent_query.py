@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -18,7 +18,6 @@ from streamsql.nodes import Emit
 from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
 from streamsql.planner.plans.modes import operators
-from streamsql.properties import ON_DATA_LOSS
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
 
@@ -173,9 +172,9 @@ class PersistentQuery:
         """What is to be run of it."""
         return self.accepting or self.definition
 
-    def accept_losses(self) -> None:
-        """Go on without records that Kafka deleted before it read them, until this engine ends."""
-        properties = {**self.definition.properties, ON_DATA_LOSS: "continue"}
+    def accept(self, names: Iterable[str]) -> None:
+        """Do not stop for what these properties are about, until this engine ends."""
+        properties = {**self.to_run.properties, **dict.fromkeys(names, "continue")}
         self.accepting = replace(self.definition, properties=properties)
 
     def begun(self, run: Run, activity: Activity) -> None:

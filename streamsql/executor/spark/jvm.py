@@ -136,13 +136,15 @@ class Jvm:
         step: str,
         *,
         table: bool,
+        stops_at_truncate: bool,
     ) -> Column:
         """A Kafka source's row as an array of structs like those of `decode`, one for each row that
-        its record tells of: none for one that cannot be read."""
+        its record tells of: none for one that cannot be read. The query may fail where a table was
+        truncated."""
         try:
             name, properties, values = self._side(value)
             decoder = self._io.connector.ChangeDecoder.of(
-                name, properties, keys.json(), values, table, log.java, step
+                name, properties, keys.json(), values, table, stops_at_truncate, log.java, step
             )
         except Py4JJavaError as error:
             raise ValueError(error.java_exception.getMessage()) from None

@@ -15,6 +15,7 @@ from sqlglot import exp
 from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
+from streamsql.planner.changes.meanings import meaning, typed
 from streamsql.planner.explain.plan import frame_text, topic_text
 from streamsql.planner.file_sink import FileSink
 from streamsql.planner.joins.text import within_text
@@ -41,10 +42,10 @@ from streamsql.planner.plans.lookups.text import lookup_line
 from streamsql.planner.plans.matches.match import Match
 from streamsql.planner.plans.matches.text import keys_text, match_text
 from streamsql.planner.plans.needs import needed_columns
-from streamsql.planner.plans.retraction import remembers_passed
+from streamsql.planner.plans.retraction import remembers_passed, stored_values
 from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over, OverCall, duration, words
+from streamsql.planner.plans.windows import Over, duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in, reference, replace
 from streamsql.schema import Column, Constraint
@@ -132,8 +133,13 @@ class _Reader:
 
     @_of.register
     def _(self, node: Scan, place: Place, stage: int) -> Iterator[Part]:
-        yield Part(place, "FROM", "", node.source.name, stage=stage)
-        yield Part(place, "records of", node.source.name, _records(node.source), stage=stage)
+        kept = self._columns(list(stored_values(node)), place)
+        read = stage + bool(kept)
+        yield Part(place, "FROM", "", node.source.name, stage=read)
+        yield Part(place, "records of", node.source.name, _records(node.source), stage=read)
+        if kept:
+            said = ", ".join(kept)
+            yield Part(place, "unavailable values", "", said, stage=stage, columns=kept)
         yield from _constraints(node.source, node.source.expected_of_reads, place, stage)
         if node.start is not None:
             yield Part(place, "FROM", "start", start_text(node.start), stage=stage)
@@ -161,7 +167,7 @@ class _Reader:
             inner = (*place, f"query {number} of the union")
             yield from self.parts(branch, inner, stage)
             for column in node.schema:
-                text = self._text(reference(column.name, _typed(column)), inner)
+                text = self._text(reference(column.name, typed(column)), inner)
                 yield Part(inner, "SELECT", column.name, text, (column.type,), stage)
 
     # -- what keeps nothing, but for filters of tables ------------------------------------------
@@ -212,7 +218,7 @@ class _Reader:
     def _selected(self, node: LogicalPlan, place: Place, stage: int) -> Iterator[Part]:
         yield from self.parts(node, place, stage)
         for column in node.schema:
-            text = self._text(reference(column.name, _typed(column)), place)
+            text = self._text(reference(column.name, typed(column)), place)
             yield Part(place, "SELECT", column.name, text, (column.type,), stage)
 
     @_of.register
@@ -258,7 +264,7 @@ class _Reader:
         return self._columns([column for column in columns if column.name in needed], place)
 
     def _columns(self, columns: list[Column], place: Place) -> dict[str, tuple[str, SQLType]]:
-        return {c.name: (self._text(reference(c.name, _typed(c)), place), c.type) for c in columns}
+        return {c.name: (self._text(reference(c.name, typed(c)), place), c.type) for c in columns}
 
     @_of.register
     def _(self, node: Aggregate, place: Place, stage: int) -> Iterator[Part]:
@@ -312,7 +318,7 @@ class _Reader:
         if node.grace_ms is not None:
             grace = words(duration(node.grace_ms))
             yield Part(place, "GRACE PERIOD of OVER", "", grace, stage=stage)
-        self._add({c.name: self._written_out(_meant(c), place) for c in node.calls}, place)
+        self._add({c.name: self._written_out(meaning(c), place) for c in node.calls}, place)
 
     @_of.register
     def _(self, node: Match, place: Place, stage: int) -> Iterator[Part]:
@@ -347,27 +353,6 @@ def _records(source: Source) -> str:
     """How the records of a source are read."""
     topic = changed(source.topic, partitions=None, replicas=None)
     return topic_text(changed(source, topic=topic))
-
-
-def _typed(column: Column) -> Expression:
-    """Something of the column's type."""
-    node = exp.Null()
-    node.type = column.type
-    return node
-
-
-def _meant(call: OverCall) -> Expression:
-    """What a column of OVER is, as an expression."""
-    if call.lag:
-        value, *default = call.expressions
-        node = exp.Anonymous(
-            this="LAG", expressions=[value, exp.Literal.number(call.lag), *default]
-        )
-    else:
-        frame = [exp.Literal.string(text) for text in [frame_text(call).strip()] if text]
-        node = exp.Anonymous(this="OVER", expressions=[call.expression, *frame])
-    node.type = type_of(call.expression)
-    return node
 
 
 def _branches(node: LogicalPlan) -> list[LogicalPlan]:

@@ -1,14 +1,30 @@
-"""Which filters of a table have to remember the keys that have passed.
+"""What is remembered of a table's rows where they are read, and where they are filtered.
 
-A row that fails deletes what its key had before, and only that. Where nobody minds a deletion of
-what was never there, because the reader remembers by itself, the filter need not.
+A change of a database's row need not tell its large values: then they are those of the row before.
+A row that fails a filter deletes what its key had before, and only that. Where nobody minds a
+deletion of what was never there, because the reader remembers by itself, the filter need not.
 """
 
 from __future__ import annotations
 
+from streamsql.formats.changes import stored_columns
 from streamsql.nodes import Emit
-from streamsql.planner.plans.logical import Aggregate, Filter, Join, LogicalPlan, Sink, TopN
-from streamsql.schema import Kind
+from streamsql.planner.plans.logical import (
+    Aggregate,
+    Filter,
+    Join,
+    LogicalPlan,
+    Scan,
+    Sink,
+    TopN,
+)
+from streamsql.schema import Column, Kind
+
+
+def stored_values(node: Scan) -> tuple[Column, ...]:
+    """The columns of a scan whose values are kept, since changes need not tell them."""
+    source = node.source
+    return stored_columns(source.topic.value_format, source.kind, source.schema.value)
 
 
 def remembers_passed(node: Filter, root: LogicalPlan) -> bool:

@@ -20,7 +20,7 @@ from streamsql.planner.plans.logical import (
     TopN,
 )
 from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.retraction import remembers_passed
+from streamsql.planner.plans.retraction import remembers_passed, stored_values
 from streamsql.planner.plans.windows import Over, OverCall, duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.calls import COLLECTS_FOR
@@ -56,6 +56,8 @@ def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
     for source in node.inputs:
         yield from _stores(source, root)
     match node:
+        case Scan() if stored_values(node):
+            yield _unavailable(node)
         case Aggregate():
             yield from _aggregate(node)
         case Join():
@@ -70,6 +72,11 @@ def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
             yield from _match(node)
         case Distinct():
             yield from _distinct(node)
+
+
+def _unavailable(plan: Scan) -> StateStore:
+    table, columns = _sources(plan), ", ".join(column.name for column in stored_values(plan))
+    return StateStore(f"{columns} of {table}", _keys(plan), f"grows with the keys of {table}")
 
 
 # -- joins ---------------------------------------------------------------------------------------

@@ -38,9 +38,9 @@ def change_options(
         given = properties.text(name)
         if given is None:
             continue
-        if change_format is None or not change_format.takes_options:
+        if change_format is None or name not in change_format.options:
             raise ConfigError(
-                f"{name} is an option of the format DEBEZIUM_JSON alone.",
+                f"{name} is an option of {_formats_with(name)} alone.",
                 hint=f"Leave {name} out.",
                 span=properties.span(name),
             )
@@ -48,6 +48,12 @@ def change_options(
             raise properties.invalid(name, f"'{given}' is none of {', '.join(values)}")
         options[option] = given.upper()
     return options
+
+
+def _formats_with(option: str) -> str:
+    """`the format A`, `the formats A and B`."""
+    found = [n for n, f in FORMATS.items() if isinstance(f, ChangeFormat) and option in f.options]
+    return f"the format{'s' if len(found) > 1 else ''} {' and '.join(found)}"
 
 
 def check_change_source(
@@ -60,6 +66,12 @@ def check_change_source(
             hint=f"CREATE {statement.kind.value} without SOURCE, and CREATE TABLE .. AS SELECT * "
             "FROM it for what is to be looked up by key.",
             span=statement.span,
+        )
+    if statement.kind is Kind.STREAM and properties.text("UNAVAILABLE_VALUES") is not None:
+        raise ConfigError(
+            "A stream has the changes as they are told: no row before it is kept.",
+            hint="Leave UNAVAILABLE_VALUES out, or CREATE TABLE.",
+            span=properties.span("UNAVAILABLE_VALUES"),
         )
     if properties.window is not None:
         raise ConfigError(

@@ -9,6 +9,7 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
@@ -38,18 +39,28 @@ public final class ChangeDecoder implements Serializable {
     List<Object[]> ofTombstone(byte[] key);
   }
 
+  /** By queries: the truncation that has stopped them, which each new try of theirs finds. */
+  private static final Map<String, String> STOPPED = new ConcurrentHashMap<>();
+
   private final ChangeReader reader;
   private final Rows rows;
   private final StructType rowType;
+  private final boolean stopsAtTruncate;
   private final ProcessingLog log;
   private final String queryId;
   private final String step;
 
   private ChangeDecoder(
-      ChangeReader reader, Rows rows, StructType rowType, ProcessingLog log, String step) {
+      ChangeReader reader,
+      Rows rows,
+      StructType rowType,
+      boolean stopsAtTruncate,
+      ProcessingLog log,
+      String step) {
     this.reader = reader;
     this.rows = rows;
     this.rowType = rowType;
+    this.stopsAtTruncate = stopsAtTruncate;
     this.log = log;
     this.queryId = log == null ? "" : log.queryId();
     this.step = step;
@@ -60,6 +71,7 @@ public final class ChangeDecoder implements Serializable {
    *
    * @param keySchema the key's columns, which are read out of the rows, as Spark's JSON of a struct
    * @param table whether the source is a table
+   * @param stopsAtTruncate whether the query fails where that table was truncated
    * @param log and {@code step}: see {@link RecordDecoder#of}
    */
   public static ChangeDecoder of(
@@ -68,6 +80,7 @@ public final class ChangeDecoder implements Serializable {
       String keySchema,
       String valueSchema,
       boolean table,
+      boolean stopsAtTruncate,
       ProcessingLog log,
       String step) {
     StructType keys = Codecs.schema(keySchema);
@@ -82,14 +95,15 @@ public final class ChangeDecoder implements Serializable {
     Rows rows;
     if (table) {
       reader = Codecs.changes(format, properties, row, null);
-      rows = new ChangedTable(reader, keys, row);
+      rows =
+          new ChangedTable(reader, keys, row, "KEEP".equals(properties.get("unavailable.values")));
     } else {
       ChangeEvents events = new ChangeEvents(keys, values);
       reader = Codecs.changes(format, properties, events.image(), events.source());
       rows = events;
     }
     row = row.add(RecordDecoder.NULL_VALUE, DataTypes.BooleanType, false);
-    return new ChangeDecoder(reader, rows, row, log, step);
+    return new ChangeDecoder(reader, rows, row, stopsAtTruncate && table, log, step);
   }
 
   /** The type of what {@link #decode} gives: an array of rows. */
@@ -100,14 +114,33 @@ public final class ChangeDecoder implements Serializable {
   /** The rows in their order, none for a record that cannot be read. */
   public ArrayData decode(byte[] key, byte[] value, UTF8String topic, int partition, long offset) {
     CurrentRecord.set(queryId, topic, partition, offset, key, value);
+    List<Change> changes = new ArrayList<>(1);
     try {
-      List<Change> changes = new ArrayList<>(1);
       boolean present = value != null && reader.read(value, changes);
       return array(present ? rows.of(changes, key) : rows.ofTombstone(key));
     } catch (RecordException e) {
+      if (stopsAtTruncate && changes.stream().anyMatch(change -> change.op().equals("t"))) {
+        throw stopped(e, value);
+      }
       UnreadableRecords.report(log, step, "value", e, value);
       return array(List.of());
     }
+  }
+
+  /** It is in the log once, not with each try. */
+  private IllegalStateException stopped(RecordException truncated, byte[] value) {
+    CurrentRecord at = CurrentRecord.get();
+    String place =
+        "topic " + at.topic() + ", partition " + at.partition() + ", offset " + at.offset();
+    if (!place.equals(STOPPED.put(queryId, place))) {
+      UnreadableRecords.report(log, step, "value", truncated, value);
+    }
+    return new IllegalStateException(
+        truncated.getMessage()
+            + ", says the record at "
+            + place
+            + ". To go on with them, SET 'streamsql.on.truncate' = 'continue' and RESUME the"
+            + " query");
   }
 
   private static ArrayData array(List<Object[]> rows) {

@@ -31,11 +31,15 @@ final class ChangedTable implements ChangeDecoder.Rows {
   private final ChangeReader reader;
   private final StructType columns;
   private final int keys;
+  private final boolean keepsPlaceholders;
 
   /**
    * @param columns the key's, and behind them the value's
+   * @param keepsPlaceholders whether somebody further on knows the values that are not told
    */
-  ChangedTable(ChangeReader reader, StructType keys, StructType columns) {
+  ChangedTable(
+      ChangeReader reader, StructType keys, StructType columns, boolean keepsPlaceholders) {
+    this.keepsPlaceholders = keepsPlaceholders;
     this.reader = reader;
     this.keys = keys.length();
     this.columns = columns;
@@ -72,8 +76,10 @@ final class ChangedTable implements ChangeDecoder.Rows {
     Object[] row = Arrays.copyOf(after, columns.length() + 1);
     for (int i = 0; i < columns.length(); i++) {
       if (isUnchanged(row[i])) {
-        row[i] = before == null ? null : before[i];
-        if (row[i] == null || isUnchanged(row[i])) {
+        Object told = before == null ? null : before[i];
+        if (told != null && !isUnchanged(told)) {
+          row[i] = told;
+        } else if (i < keys || !keepsPlaceholders) {
           throw unavailable(i);
         }
       }
@@ -92,7 +98,7 @@ final class ChangedTable implements ChangeDecoder.Rows {
   private RecordException unavailable(int column) {
     return new RecordException(
             "the value, unchanged, is not in the database's log: ALTER TABLE .. REPLICA IDENTITY"
-                + " FULL has it written there")
+                + " FULL has it written there, UNAVAILABLE_VALUES='KEEP' has the last one kept")
         .in(".after." + columns.fields()[column].name());
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import io.streamsql.monitoring.ProcessingLog;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -32,7 +33,8 @@ class ChangesTest {
 
   private static ChangeDecoder table(String format, Map<String, String> options, String values) {
     String keys = columns("ID INT").json();
-    return ChangeDecoder.of(format, options, keys, columns(values).json(), true, null, "Source");
+    return ChangeDecoder.of(
+        format, options, keys, columns(values).json(), true, false, null, "Source");
   }
 
   private static byte[] bytes(String text) {
@@ -111,6 +113,29 @@ class ChangesTest {
         "invalid JSON: text after the end of the value",
         refusal(decoder, "{'op':'c','after':{'id':1}} 2"));
     assertEquals("expected a JSON object", refusal(decoder, "[1]"));
+  }
+
+  @Test
+  void aTruncationStopsTheQueryIfItIsTo() {
+    ProcessingLog nowhere = new ProcessingLog("Q", "", Map.of(), false);
+    String keys = columns("ID INT").json();
+    String values = columns("V STRING").json();
+    for (boolean stops : new boolean[] {true, false}) {
+      ChangeDecoder decoder =
+          ChangeDecoder.of("DEBEZIUM_JSON", Map.of(), keys, values, true, stops, nowhere, "Source");
+      String truncated = "{'op':'t','before':null,'after':null}";
+      if (stops) {
+        assertEquals(
+            "the table was truncated in the database, which does not say its rows: they stay, says"
+                + " the record at topic in, partition 1, offset 7. To go on with them, SET"
+                + " 'streamsql.on.truncate' = 'continue' and RESUME the query",
+            assertThrows(IllegalStateException.class, () -> rows(decoder, null, truncated))
+                .getMessage());
+      } else {
+        assertEquals("", rows(decoder, null, truncated));
+      }
+      assertEquals("", rows(decoder, null, "{'op':'c','after':null}"));
+    }
   }
 
   @Test
@@ -201,6 +226,7 @@ class ChangesTest {
             Map.of(),
             columns("K INT").json(),
             columns(values + ", TS_MS BIGINT").json(),
+            false,
             false,
             null,
             "Source");

@@ -10,7 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.streamsql.operators.KeyedRow;
 import io.streamsql.operators.OneKey;
+import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
@@ -20,6 +22,12 @@ class TablesTest {
       new StructType().add("streamTime", DataTypes.LongType).add("v", DataTypes.StringType);
   private static final StructType JUDGED =
       new StructType().add("passes", DataTypes.BooleanType).add("until", DataTypes.LongType);
+  private static final StructType UNTOLD =
+      new StructType()
+          .add("deleted", DataTypes.BooleanType)
+          .add("told", DataTypes.BinaryType)
+          .add("v", DataTypes.BinaryType)
+          .add("w", DataTypes.BinaryType);
   private static final StructType PAIR =
       new StructType().add("first", DataTypes.BinaryType).add("second", DataTypes.BinaryType);
 
@@ -86,6 +94,44 @@ class TablesTest {
     filter.watermark(100);
     assertFalse(filter.hasValue("passed"));
     assertFalse(filter.hasTimers());
+  }
+
+  // -- StoredValues -----------------------------------------------------------------------------
+
+  private static KeyedRow change(long time, boolean deleted, String told, String v, String w) {
+    return row(time, packed(UNTOLD, deleted, bytes(told), bytes(v), bytes(w)));
+  }
+
+  private static List<String> rows(List<ChangedRow> changes) {
+    List<String> shown = new ArrayList<>();
+    for (ChangedRow change : changes) {
+      UnsafeRow row = new UnsafeRow(UNTOLD.length());
+      row.pointTo(change.getAfter(), change.getAfter().length);
+      String columns = text(row.getBinary(1)) + text(row.getBinary(2)) + text(row.getBinary(3));
+      shown.add(row.getBoolean(0) ? "deleted" : columns);
+    }
+    return shown;
+  }
+
+  @Test
+  void whatAChangeDoesNotTellIsWhatTheRowHadBefore() {
+    OneKey<ChangedRow> values = new OneKey<>(new StoredValues(4));
+    assertEquals(List.of("anullx"), rows(values.batch(change(1, false, "a", null, "x"))));
+    assertEquals(
+        List.of("bvx", "cvy", "dvy"),
+        rows(
+            values.batch(
+                change(2, false, "b", "v", null),
+                change(3, false, "c", null, "y"),
+                change(4, false, "d", null, null))));
+    assertEquals(List.of("evy"), rows(values.batch(change(5, false, "e", null, null))));
+    assertEquals(
+        List.of("deleted", "fnullnull"),
+        rows(values.batch(change(6, true, "", null, null), change(7, false, "f", null, null))));
+    assertEquals(
+        List.of("gvw", "deleted"),
+        rows(values.batch(change(8, false, "g", "v", "w"), change(9, true, "", null, null))));
+    assertFalse(values.hasValue("stored"));
   }
 
   // -- TableChanges -----------------------------------------------------------------------------

@@ -1,0 +1,134 @@
+"""Values that a database's change does not tell, since they have not changed: those of before."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    StructField,
+    StructType,
+)
+
+from streamsql.executor.frames.context import (
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.executor.frames.keyed import (
+    columns_type,
+    input_rows,
+    key_columns,
+    operate,
+    packed_key,
+    primary_key,
+    unpacked,
+)
+from streamsql.executor.frames.layouts import columns_of_type
+from streamsql.formats.changes import PLACEHOLDER
+from streamsql.planner.plans.logical import Scan
+from streamsql.planner.plans.retraction import stored_values
+
+_STEP = "Source"
+_OPERATOR = "tables.StoredValues"
+_DELETED, _TOLD, _WHOLE, _KNOWN = "$deleted", "$told", "$whole", "$known"
+
+
+def with_stored_values(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
+    """The rows of a scan, with the places of their records, each value that is not told being that
+    of the row before. A row with one that was never told is reported and left out."""
+    names = [column.name for column in stored_values(node)]
+    if not names:
+        return rows
+    told = columns_type(rows, [name for name in rows.columns if name not in names])
+    kept = columns_type(rows, names)
+    row = _row_type(len(names))
+    scope.layouts.add(
+        _OPERATOR,
+        f"unavailable values of {node.source.name}",
+        key_columns(node.schema.key),
+        columns_of_type(kept),
+    )
+    keyed = _keyed(rows, node, told, kept, row, scope)
+    found = operate([keyed], _OPERATOR, len(row.fields), scope=scope)
+    return _result(found, rows.columns, told, kept, node.source.topic.name, scope)
+
+
+def _row_type(values: int) -> StructType:
+    """What the operator knows of a row."""
+    packed = (StructField(_value(number), BinaryType()) for number in range(values))
+    told = StructField(_TOLD, BinaryType())
+    return StructType([StructField(_DELETED, BooleanType()), told, *packed])
+
+
+def _value(number: int) -> str:
+    return f"$value{number}"
+
+
+def _keyed(
+    rows: DataFrame, node: Scan, told: StructType, kept: StructType, row: StructType, scope: Scope
+) -> DataFrame:
+    values = []
+    for number, field in enumerate(kept.fields):
+        column = quoted(field.name)
+        packed = scope.jvm.pack(F.struct(column), StructType([field]))
+        untold = F.coalesce(column == _placeholder(field.dataType), F.lit(False))
+        values.append(F.when(~untold, packed).alias(_value(number)))
+    rest = scope.jvm.pack(F.struct(*map(quoted, told.names)), told)
+    whole = F.struct(quoted(NULL_COLUMN).alias(_DELETED), rest.alias(_TOLD), *values)
+    places = {PARTITION_COLUMN: F.col("ROWPARTITION"), OFFSET_COLUMN: F.col("ROWOFFSET")}
+    placed = rows.withColumns(places)
+    key = packed_key(placed, primary_key(node.schema.key), scope)
+    return input_rows(placed, key, scope.jvm.pack(whole, row))
+
+
+def _placeholder(kind: DataType) -> Column:
+    """What stands for a value that is not told: see ChangedTable."""
+    if isinstance(kind, ArrayType):
+        return F.array(_placeholder(kind.elementType))
+    text = F.lit(PLACEHOLDER)
+    return text.cast("binary") if isinstance(kind, BinaryType) else text
+
+
+def _result(
+    found: DataFrame,
+    names: list[str],
+    told: StructType,
+    kept: StructType,
+    topic: str,
+    scope: Scope,
+) -> DataFrame:
+    row = _row_type(len(kept.fields))
+    whole = found.select(unpacked("after", row, scope).alias(_WHOLE))
+    parts = whole.select(*(quoted(_WHOLE).getField(f.name).alias(f.name) for f in row.fields))
+    columns = {name: scope.jvm.unpack(quoted(_TOLD), told).getField(name) for name in told.names}
+    missing = F.lit(None).cast("string")
+    for number, field in reversed(list(enumerate(kept.fields))):
+        value = quoted(_value(number))
+        columns[field.name] = scope.jvm.unpack(value, StructType([field])).getField(field.name)
+        missing = F.when(value.isNull(), F.lit(field.name)).otherwise(missing)
+    known = _known(F.when(~quoted(_DELETED), missing), columns, topic, scope)
+    rows = parts.select(*(columns[name].alias(name) for name in names), known.alias(_KNOWN))
+    return rows.where(quoted(_KNOWN).isNotNull()).select(*map(quoted, names))
+
+
+def _known(missing: Column, columns: dict[str, Column], topic: str, scope: Scope) -> Column:
+    """True; null, and an entry of the log, where the column of that name was never told."""
+    message = F.concat(
+        F.lit("$.after."),
+        missing,
+        F.lit(": the value, unchanged, is not in the database's log, and no row before says it: "),
+        F.lit("ALTER TABLE .. REPLICA IDENTITY FULL has it written there (topic "),
+        F.lit(f"{topic}, partition "),
+        columns["ROWPARTITION"].cast("string"),
+        F.lit(", offset "),
+        columns["ROWOFFSET"].cast("string"),
+        F.lit(")"),
+    )
+    report = scope.jvm.report_null(message, BooleanType(), scope.log, _STEP)
+    return F.when(missing.isNull(), F.lit(True)).otherwise(report)
