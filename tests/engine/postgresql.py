@@ -1,4 +1,5 @@
-"""A real PostgreSQL for tests of look-ups: its own folder and port, stopped and started at will."""
+"""A real PostgreSQL for tests of what reads one: its own folder and port, stopped and started at
+will."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,8 +34,11 @@ def _binaries() -> Path | None:
 class Database:
     """One server; `execute` runs SQL as its superuser."""
 
-    def __init__(self, folder: Path, binaries: Path, user: str | None) -> None:
+    def __init__(
+        self, folder: Path, binaries: Path, user: str | None, settings: Sequence[str]
+    ) -> None:
         self.port = free_port()
+        self._settings = settings
         self._folder, self._binaries, self._user = folder, binaries, user
         self._process: subprocess.Popen[bytes] | None = None
         self._run("initdb", "-D", str(folder / "data"), "-U", "admin", "--auth=trust", "-N")
@@ -50,6 +54,11 @@ class Database:
         """As JDBC says it."""
         return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
 
+    @property
+    def conninfo(self) -> str:
+        """As psycopg says it, of the superuser."""
+        return f"host=127.0.0.1 port={self.port} user=admin dbname=postgres connect_timeout=5"
+
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._binaries / program), *arguments]
         subprocess.run(command, check=True, capture_output=True, user=self._user, cwd="/")
@@ -59,6 +68,7 @@ class Database:
         command = [str(self._binaries / "postgres"), "-D", str(self._folder / "data")]
         command += ["-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
         command += ["-c", f"unix_socket_directories={self._folder}"]
+        command += [part for setting in self._settings for part in ("-c", setting)]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stderr=log, user=self._user, cwd="/")
         await_until(self._answers, "PostgreSQL to take connections", _SECONDS, every=0.1)
@@ -78,14 +88,14 @@ class Database:
             self._process = None
 
     def execute(self, sql: str) -> None:
-        where = f"host=127.0.0.1 port={self.port} user=admin dbname=postgres connect_timeout=5"
-        with psycopg.connect(where, autocommit=True) as connection:
+        with psycopg.connect(self.conninfo, autocommit=True) as connection:
             connection.execute(sql)
 
 
 @contextmanager
-def database() -> Iterator[Database]:
-    """A new one; skips the test where PostgreSQL is not installed."""
+def database(*settings: str) -> Iterator[Database]:
+    """A new one with these settings besides (`name=value`); skips the test where PostgreSQL is not
+    installed."""
     binaries = _binaries()
     if binaries is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
@@ -95,7 +105,7 @@ def database() -> Iterator[Database]:
     if user is not None:
         os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
     try:
-        made = Database(folder, binaries, user)
+        made = Database(folder, binaries, user, settings)
         try:
             yield made
         finally:

@@ -1,4 +1,5 @@
-"""The engine, Spark and a broker in a process of their own, to be killed at any moment."""
+"""The engine, Spark and, unless one is given, a broker in a process of their own, to be killed at
+any moment."""
 
 from __future__ import annotations
 
@@ -20,9 +21,10 @@ START_SECONDS = 240.0
 class EngineProcess:
     """The engine in a process of its own; `start` may be called again after `kill`."""
 
-    def __init__(self, folder: Path, sql: str) -> None:
+    def __init__(self, folder: Path, sql: str, broker: str | None = None) -> None:
+        """`broker`: where one listens that outlives the engine."""
         self._folder = folder
-        self._sql = sql
+        self._arguments = [str(folder), sql] if broker is None else [str(folder), sql, broker]
         self._process: subprocess.Popen[str] | None = None
         self.bootstrap = ""
         self.ready = threading.Event()
@@ -32,7 +34,7 @@ class EngineProcess:
         tests = Path(__file__).parents[1]
         with (self._folder / "stderr.txt").open("a") as errors:
             self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "soak.engine_child", str(self._folder), self._sql],
+                [sys.executable, "-m", "soak.engine_child", *self._arguments],
                 cwd=tests,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)])},
                 stdout=subprocess.PIPE,
