@@ -82,7 +82,8 @@ def in_flink(place: Place, flink: Flink, name: str, limit: float) -> Row:
 
     sql = flink_script(query, place.kafka.bootstrap, _PAST, sink, place.folder)
     found = watch(flink.submit(sql), written, flink.cpu, done, limit)
-    return caught_up(place.of(name, "flink"), found)
+    row = caught_up(place.of(name, "flink"), found)
+    return replace(row, results=None) if query.files else row
 
 
 def by_flink(place: Place, jars: Path, options: argparse.Namespace) -> Iterator[Row]:

@@ -1,12 +1,14 @@
 """Nexmark's queries on real Kafka and Spark, row by row against DuckDB over the same events, those
-with patterns against plain Python."""
+with patterns against plain Python: with events that are there before, and live."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,10 +20,10 @@ from awaiting import await_until
 from nexmark_answers import ANSWERS, SIDE, answers
 from nexmark_matches import MATCHES, matches
 
-from streamsql.engine import Engine
+from streamsql.engine import Engine, QueryState
 from streamsql.kafka.client import KafkaClient
-from streamsql.load import GenerateSpec, generate_nexmark
-from streamsql.load.nexmark import events
+from streamsql.load import NEXMARK, NEXMARK_COLUMNS, GenerateSpec, generate_nexmark
+from streamsql.load.nexmark import events, topic_of
 from streamsql.results import Answer
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -32,7 +34,8 @@ QUICK = ("q4", "q8")
 FEW, MANY = 3_000, int(os.environ.get("NEXMARK_EVENTS", "1000000"))
 START = 1_700_000_000_000
 RATE = 1_000
-SECONDS = 120.0
+SECONDS, EVENTS_PER_SECOND = 120.0, 2_000
+"""A query has so long, and more for many events."""
 
 Run = Callable[[str], None]
 _CREATED = re.compile(r"^CREATE (STREAM|TABLE|SOURCE TABLE|SINK) (\w+)", re.MULTILINE)
@@ -42,26 +45,50 @@ class House:
     """An auction house: its events in topics of its own, and in DuckDB."""
 
     def __init__(self, engine: Engine, kafka: KafkaClient, run: Run, count: int, folder: Path):
-        self.engine, self._run = engine, run
+        self.engine, self._kafka, self._run = engine, kafka, run
         self._prefix, self._folder = f"nexmark{count}", folder
-        spec = GenerateSpec("nexmark", self._prefix, RATE, count, seed=1, start=START)
-        generate_nexmark(spec, kafka, lambda _: None)
+        self._count, self._seconds = count, SECONDS + count / EVENTS_PER_SECOND
+        self._write(self._prefix)
         side = "".join(f"{n},value {n}\n" for n in range(SIDE))
         (folder / "side_input.csv").write_text(f"key,looked_up\n{side}", "utf-8")
-        self._count = count
         self.expected: duckdb.DuckDBPyConnection = answers(self.events(), folder)
-        self.execute("sources")
+
+    def _write(self, prefix: str) -> None:
+        spec = GenerateSpec(NEXMARK, prefix, RATE, self._count, seed=1, start=START)
+        generate_nexmark(spec, self._kafka, lambda _: None)
 
     def events(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What is in the topics."""
         return events(1, 0, self._count, lambda number: START + number * 1000 // RATE)
 
-    def execute(self, name: str) -> str:
-        """Run a file; its text."""
+    def _text(self, name: str, prefix: str) -> str:
         text = (FOLDER / f"{name}.sql").read_text("utf-8")
-        text = text.replace("'nexmark-", f"'{self._prefix}-")
-        self._run(text.replace("'/tmp/nexmark/", f"'{self._folder}/"))
-        return text
+        text = text.replace("'nexmark-", f"'{prefix}-")
+        return text.replace("'/tmp/nexmark/", f"'{self._folder}/")
+
+    @contextmanager
+    def _running(self, name: str, prefix: str) -> Iterator[str]:
+        """The query of a file over the topics of this prefix; its text."""
+        self._run(self._text("sources", prefix))
+        text = self._text(name, prefix)
+        self._run(text)
+        try:
+            yield text
+        finally:
+            for kind, made in reversed(_CREATED.findall(text)):
+                topic = " DELETE TOPIC" if kind in ("STREAM", "TABLE") else ""
+                self._run(f"DROP {kind.removeprefix('SOURCE ')} {made}{topic};")
+            for kind in NEXMARK_COLUMNS:
+                self._run(f"DROP STREAM {kind};")
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def _runs(self) -> bool:
+        return all(query.state is QueryState.RUNNING for query in self.engine.queries())
+
+    def _caught_up(self) -> bool:
+        """Looked at before the rows are: to read them all again and again takes what the query
+        needs."""
+        return self._runs() and all(query.lag == 0 for query in self.engine.queries())
 
     def rows(self, name: str, columns: str) -> Counter[tuple[Any, ...]]:
         groups = f" GROUP BY {columns.split(',')[0]}" if "SUM(" in columns else ""
@@ -78,30 +105,53 @@ class House:
         rows = duckdb.execute(f"SELECT {columns} FROM {found}").fetchall()
         return Counter(tuple(map(_plain, row)) for row in rows)
 
-    def check(self, name: str) -> None:
-        columns, sql = ANSWERS[name]
-        self._check(name, columns, self.expected.execute(sql).fetchall())
-
-    def check_matches(self, name: str) -> None:
-        columns = f"auction, bidder, {MATCHES[name].columns}"
-        self._check(name, columns, matches(MATCHES[name], self.events()))
-
-    def _check(self, name: str, columns: str, expected: Iterable[tuple[Any, ...]]) -> None:
+    def check(self, name: str, *, live: bool = False) -> None:
+        """That the query gives what is expected: of events that are there, or that come while it
+        runs."""
+        if name in MATCHES:
+            columns = f"auction, bidder, {MATCHES[name].columns}"
+            expected: Iterable[tuple[Any, ...]] = matches(MATCHES[name], self.events())
+        else:
+            columns, sql = ANSWERS[name]
+            expected = self.expected.execute(sql).fetchall()
         wanted = Counter(tuple(map(_plain, row)) for row in expected)
         assert wanted
-        text = self.execute(name)
-        try:
-            await_until(lambda: self.rows(name, columns) == wanted, name, SECONDS, every=1)
-            if "CREATE SINK" in text:
-                await_until(lambda: self.in_files(name, columns) == wanted, name, SECONDS, every=1)
-        finally:
-            for kind, made in reversed(_CREATED.findall(text)):
-                topic = " DELETE TOPIC" if kind in ("STREAM", "TABLE") else ""
-                self._run(f"DROP {kind.removeprefix('SOURCE ')} {made}{topic};")
+        if not live:
+            with self._running(name, self._prefix) as text:
+                self._compare(name, text, columns, wanted)
+            return
+        prefix = f"{self._prefix}-{name}"
+        topics = [topic_of(prefix, kind) for kind in NEXMARK_COLUMNS]
+        for topic in topics:
+            self._kafka.create_topic(topic)
+        with self._running(name, prefix) as text:
+            await_until(self._runs, f"{name} to run", SECONDS, every=0.1)
+            self._write(prefix)
+            self._compare(name, text, columns, wanted)
+        self._kafka.delete_topics(topics)
 
-    def close(self) -> None:
-        for name in ("person", "auction", "bid"):
-            self._run(f"DROP STREAM {name} CASCADE;")
+    def _compare(
+        self, name: str, text: str, columns: str, wanted: Counter[tuple[Any, ...]]
+    ) -> None:
+        rows: Counter[tuple[Any, ...]] = Counter()
+
+        def equal() -> bool:
+            nonlocal rows
+            if self._caught_up():
+                rows = self.rows(name, columns)
+            return rows == wanted
+
+        try:
+            await_until(equal, name, self._seconds, every=1)
+        except AssertionError as error:
+            lacks, more = wanted - rows, rows - wanted
+            raise AssertionError(
+                f"{name}: lacks {lacks.total()} rows, such as {[*lacks][:3]}, "
+                f"has {more.total()} more, such as {[*more][:3]}"
+            ) from error
+        if "CREATE SINK" in text:
+            in_files = f"the files of {name}"
+            await_until(lambda: self.in_files(name, columns) == wanted, in_files, SECONDS, every=1)
 
 
 def _plain(value: Any) -> Any:
@@ -120,10 +170,8 @@ def house(
     run: Run,
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[House]:
-    house = House(engine, kafka, run, request.param, tmp_path_factory.mktemp("nexmark"))
-    yield house
-    house.close()
+) -> House:
+    return House(engine, kafka, run, request.param, tmp_path_factory.mktemp("nexmark"))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +183,13 @@ def test_the_answer_is_duckdbs(house: House, name: str) -> None:
 
 @pytest.mark.parametrize("name", MATCHES)
 def test_matches_are_those_of_backtracking(house: House, name: str) -> None:
-    house.check_matches(name)
+    house.check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ANSWERS, *MATCHES])
+def test_the_answer_is_the_same_live(house: House, name: str) -> None:
+    house.check(name, live=True)
 
 
 def test_every_query_is_checked() -> None:
