@@ -217,7 +217,9 @@ def by_streamsql(
 ) -> Iterator[Row]:
     """Of all queries; `flink` has the events of a core there."""
     servers = place.kafka.bootstrap
-    events = LiveEvents(servers, options.rate, options.live_seconds)
+    events = (
+        LiveEvents(servers, options.rate, options.live_seconds) if options.live_seconds else None
+    )
     me = psutil.Process()
     before = set(me.children(recursive=True))
     config = EngineConfig(place.folder / "engine", servers, warm_up=True)
@@ -232,13 +234,14 @@ def by_streamsql(
                 continue
             try:
                 row = caught_up(row, ours.catch_up(name, options.limit), flink.get(name))
-                if options.live_seconds:
+                if events is not None:
                     found = ours.live(name, events, options.live_seconds)
                     row = replace(row, **found)
             except (Failed, StreamSQLError) as error:
                 row = failed(row, error)
             yield row
-    events.close()
+    if events is not None:
+        events.close()
 
 
 # -- all -----------------------------------------------------------------------------------------
