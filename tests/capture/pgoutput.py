@@ -53,6 +53,8 @@ class Relation:
 class Begin:
     """A transaction begins."""
 
+    lsn: int
+    """The place of its commit in the log."""
     time_us: int
     """Of its commit, since 1970."""
     xid: int
@@ -102,8 +104,8 @@ class Decoder:
         reader = _Reader(data)
         match reader.letter():
             case "B":
-                _, time_us, xid = reader.take(">qqi")
-                return Begin(time_us + EPOCH_US, xid)
+                lsn, time_us, xid = reader.take(">qqi")
+                return Begin(lsn, time_us + EPOCH_US, xid)
             case "C":
                 _, _, end, _ = reader.take(">bqqq")
                 return Commit(end)

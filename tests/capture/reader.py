@@ -1,7 +1,8 @@
 """A small reader of PostgreSQL's log: what Debezium does, over a replication slot, into a topic.
 
 `python -m capture.reader CONNINFO TABLE BOOTSTRAP TOPIC` does so until it is killed. It advances
-the slot when Kafka has the changes: one that is killed repeats changes, and loses none.
+the slot now and then, when Kafka has the changes: one that is killed repeats changes, and loses
+none.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 
 import psycopg
 from capture.debezium import Place, records
-from capture.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncate
+from capture.pgoutput import Begin, Commit, Decoder, RowChange, Truncate
 from confluent_kafka import KafkaError, Message, Producer
 
-CHANGES_AT_ONCE = 2_000
+CHANGES_AT_ONCE = 10_000
+ADVANCE_SECONDS = 2.0
 IDLE_SECONDS = 0.05
 
 
@@ -28,6 +31,7 @@ class Reader:
         self._connection = psycopg.connect(conninfo, autocommit=True, options=options)
         self._slot, self._topic = slot_of(table), topic
         self._keys = self._primary_key(table)
+        self._written = self._end = 0
         self._failed: list[KafkaError] = []
         self._producer = Producer(
             {
@@ -46,28 +50,24 @@ class Reader:
         )
         return tuple(name for (name,) in rows)
 
-    def step(self, *, advance: bool = True) -> int:
-        """Write what has been committed since, up to about CHANGES_AT_ONCE changes; how many
-        records that made. Not to `advance` is what a kill behind the writing does: the next step
-        writes the same again."""
-        decoder, begin, end, count = Decoder(), Begin(0, 0), 0, 0
+    def step(self) -> int:
+        """Write what has been committed since, of about CHANGES_AT_ONCE changes behind the slot;
+        how many records that made."""
+        decoder, begin, count = Decoder(), Begin(0, 0, 0), 0
         for lsn, data in self._peek():
             message = decoder.decode(data)
             match message:
                 case Begin():
                     begin = message
                 case Commit():
-                    end = message.end
-                case RowChange() | Truncate():
+                    self._end = message.end
+                case RowChange() | Truncate() if begin.lsn > self._written:
                     for key, value in records(message, self._keys, Place(lsn, begin)):
                         self._produce(key, value)
                         count += 1
-                case Relation() | None:
-                    pass
         left = self._producer.flush(60.0)
         assert left == 0 and not self._failed, f"{left} records are not in Kafka: {self._failed}"
-        if end and advance:
-            self._advance(end)
+        self._written = begin.lsn
         return count
 
     def _peek(self) -> list[tuple[int, bytes]]:
@@ -80,10 +80,17 @@ class Reader:
         )
         return [(_number(lsn), data) for lsn, data in rows]
 
-    def _advance(self, end: int) -> None:
-        place = f"{end >> 32:X}/{end & 0xFFFF_FFFF:X}"
-        sql = "SELECT pg_replication_slot_advance(%s, %s::pg_lsn)"
-        self._connection.execute(sql, [self._slot, place])
+    def advance(self) -> None:
+        """Whoever reads next, this one too, begins behind what is written now."""
+        if self._end:
+            place = f"{self._end >> 32:X}/{self._end & 0xFFFF_FFFF:X}"
+            sql = "SELECT pg_replication_slot_advance(%s, %s::pg_lsn)"
+            self._connection.execute(sql, [self._slot, place])
+            self._end = 0
+
+    def forget(self) -> None:
+        """Be as one that is started anew: what the slot has not advanced over is written again."""
+        self._written = self._end = 0
 
     def _produce(self, key: bytes | None, value: bytes | None) -> None:
         while True:
@@ -125,9 +132,13 @@ def main(conninfo: str, table: str, bootstrap: str, topic: str) -> None:
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     reader = Reader(conninfo, table, bootstrap, topic)
+    advanced = time.monotonic()
     while not ended.is_set():
         try:
             idle = reader.step() == 0
+            if time.monotonic() - advanced > ADVANCE_SECONDS:
+                reader.advance()
+                advanced = time.monotonic()
         except psycopg.errors.ObjectInUse:
             idle = True  # by what the reader before, which was killed, had asked for
         if idle:
