@@ -195,6 +195,8 @@ class Ours:
             end = time.time()
             time.sleep(_LAST_SECOND)
             found = receiver.end(end)
+            if not found.count:
+                raise Failed("live: no results of the time measured")
             return {
                 "mode": mode,
                 "p50_ms": found.percentile(50),
