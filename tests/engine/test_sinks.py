@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -47,7 +48,9 @@ def sink(path: Path, *more: str) -> str:
 
 def files(path: Path) -> list[Path]:
     """What a reader may take for a file of rows."""
-    return [p for p in path.rglob("*") if p.is_file() and p.suffix != ".staged"]
+    # os.walk passes over folders that are gone by the time that it looks into them.
+    found = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
+    return [p for p in found if p.suffix != ".staged"]
 
 
 def await_rows(path: Path, format: str, count: int) -> None:

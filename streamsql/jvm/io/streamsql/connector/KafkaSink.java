@@ -5,6 +5,7 @@ import io.streamsql.delivery.TaskIdentity;
 import io.streamsql.delivery.TaskTransactions;
 import io.streamsql.delivery.TopicLimits;
 import io.streamsql.kafka.FirstRecord;
+import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -63,6 +65,8 @@ public final class KafkaSink extends PythonForeachWriter {
   private transient FirstRecord first;
   private transient TaskTransactions transactions;
   private transient Producer<byte[], byte[]> producer;
+  private transient PendingRecords pending;
+  private transient Callback callback;
   private transient volatile Exception failure;
   private transient Thread task;
   private transient Queue<String> refused;
@@ -115,6 +119,13 @@ public final class KafkaSink extends PythonForeachWriter {
     if (delivery == null) {
       producer = SharedProducers.get(producerSettings);
       first = FirstRecord.of(writer);
+      PendingRecords own = new PendingRecords(); // what an earlier task has sent is none of it
+      pending = own;
+      callback =
+          (written, e) -> {
+            sent(written, e);
+            own.done();
+          };
     } else {
       TaskIdentity identity = TaskIdentity.current(partition, epoch);
       transactions = TaskTransactions.begin(delivery, identity, producerSettings, this::sent);
@@ -165,8 +176,9 @@ public final class KafkaSink extends PythonForeachWriter {
   }
 
   private void send(ProducerRecord<byte[], byte[]> record) {
+    pending.add();
     try {
-      first.send(producer, record, this::sent);
+      first.send(producer, record, callback);
     } catch (InterruptException | ApiException e) {
       throw e; // of this task or this record; the producer goes on
     } catch (KafkaException e) {
@@ -232,7 +244,7 @@ public final class KafkaSink extends PythonForeachWriter {
     if (error != null || producer == null) {
       return; // the task's records are read and written again
     }
-    producer.flush();
+    pending.flush(producer);
     failIfBroken();
     logRefused();
   }

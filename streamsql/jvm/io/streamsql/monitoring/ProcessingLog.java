@@ -3,6 +3,7 @@ package io.streamsql.monitoring;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import io.streamsql.formats.Json;
+import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
 import java.io.IOException;
 import java.io.Serializable;
@@ -238,6 +239,7 @@ public final class ProcessingLog implements Serializable {
     private final TaskContext context;
     private final Map<String, String> settings;
     private final Producer<byte[], byte[]> producer;
+    private final PendingRecords pending = new PendingRecords();
 
     /** The first one, told by the producer's thread. */
     private volatile Exception failure;
@@ -259,11 +261,17 @@ public final class ProcessingLog implements Serializable {
 
     @SuppressWarnings("FutureReturnValueIgnored") // failIfBroken() tells of it
     void send(ProducerRecord<byte[], byte[]> entry) {
-      producer.send(entry, (written, e) -> failure = failure != null ? failure : e);
+      pending.add();
+      producer.send(
+          entry,
+          (written, e) -> {
+            failure = failure != null ? failure : e;
+            pending.done();
+          });
     }
 
     void flush() {
-      producer.flush();
+      pending.flush(producer);
       failIfBroken();
     }
 

@@ -8,15 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.streamsql.kafka.MockProducers;
+import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.InterruptException;
 import org.apache.kafka.common.errors.InvalidTimestampException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -28,6 +31,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** What becomes of rows at the sink: written, reported, or the task's failure. */
 class KafkaSinkTest {
@@ -126,6 +130,33 @@ class KafkaSinkTest {
     assertFalse(producer.flushed());
     sink.close(null);
     assertTrue(producer.flushed());
+  }
+
+  /** Those of a topic that was deleted are given up after minutes only. */
+  @Test
+  @Timeout(30)
+  void theEndOfATaskDoesNotWaitForTheRecordsOfOthers() throws Exception {
+    CountDownLatch flushing = new CountDownLatch(1);
+    MockProducer<byte[], byte[]> slow =
+        new MockProducer<>() {
+          @Override
+          public synchronized void flush() {
+            flushing.countDown();
+            try {
+              new CountDownLatch(1).await(); // for what nobody acknowledges
+            } catch (InterruptedException e) {
+              throw new InterruptException(e);
+            }
+          }
+        };
+    PendingRecords own = new PendingRecords();
+    own.add();
+    Thread task = new Thread(() -> own.flush(slow));
+    task.start();
+    flushing.await();
+    assertTrue(task.isAlive());
+    own.done();
+    task.join();
   }
 
   @Test
