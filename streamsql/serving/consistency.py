@@ -118,8 +118,7 @@ class Consistency:
             known = self._queries.position(query_id) or {}
             if not real_time:
                 return known
-            read = self._launcher.live_positions(self._queries.definition(query_id))
-            return {t: {**known.get(t, {}), **read.get(t, {})} for t in known | read}
+            return self._launcher.live_positions(self._queries.definition(query_id), known)
         except StreamSQLError:
             return {}  # it has just been terminated: the wait ends with its time
 

@@ -139,4 +139,7 @@ def test_the_end_of_a_transaction_is_no_lag(live: Live, kafka: KafkaClient) -> N
     (query,) = (q.id for q in live.engine.queries() if q.sink == last)
     produce(kafka, live.name("S"), 0, 20)
     await_until(lambda: len(committed(kafka, last)) == 20, "all to be committed", PATIENCE)
+    source, ends = live.name("O"), kafka.end_offsets(live.name("O"))
+    watch = live.engine._state.watch
+    await_until(lambda: watch.lag({source: {}}) == ends[0] > 20, "the end to be known", PATIENCE)
     await_until(lambda: live.query(query).lag == 0, "no lag", PATIENCE)

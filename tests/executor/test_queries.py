@@ -523,4 +523,16 @@ def test_drain_gives_up_on_a_query_that_fails_for_good(
 
 def test_what_the_jvm_says_of_queries_every_second() -> None:
     lines = ["running\tQ", "asleep\tQ", "read\tR\tin\t0\t7", "read\tR\tin\t1\t8", "running\tR"]
-    assert parse("\n".join(lines)) == Pulse({"Q", "R"}, {"Q"}, {"R": {"in": {0: 7, 1: 8}}})
+    pulse = parse("\n".join([*lines, "gap\tin\t1\t8\t9"]))
+    assert pulse == Pulse({"Q", "R"}, {"Q"}, {"R": {"in": {0: 7, 1: 8}}}, {"in": {1: (8, 9)}})
+
+
+def test_what_is_no_record_is_passed_once_all_before_it_is_read() -> None:
+    read = {"Q": {"in": {0: 5, 1: 7, 2: 9}}}
+    pulse = Pulse(read=read, gaps={"in": {0: (5, 6), 1: (8, 10), 2: (7, 9)}, "other": {0: (3, 4)}})
+    assert pulse.reached({}, "Q") == {"in": {0: 6, 1: 7, 2: 9}}
+    assert pulse.reached({"in": {0: 6}, "other": {0: 3}}, "Q") == {
+        "in": {0: 6, 1: 7, 2: 9},
+        "other": {0: 4},
+    }
+    assert pulse.reached({"in": {1: 8}}, "R") == {"in": {1: 10}}

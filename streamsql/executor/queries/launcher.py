@@ -142,9 +142,9 @@ class SparkLauncher:
             return parse(str(java._jvm.io.streamsql.queries.Pulse.of(java._jsparkSession)))
         return Pulse()
 
-    def live_positions(self, query: Definition) -> Positions:
-        """How far a query has read in its present batch, of the partitions it has read from."""
-        return self.pulse().read.get(query.id, {})
+    def live_positions(self, query: Definition, known: Positions) -> Positions:
+        """How far a query has come by now, within its batch; `known` is how far it had before."""
+        return self.pulse().reached(known, query.id)
 
     def starting_offsets(
         self,

@@ -51,12 +51,9 @@ class Observer:
             query.recovered()
         if live and query.real_time:
             # Its batches are long: what it has read by now is nearer to the truth.
-            read = self._pulse.read.get(query.id, {})
-            known = query.positions or {}
-            query.positions = {
-                topic: {**known.get(topic, {}), **read.get(topic, {})} for topic in known | read
-            }
-            query.reading |= bool(read) or now - (query.live_since or now) > BEHIND_SECONDS
+            query.positions = self._pulse.reached(query.positions or {}, query.id)
+            read = query.id in self._pulse.read
+            query.reading |= read or now - (query.live_since or now) > BEHIND_SECONDS
         else:
             query.positions = run.positions() or query.positions
         if query.positions is not None:

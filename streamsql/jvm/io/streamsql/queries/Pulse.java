@@ -2,6 +2,7 @@ package io.streamsql.queries;
 
 import io.streamsql.monitoring.ReadOffsets;
 import io.streamsql.source.QueryInputs;
+import io.streamsql.source.TopicTails;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQuery;
 
@@ -11,7 +12,8 @@ public final class Pulse {
 
   /**
    * Lines of words between tabs: {@code running} and {@code asleep} with a query; {@code read} with
-   * a query, a topic, a partition and the offset after the last record read.
+   * a query, a topic, a partition and the offset after the last record read; {@code gap} with a
+   * topic, a partition, and between which offsets at its end there is no record.
    */
   public static String of(SparkSession session) {
     StringBuilder lines = new StringBuilder();
@@ -20,6 +22,7 @@ public final class Pulse {
     }
     QueryInputs.asleep().forEach(query -> lines.append("asleep\t").append(query).append('\n'));
     ReadOffsets.addTo(lines);
+    TopicTails.addGapsTo(lines);
     return lines.toString();
   }
 }

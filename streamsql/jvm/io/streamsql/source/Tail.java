@@ -223,6 +223,13 @@ final class Tail {
     return number == end && looked >= offset;
   }
 
+  /**
+   * Two offsets: that after the last record held, and the one up to which Kafka has no record more.
+   */
+  synchronized long[] gap() {
+    return new long[] {position, Math.max(position, looked)};
+  }
+
   /** Whether the record of a number is held, or will be. */
   synchronized boolean has(long number) {
     return !broken && first <= number && number <= end;

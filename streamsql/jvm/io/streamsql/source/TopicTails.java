@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * <p>A reader of its own for each query and partition asks the broker three times for what may be
  * one record; with a hundred queries that is most of what a machine does.
  */
-final class TopicTails {
+public final class TopicTails {
   private static final Logger LOG = LoggerFactory.getLogger(TopicTails.class);
   private static final Duration POLL = Duration.ofMillis(100);
 
@@ -73,6 +73,25 @@ final class TopicTails {
   /** Has all who wait for a record ask anew whether they are to. */
   static void rouse() {
     CLUSTERS.values().forEach(TopicTails::rouseReaders);
+  }
+
+  /**
+   * For {@code Pulse}: a line for each partition that ends with something that is no record, as a
+   * transaction's end: from which offset to which there is none.
+   */
+  public static void addGapsTo(StringBuilder lines) {
+    CLUSTERS.values().forEach(cluster -> cluster.addGaps(lines));
+  }
+
+  private synchronized void addGaps(StringBuilder lines) {
+    tails.forEach(
+        (place, tail) -> {
+          long[] gap = tail.gap();
+          if (gap[0] < gap[1]) {
+            lines.append("gap\t" + place.topic() + "\t" + place.partition());
+            lines.append("\t" + gap[0] + "\t" + gap[1] + "\n");
+          }
+        });
   }
 
   private synchronized void rouseReaders() {

@@ -1,5 +1,6 @@
 package io.streamsql.source;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -41,6 +42,18 @@ class TopicTailsTest {
     assertEquals(List.of(10L), taken(tail, tail.find(9), 1));
     assertTrue(tail.holds(11));
     assertFalse(tail.holds(6));
+  }
+
+  @Test
+  void whatIsNoRecordIsAGapBehindWhatIsHeld() {
+    Tail tail = tail(7);
+    tail.takeSeek();
+    tail.add(records(7, 8));
+    assertArrayEquals(new long[] {9, 9}, tail.gap());
+    tail.look(10);
+    assertArrayEquals(new long[] {9, 10}, tail.gap());
+    tail.add(records(10));
+    assertArrayEquals(new long[] {11, 11}, tail.gap());
   }
 
   @Test
