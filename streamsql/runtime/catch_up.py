@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
 from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.offset_ranges import distance
 from streamsql.status import QueryState
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class _Meter:
         if progress is not None:
             for query_id in query_ids:
                 definition = state.queries.definition(query_id)
-                self._start[query_id] = state.launcher.prepare(definition)
+                self._start[query_id] = state.launcher.positions(definition)
             self.tick()
 
     def tick(self, *, now: bool = False) -> None:
@@ -69,15 +70,7 @@ class _Meter:
         for query_id, start in self._start.items():
             position = self._state.queries.position(query_id) or start
             lag = self._state.launcher.lag(self._state.queries.definition(query_id), position)
-            read = _distance(start, position)
+            read = distance(start, position)
             done += read
             total += read + lag
         self._progress(done, total)
-
-
-def _distance(start: Positions, end: Positions) -> int:
-    return sum(
-        max(0, offset - start.get(topic, {}).get(partition, 0))
-        for topic, partitions in end.items()
-        for partition, offset in partitions.items()
-    )

@@ -29,7 +29,12 @@ from streamsql.executor.queries.checkpoint import (
 )
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
-from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
+from streamsql.executor.queries.offset_ranges import (
+    distance,
+    first_positions,
+    guarded,
+    offset_ranges,
+)
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, parse
 from streamsql.executor.queries.relocation import relocate
@@ -96,32 +101,25 @@ class SparkLauncher:
     # -- offsets ---------------------------------------------------------------------------------
 
     def prepare(self, query: Definition) -> Positions:
-        """Where a query goes on: at its checkpoint, else where it is to begin."""
+        """Have a query's checkpoint ready for its next run; where it goes on."""
         self.settle(query)
         folder = self._data.checkpoints / query.id
         take_over(folder, query.generation, query.sql)
         relocate(folder)
-        found = committed(folder)
-        if found:
-            return found
-        self.counters.forget(query.id)
-        client = self._services.kafka.get()
-        positions: Positions = {}
-        for topic in query.topics:
-            begin = client.begin_offsets(topic)
-            chosen = (query.starting_offsets or {}).get(topic, {})
-            positions[topic] = {p: chosen.get(str(p), offset) for p, offset in begin.items()}
-        return positions
+        if not committed(folder):
+            self.counters.forget(query.id)
+        return self.positions(query)
+
+    def positions(self, query: Definition) -> Positions:
+        """Where a query goes on: at its checkpoint, else where it is to begin."""
+        found = committed(self._data.checkpoints / query.id)
+        return found or first_positions(query, self._services.kafka.get())
 
     def lag(self, query: Definition, positions: Positions) -> int:
         """How many records lie between the positions and the ends of the query's topics, now."""
         client = self._services.kafka.get()
-        total = 0
-        for topic in query.topics:
-            known = positions.get(topic, {})
-            ends = client.end_offsets(topic)
-            total += sum(max(0, end - known.get(p, 0)) for p, end in ends.items())
-        return total
+        ends = {topic: client.end_offsets(topic) for topic in query.topics}
+        return distance(positions, ends)
 
     def behind(self, query: Definition) -> int:
         """The lag at which a real-time query is to catch up again."""

@@ -1,4 +1,4 @@
-"""What a batch reads and what it dies of."""
+"""What a query reads, from where to where, and what a batch dies of."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from streamsql.errors import ExternalError
+from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.spark_run import classify
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.start_offsets import offsets_of
@@ -27,6 +29,25 @@ def offset_ranges(
         begin = offsets_of(start, topic, client) if start else client.begin_offsets(topic)
         found[topic] = {p: (min(begin[p], end), end) for p, end in ends.items()}
     return found
+
+
+def first_positions(query: Definition, client: KafkaClient) -> Positions:
+    """Where a query begins that has no checkpoint."""
+    found: Positions = {}
+    for topic in query.topics:
+        begin = client.begin_offsets(topic)
+        chosen = (query.starting_offsets or {}).get(topic, {})
+        found[topic] = {p: chosen.get(str(p), offset) for p, offset in begin.items()}
+    return found
+
+
+def distance(begin: Positions, end: Positions) -> int:
+    """How many records lie between two positions, in the partitions of the second."""
+    return sum(
+        max(0, offset - begin.get(topic, {}).get(partition, 0))
+        for topic, partitions in end.items()
+        for partition, offset in partitions.items()
+    )
 
 
 def guarded(rows: Iterator[Row]) -> Iterator[Row]:
