@@ -46,7 +46,8 @@ class Events:
             self._producer.poll(0.002)
 
     def _send(self, topic: str, number: int, row: dict[str, object]) -> None:
-        self._producer.produce(topic, json.dumps(row), f"k{number % KEYS}")
+        headers = [("number", b"%d" % number)]
+        self._producer.produce(topic, json.dumps(row), f"k{number % KEYS}", headers=headers)
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()

@@ -55,7 +55,8 @@ def _read(bootstrap: str, topic: str, partitions: int) -> list[Record]:
         if error is None:
             place = (message.partition() or 0, message.offset() or 0)
             time_ms = message.timestamp()[1]
-            records.append(Record(topic, *place, time_ms, message.key(), message.value()))
+            headers = tuple(message.headers() or ())
+            records.append(Record(topic, *place, time_ms, message.key(), message.value(), headers))
         else:
             assert error.code() == KafkaError._PARTITION_EOF, error
             left -= 1

@@ -33,11 +33,10 @@ Topics = Mapping[str, Sequence[Record]]
 
 @dataclass(frozen=True)
 class Shape:
-    """A pipeline: its statements, the topic that is looked at, and the check of its records."""
+    """A pipeline: its statements, and the check of what they have written."""
 
     name: str
     sql: str
-    sink: str
     check: Callable[[Topics], list[str]]
     """What is wrong, a line each."""
 
@@ -57,6 +56,14 @@ def key(record: Record) -> str:
 
 def _events(topics: Topics) -> list[tuple[str, int, int]]:
     return [(key(r), value(r)["id"], value(r)["v"]) for r in topics["events"]]
+
+
+def _is_picked(v: int) -> bool:
+    return v % 10 < 9
+
+
+def _is_low(v: int) -> bool:
+    return v % 10 < 5
 
 
 def _once(found: Counter[Any], wanted: Counter[Any]) -> list[str]:
@@ -81,31 +88,56 @@ def _in_order(records: Sequence[Record], order: Callable[[dict[str, Any]], int])
     return [f"{wrong} rows out of order"] if wrong else []
 
 
+def _with_origin(rows: Sequence[Record], name: str) -> Counter[tuple[Any, ...]]:
+    """Rows by id, with the time and the headers that they take from their event."""
+    return Counter((value(r)[name], key(r), r.timestamp, tuple(r.headers)) for r in rows)
+
+
 def _projection(sink: str) -> Callable[[Topics], list[str]]:
     def check(topics: Topics) -> list[str]:
         rows = topics[sink]
-        found = Counter((key(r), value(r)["ID"]) for r in rows)
-        wanted = Counter((k, i) for k, i, v in _events(topics) if v % 10 < 9)
-        return [*_once(found, wanted), *_in_order(rows, lambda row: row["ID"])]
+        picked = [r for r in topics["events"] if _is_picked(value(r)["v"])]
+        return [
+            *_once(_with_origin(rows, "ID"), _with_origin(picked, "id")),
+            *_in_order(rows, lambda row: row["ID"]),
+        ]
 
     return check
 
 
-def _group_by(sink: str) -> Callable[[Topics], list[str]]:
+def _two_writers(topics: Topics) -> list[str]:
+    """All rows of two queries that write one topic, those of each in order."""
+    rows = topics["BOTH"]
+    picked = [r for r in topics["events"] if _is_picked(value(r)["v"])]
+    problems = _once(_with_origin(rows, "ID"), _with_origin(picked, "id"))
+    for is_low in (True, False):
+        own = [r for r in rows if _is_low(value(r)["V"]) is is_low]
+        problems += _in_order(own, lambda row: row["ID"])
+    return problems
+
+
+def _group_by(
+    sink: str, takes: Callable[[int], bool] = lambda v: True
+) -> Callable[[Topics], list[str]]:
     def check(topics: Topics) -> list[str]:
         rows = topics[sink]
         last = {key(r): (value(r)["N"], value(r)["TOTAL"]) for r in rows}
         counts: Counter[str] = Counter()
         totals: Counter[str] = Counter()
         for k, _, v in _events(topics):
-            counts[k] += 1
-            totals[k] += v
+            if takes(v):
+                counts[k] += 1
+                totals[k] += v
         wrong = [k for k, n in counts.items() if last.get(k) != (n, totals[k])]
         wrong += [k for k in last if k not in counts]
         problems = [f"{len(wrong)} groups are wrong, as {wrong[:3]}"] if wrong else []
         return [*problems, *_in_order(rows, lambda row: row["N"])]
 
     return check
+
+
+def _chain(topics: Topics) -> list[str]:
+    return [*_projection("SECOND")(topics), *_group_by("THIRD", _is_picked)(topics)]
 
 
 def _windows_of(rows: Sequence[Record]) -> list[tuple[str, int]]:
@@ -158,13 +190,11 @@ SHAPES = (
     Shape(
         "projection",
         "CREATE STREAM picked AS SELECT k, id, v FROM events WHERE v % 10 < 9;",
-        "PICKED",
         _projection("PICKED"),
     ),
     Shape(
         "group_by",
         "CREATE TABLE totals AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM events GROUP BY k;",
-        "TOTALS",
         _group_by("TOTALS"),
     ),
     Shape(
@@ -172,21 +202,18 @@ SHAPES = (
         "CREATE TABLE finals AS SELECT k, COUNT(*) AS n FROM events"
         f" WINDOW TUMBLING (SIZE {WINDOW_MS} MILLISECONDS, GRACE PERIOD {GRACE_MS} MILLISECONDS)"
         " GROUP BY k EMIT FINAL;",
-        "FINALS",
         _windows,
     ),
     Shape(
         "stream_table",
         "CREATE STREAM named AS SELECT e.k, e.id AS id, n.name AS name"
         " FROM events e JOIN names n ON e.k = n.k;",
-        "NAMED",
         _stream_table,
     ),
     Shape(
         "stream_stream",
         "CREATE STREAM matched AS SELECT e.k, e.id AS a, r.id AS b FROM events e"
         f" JOIN answers r WITHIN {NEAR_MS} MILLISECONDS GRACE PERIOD 1 HOUR ON e.k = r.k;",
-        "MATCHED",
         _stream_stream,
     ),
     Shape(
@@ -194,7 +221,14 @@ SHAPES = (
         "CREATE STREAM first AS SELECT k, id, v FROM events;\n"
         "CREATE STREAM second AS SELECT k, id, v FROM first WHERE v % 10 < 9;\n"
         "CREATE TABLE third AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM second GROUP BY k;",
-        "SECOND",
-        _projection("SECOND"),
+        _chain,
+    ),
+    Shape(
+        "two_writers",
+        "CREATE STREAM both (k STRING KEY, id BIGINT, v BIGINT)"
+        " WITH (KAFKA_TOPIC='BOTH', PARTITIONS=2, VALUE_FORMAT='JSON');\n"
+        "INSERT INTO both SELECT k, id, v FROM events WHERE v % 10 < 5;\n"
+        "INSERT INTO both SELECT k, id, v FROM events WHERE v % 10 >= 5 AND v % 10 < 9;",
+        _two_writers,
     ),
 )
