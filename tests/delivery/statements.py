@@ -118,12 +118,12 @@ class Killed:
             self.kill()
         self._start()
 
-    def round(self, dice: random.Random) -> str:
+    def round(self, statement: str, dice: random.Random) -> str:
         """One statement, one kill, and all that must hold; what has happened."""
         self._rows(3)
         self._await_rows()
         self._replaced -= 1
-        sql = dice.choice([DROP, DROP, TERMINATE, REPLACE.format(self._replaced)])
+        sql = statement.format(self._replaced)
         before = len(read_file(self._folder / "statements.log"))
         # Rows that are on their way when the statement comes.
         self._rows(2)

@@ -50,8 +50,12 @@ def run(trial: Trial, failures: int, seed: int, apart: tuple[float, float]) -> N
         trial.close()
 
 
-def test_a_few_failures(tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy) -> None:
-    run(Trial(tmp_path, broker, proxy, SHAPES), failures=30, seed=1, apart=(0.5, 3.0))
+@pytest.mark.parametrize(("mode", "failures"), [("auto", 20), ("microbatch", 10)])
+def test_thirty_failures(
+    tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy, mode: str, failures: int
+) -> None:
+    trial = Trial(tmp_path, broker, proxy, SHAPES, mode=mode)
+    run(trial, failures, seed=1, apart=(0.5, 3.0))
     assert proxy.failed, f"{proxy.seen} transactions ended"
 
 
