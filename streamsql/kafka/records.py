@@ -28,6 +28,8 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 POLL_SECONDS = 0.05
 """How long a reader may take to notice that it is to stop."""
+_AHEAD_KBYTES = 4_096
+"""How much a reader fetches before it is asked for."""
 
 _LOST = {
     KafkaError._ALL_BROKERS_DOWN,
@@ -211,6 +213,8 @@ class Reader:
         consumer = Consumer(
             {
                 "fetch.queue.backoff.ms": 5,
+                # What is fetched for one who does not read on takes memory: by default 64 MB.
+                "queued.max.messages.kbytes": _AHEAD_KBYTES,
                 **self._settings,
                 "group.id": f"streamsql-{uuid.uuid4().hex}",
                 "enable.auto.commit": False,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import asyncpg
+import pandas as pd
+import psutil
 import psycopg
 import pytest
 import sqlalchemy
@@ -42,6 +46,8 @@ def test_psql(live: LiveListener) -> None:
         f"{FLOW} LIMIT 3",
         r"\d+ pg_counts",
         r"\dt public.pg_*",
+        r"\timing on",
+        "SELECT n + 40 AS timed FROM pg_counts WHERE sensor = 'a'",
     )
     for line in (
         " sensor | n \n--------+---\n a      | 2\n(1 row)",
@@ -52,6 +58,9 @@ def test_psql(live: LiveListener) -> None:
         " public | pg_readings | table | streamsql",
     ):
         assert line in shown, shown
+    assert re.search(r"Timing is on\.\n timed \n-+\n +42\n\(1 row\)\n\nTime: \d+\.\d+ ms", shown), (
+        shown
+    )
 
 
 def test_lookups_and_parameters(live: LiveListener) -> None:
@@ -130,3 +139,53 @@ def test_asyncpg_and_sqlalchemy(live: LiveListener) -> None:
         asked = sqlalchemy.select(counts.c.n).where(counts.c.sensor == "b")
         assert connection.execute(asked).scalar_one() == 1
     engine.dispose()
+
+
+def test_pandas(live: LiveListener) -> None:
+    """`read_sql` by statement with parameters, in chunks, and by the name of a table."""
+    engine = sqlalchemy.create_engine(f"postgresql+psycopg://ann@127.0.0.1:{live.port}/x")
+    asked = sqlalchemy.text("SELECT n, price, seen FROM pg_readings WHERE n <= :most ORDER BY n")
+    found = pd.read_sql(asked, engine, params={"most": 1}, index_col="n")
+    assert found.to_dict("index") == {
+        1: {"price": Decimal("1.50"), "seen": pd.Timestamp("2024-02-29T12:00:00Z")}
+    }
+    table = pd.read_sql("pg_counts", engine, columns=["sensor", "n"])
+    assert table.sort_values("sensor").values.tolist() == [["a", 2], ["b", 1]]
+    assert table.dtypes["n"] == "int64"
+    with engine.connect() as connection:
+        chunks = pd.read_sql("SELECT sensor FROM pg_counts", connection, chunksize=1)
+        assert sorted(len(chunk) for chunk in chunks) == [1, 1]
+    engine.dispose()
+
+
+def test_a_slow_reader_holds_back_its_own_query_alone(live: LiveListener) -> None:
+    """What one does not read waits in Kafka: neither others nor the server's memory have it."""
+    count, size, name = 40_000, 1_500, f"pg_slow_{uuid.uuid4().hex[:8]}"
+    flow = f"COPY (SELECT n, note FROM {name} EMIT CHANGES LIMIT {count}) TO STDOUT"
+
+    def numbers(cursor: psycopg.Cursor) -> Iterator[int]:
+        with cursor.copy(flow) as copy:
+            for row in copy.rows():
+                yield int(row[0])
+
+    # Closed, which does not wait for what is still to be read.
+    with (
+        closing(live.connect()) as writes,
+        closing(live.connect()) as slow,
+        closing(live.connect()) as fast,
+    ):
+        writes.execute(
+            f"CREATE STREAM {name} (n INT, note STRING)"
+            f" WITH (KAFKA_TOPIC='{name}', VALUE_FORMAT='JSON', PARTITIONS=1)"
+        )
+        with writes.cursor().copy(f"COPY {name} FROM STDIN") as copy:
+            for number in range(count):
+                copy.write_row((number, "x" * size))
+        waits = numbers(slow.cursor())
+        assert next(waits) == 0
+        before = psutil.Process().memory_info().rss
+        assert list(numbers(fast.cursor())) == list(range(count))
+        assert writes.execute("SELECT n FROM pg_counts WHERE sensor = 'a'").fetchone() == (2,)
+        assert psutil.Process().memory_info().rss - before < count * size // 2
+        assert list(waits) == list(range(1, count))
+        writes.execute(f"DROP STREAM {name} DELETE TOPIC")
