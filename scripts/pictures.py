@@ -155,23 +155,23 @@ def show(page: Page, view: str, theme: str) -> None:
     page.js("document.querySelector('.theme select').dispatchEvent(new Event('change'))")
 
 
-def take(page: Page, name: str) -> None:
+def take(page: Page, path: Path) -> None:
     """What is seen once all of it has been drawn."""
     page.send("Emulation.setScrollbarsHidden", hidden=True)
     page.js("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-    page.screenshot(PICTURES / f"{name}.png")
+    page.screenshot(path)
 
 
-def picture_of_graph(page: Page) -> None:
+def picture_of_graph(page: Page, to: Path) -> None:
     show(page, "graph", "light")
     states = "[...document.querySelectorAll('.queries tbody td:nth-child(2)')]"
     running = f"{states}.filter((each) => each.innerText.startsWith('RUNNING'))"
     page.await_js(f"{running}.length === {QUERIES}", SECONDS)
     page.await_js("document.querySelectorAll('.edge.flows').length >= 5", SECONDS)
-    take(page, "console-graph")
+    take(page, to / "console-graph.png")
 
 
-def picture_of_editor(page: Page) -> None:
+def picture_of_editor(page: Page, to: Path) -> None:
     show(page, "editor", "dark")
     page.await_js(f"!!{EDITOR}")
     page.js(f"{EDITOR}.focus()")
@@ -181,10 +181,10 @@ def picture_of_editor(page: Page) -> None:
     page.click("Line")
     page.await_js("!!document.querySelector('.plot canvas')")
     page.js(f"{EDITOR}.blur()")
-    take(page, "console-editor")
+    take(page, to / "console-editor.png")
 
 
-def picture_of_errors(page: Page) -> None:
+def picture_of_errors(page: Page, to: Path) -> None:
     show(page, "errors", "light")
     page.shows("LONG_DELAYS", ".errors", SECONDS)
     group = "[...document.querySelectorAll('.group')].find(g => /LONG_DELAYS/.test(g.innerText))"
@@ -194,7 +194,21 @@ def picture_of_errors(page: Page) -> None:
     page.shows("Try a replay", "#shown")
     # All of it without a scroll, which takes time to be drawn.
     page.size(SIZE[0], 920)
-    take(page, "console-errors")
+    take(page, to / "console-errors.png")
+    page.size(*SIZE)
+
+
+def picture_of_changes(page: Page, to: Path) -> None:
+    """What it would be to ask for longer delays."""
+    show(page, "changes", "dark")
+    page.await_js(f"!!{EDITOR}")
+    page.js(f"{EDITOR}.focus()")
+    page.type(SQL.replace("dep_delay > 60", "dep_delay > 90"))
+    page.click("Plan")
+    page.shows("1 changed", ".outcome", SECONDS)
+    page.shows("LONG_DELAYS", ".planned")
+    page.js(f"{EDITOR}.blur()")
+    take(page, to / "console-changes.png")
 
 
 def tmux(control: Path, *command: str) -> str:
@@ -207,7 +221,7 @@ def tmux(control: Path, *command: str) -> str:
     return done.stdout
 
 
-def picture_of_shell(url: str, folder: Path) -> None:
+def picture_of_shell(url: str, folder: Path, to: Path) -> None:
     control = folder / "tmux"
     shell = f"{sys.executable} -m streamsql.cli.main connect {url}"
     size = ("-x", str(COLUMNS), "-y", str(LINES))
@@ -229,7 +243,7 @@ def picture_of_shell(url: str, folder: Path) -> None:
         tmux(control, "send-keys", "-l", "SELECT * FROM delay_by_")
         tmux(control, "send-keys", "Tab")
         await_until(lambda: "delay_by_route" in capture(control), "what may come next", SECONDS)
-        draw(capture(control, "-e"), PICTURES / "shell.svg")
+        draw(capture(control, "-e"), to / "shell.svg")
     finally:
         tmux(control, "kill-server")
 
@@ -249,8 +263,9 @@ def draw(screen: str, path: Path) -> None:
     path.write_text(svg, "utf-8")
 
 
-def main() -> None:
-    PICTURES.mkdir(exist_ok=True)
+def take_all(to: Path) -> None:
+    """All pictures, into a folder."""
+    to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="streamsql-pictures-") as name:
         folder = Path(name)
         data = folder / "data"
@@ -258,18 +273,21 @@ def main() -> None:
         with server(data) as console:
             url = console.partition("/#")[0]
             flights = Flights(data)
-            streamsql.connect(url).sql(SQL)
+            with streamsql.connect(url) as client:
+                client.sql(SQL)
             flights.begin()
             flights.fail()
             with browsing(folder / "profile") as browser, opened(browser, console) as page:
                 page.size(*SIZE)
                 page.shows("Editor", "nav", SECONDS)
                 with flights.flying():
-                    picture_of_graph(page)
-                picture_of_editor(page)
-                picture_of_errors(page)
-            picture_of_shell(url, folder)
+                    picture_of_graph(page, to)
+                picture_of_editor(page, to)
+                picture_of_errors(page, to)
+                picture_of_changes(page, to)
+                assert not page.problems, page.problems
+            picture_of_shell(url, folder, to)
 
 
 if __name__ == "__main__":
-    main()
+    take_all(PICTURES)

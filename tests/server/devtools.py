@@ -15,7 +15,7 @@ from awaiting import await_until
 from server.browser import SECONDS, Browser
 from websockets.sync.client import ClientConnection, connect
 
-KEYS = {"Backspace": 8, "Enter": 13, "Escape": 27}
+KEYS = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27}
 CTRL = 2
 
 

@@ -118,6 +118,35 @@ def test_the_graph(server: LiveServer, page: Page) -> None:
     page.await_js(f"{EDITOR}?.innerText.includes('SELECT * FROM TYPED_JSON EMIT CHANGES;')")
 
 
+def test_views_and_the_graph_by_keyboard_alone(page: Page) -> None:
+    """Tab leads to each view and to each thing of the graph, Enter opens it, Escape leads back."""
+    show(page, "editor")
+
+    def tab_to(label: str) -> None:
+        named = "document.activeElement.getAttribute('aria-label') ?? "
+        named += "document.activeElement.querySelector?.('title')?.textContent ?? "
+        named += "document.activeElement.textContent"
+        for _ in range(200):
+            page.key("Tab")
+            if str(page.js(named)).strip().startswith(label):
+                return
+        raise AssertionError(f"Tab does not lead to {label}")
+
+    page.js("document.body.tabIndex = -1; document.body.focus()")
+    for view in ("Errors", "Changes", "Graph"):
+        tab_to(view)
+        page.key("Enter")
+        page.await_js(f"!!document.querySelector('.{view.lower()}')")
+    page.await_js("document.querySelectorAll('.node').length >= 4")
+    tab_to("query, CSAS_DEAR")
+    page.key("Enter")
+    page.shows("real-time", ".details")
+    page.await_js("document.querySelector('.details').contains(document.activeElement)")
+    page.key("Escape")
+    page.await_js("!document.querySelector('.details')")
+    page.await_js("document.activeElement.closest('.node') !== null")
+
+
 def test_completion_and_checks_as_one_types(page: Page) -> None:
     show(page, "editor")
     write(page, "SELECT * FROM rea")
@@ -302,8 +331,8 @@ FRAMES = """new Promise((done) => {
 
 @pytest.mark.slow
 def test_much_is_drawn_quickly(page: Page) -> None:
-    """What a hundred queries, and 1000 rows/s, take of the page's thread, by its own clock: so it
-    holds whatever else the machine does. How long they took is printed."""
+    """A hundred queries within a second, and 1000 rows/s without a frame over 100 ms; and what both
+    take of the page's thread, by its own clock."""
     page.send("Performance.enable", timeDomain="threadTicks")
     answer = f"new Response({json.dumps(json.dumps(hundred_queries()))})"
     show(page, "editor")
@@ -324,5 +353,5 @@ def test_much_is_drawn_quickly(page: Page) -> None:
     late = gaps[len(gaps) * 95 // 100]
     print(f"100 queries: {drawn:.0f} ms, {drawing:.2f} s at work; 1000 rows/s: {busy:.0%} busy,")
     print(f"95 % of the frames within {late:.0f} ms, all within {gaps[-1]:.0f} ms")
-    assert drawing < 1
-    assert busy < 0.4
+    assert drawing < 1 and drawn < 1_000
+    assert busy < 0.4 and gaps[-1] <= 100
