@@ -72,6 +72,12 @@ def _add_security(group: argparse._ArgumentGroup) -> None:
         "address listened at; may be repeated",
     )
     group.add_argument(
+        "--scripts",
+        metavar="DIR",
+        help="the console may open and save files of statements in this folder "
+        "(default: it may not)",
+    )
+    group.add_argument(
         "--cors-origin",
         metavar="ORIGIN",
         action="append",

@@ -94,6 +94,7 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
         tls_key=_file(args.tls_key, "--tls-key"),
         tls_client_ca=_file(args.tls_client_ca, "--tls-client-ca"),
         users_file=_file(args.users_file, "--users-file"),
+        scripts=_folder(args.scripts, "--scripts"),
         allowed_hosts=tuple(map(allowed_host, _listed(args.allowed_host))),
         cors_origins=_cors_origins(args),
         max_requests_per_second=_rate(args.max_requests_per_second),
@@ -134,6 +135,15 @@ def _file(name: str | None, option: str) -> Path | None:
     path = Path(name).expanduser()
     if not path.is_file():
         raise ConfigError(f"{option}: there is no file {name}")
+    return path
+
+
+def _folder(name: str | None, option: str) -> Path | None:
+    if name is None:
+        return None
+    path = Path(name).expanduser()
+    if not path.is_dir():
+        raise ConfigError(f"{option}: there is no folder {name}")
     return path
 
 

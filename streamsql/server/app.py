@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from streamsql.errors import StreamSQLError
-from streamsql.server.console import assistance, files, login, topology
+from streamsql.server.console import assistance, files, login, scripts, topology
 from streamsql.server.endpoints import (
     changes,
     cluster,
@@ -63,6 +63,7 @@ def routes() -> list[BaseRoute]:
         *login.ROUTES,
         *assistance.ROUTES,
         *topology.ROUTES,
+        *scripts.ROUTES,
     ]
 
 

@@ -30,10 +30,11 @@ def server(
     data = tmp_path_factory.mktemp("server")
     with Engine(EngineConfig(data_dir=data, bootstrap_servers=broker.bootstrap)) as engine:
         engine.wait_until_ready(READY_SECONDS)
-        config = ServerConfig(max_push_queries=MAX_PUSH_QUERIES)
+        scripts = tmp_path_factory.mktemp("scripts")
+        config = ServerConfig(max_push_queries=MAX_PUSH_QUERIES, scripts=scripts)
         sessions = Sessions()
         with running(engine, config, sessions=sessions) as url:
-            server = LiveServer(engine, url, sessions.token)
+            server = LiveServer(engine, url, sessions.token, scripts)
             try:
                 server.prepare()
                 yield server

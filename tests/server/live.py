@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,11 +31,12 @@ ROWS = [
 class LiveServer:
     """`url` and the engine behind it; the client speaks HTTP/1.1."""
 
-    def __init__(self, engine: Engine, url: str, token: str) -> None:
-        """`token`: that of its console."""
+    def __init__(self, engine: Engine, url: str, token: str, scripts: Path) -> None:
+        """`token`: that of its console; `scripts`: the folder whose files that opens and saves."""
         self.engine = engine
         self.url = url
         self.token = token
+        self.scripts = scripts
         self.client = httpx.Client(base_url=url, timeout=SECONDS)
 
     def prepare(self) -> None:

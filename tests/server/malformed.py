@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import schemathesis
@@ -41,9 +42,10 @@ def ask(schema: Any, examples: int, besides: tuple[str, ...] = (), **call: Any) 
         asked += _sent(operation.as_strategy(generation_mode=_RIGHT), examples, call)
         if operation.method == "post":
             asked += _sent(operation.as_strategy(generation_mode=_WRONG), examples, call)
+            place = dict.fromkeys(re.findall(r"{(\w+)}", operation.path), "any")
             bodies = st.builds(
-                lambda body, operation=operation: operation.Case(
-                    body=body, media_type="application/octet-stream"
+                lambda body, operation=operation, place=place: operation.Case(
+                    body=body, media_type="application/octet-stream", path_parameters=place
                 ),
                 _BODIES,
             )

@@ -147,6 +147,26 @@ def test_views_and_the_graph_by_keyboard_alone(page: Page) -> None:
     page.await_js("document.activeElement.closest('.node') !== null")
 
 
+def test_files_on_the_server(server: LiveServer, page: Page) -> None:
+    folder = server.scripts
+    (folder / "first.sql").write_text("SELECT 'of a file' AS here;", "utf-8")
+    show(page, "errors")
+    show(page, "editor")
+    page.await_js("document.querySelectorAll('.scripts option').length === 2")
+    page.js("document.querySelector('.scripts select').value = 'first.sql'")
+    page.js("document.querySelector('.scripts select').dispatchEvent(new Event('change'))")
+    page.await_js(f"{EDITOR}?.innerText.includes('of a file')")
+    write(page, "SELECT 'as saved' AS here;")
+    page.click("Save")
+    page.shows("first.sql is saved.", ".scripts")
+    assert (folder / "first.sql").read_text("utf-8") == "SELECT 'as saved' AS here;"
+    (folder / "first.sql").write_text("of somebody else", "utf-8")
+    page.click("Save")
+    page.shows("has changed since it was opened", ".scripts")
+    page.screenshot(SHOTS / "scripts.png")
+    page.problems.clear()  # The refusal, which the browser notes.
+
+
 def test_completion_and_checks_as_one_types(page: Page) -> None:
     show(page, "editor")
     write(page, "SELECT * FROM rea")

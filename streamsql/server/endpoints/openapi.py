@@ -287,6 +287,21 @@ PATHS: Json = {
         )
     },
     "/streamsql/words": {"get": _operation("The keywords of the language", _json(_ANYTHING))},
+    "/streamsql/scripts": {
+        "get": _operation("The scripts that the console may open and save", _json(_ANYTHING))
+    },
+    "/streamsql/scripts/{name}": {
+        "get": _with(_operation("A script", _json(_ANYTHING), errors=(400, 404)), "name"),
+        "post": _with(
+            _operation(
+                "Save a script over the version that was opened, or a new one",
+                _json(_ANYTHING),
+                body=_json(_object(("sql",), sql=_TEXT, version=_TEXT)),
+                errors=(404,),
+            ),
+            "name",
+        ),
+    },
     "/streamsql/graph": {
         "get": _operation("What there is, who reads and writes it, and how far", _json(_ANYTHING))
     },

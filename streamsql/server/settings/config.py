@@ -41,6 +41,8 @@ class ServerConfig:
     """Origins whose pages may use the server from a browser; `*` for all."""
     max_requests_per_second: float | None = None
     """Of one user, or of one address without users."""
+    scripts: Path | None = None
+    """The folder of the files that the console opens and saves; None: it does not."""
     access_log: bool = False
     """Whether every request is logged, not only those that fail."""
 

@@ -32,6 +32,7 @@ SERVER_NAMES = {
     "streamsql.users.file": "users_file",
     "streamsql.postgres": "postgres",
     "streamsql.openlineage.url": "openlineage_url",
+    "streamsql.scripts": "scripts",
     "streamsql.log.format": "log_format",
     "streamsql.log.level": "log_level",
     "streamsql.allowed.hosts": "allowed_host",

@@ -2,6 +2,7 @@
 
 import { clock, rate } from "./format.js";
 import { Results } from "./results.js";
+import { Scripts } from "./scripts.js";
 import { statementAt } from "./sql.js";
 import { SqlEditor } from "./sql_editor.js";
 import { read, write } from "./storage.js";
@@ -63,6 +64,7 @@ export function Editor({ given }) {
         <button aria-expanded=${showsHistory} onClick=${() => setShowsHistory(!showsHistory)}>
           History</button>
       </div>
+      <${Scripts} text=${text} onOpen=${replace} />
       ${showsHistory && html`<${History} entries=${history} onChoice=${replace}
         onClear=${() => (write("history", []), setHistory([]))} />`}
     </div>

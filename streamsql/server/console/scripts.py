@@ -1,0 +1,167 @@
+"""The files of statements that the console opens and saves on the server's side, where a folder is
+named for them: `streamsql server --scripts DIR`.
+
+Only files of that folder itself, whose names end with .sql: a name holds no path, and what a link
+leads to is neither read nor written. Opening is for everybody, saving for developers. A file is
+written whole or not at all, and over no version but the one that was opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from streamsql.roles import Role, allowed_by_role
+from streamsql.server.http.errors import BAD_REQUEST, FORBIDDEN, NOT_FOUND, RequestError
+from streamsql.server.http.media import check_content_type
+from streamsql.server.http.requests import as_object, parse_json, read_body
+from streamsql.server.state.server_state import ServerState, state_of
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\- ]{0,120}\.sql")
+MAX_LISTED = 1_000
+_NONE = "no folder of scripts is named: streamsql server --scripts DIR"
+
+
+@dataclass(frozen=True)
+class Script:
+    """A file as it is now."""
+
+    name: str
+    sql: str
+
+    @property
+    def version(self) -> str:
+        """Which text it is."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is answered."""
+        return {"name": self.name, "sql": self.sql, "version": self.version}
+
+
+class Scripts:
+    """Those of a folder."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+
+    def names(self) -> list[str]:
+        """In their order; RequestError where the folder cannot be read."""
+        try:
+            found = sorted(
+                entry.name
+                for entry in os.scandir(self._folder)
+                if NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            )
+        except OSError as error:
+            raise RequestError(NOT_FOUND, f"the scripts cannot be read: {error.strerror}") from None
+        return found[:MAX_LISTED]
+
+    def open(self, name: str) -> Script:
+        """RequestError for one that is not there, or no text."""
+        found = self._read(_checked(name))
+        if found is None:
+            raise RequestError(NOT_FOUND, f"there is no script {name}")
+        return found
+
+    def save(self, name: str, sql: str, over: str | None) -> Script:
+        """Write one, over the version that was opened, or as a new one. RequestError for another
+        version, or where it cannot be written."""
+        now = self._read(_checked(name))
+        if (now.version if now else None) != over:
+            text = "has changed since it was opened" if now and over else "is there already"
+            text = text if now else "is there no more"
+            raise RequestError(BAD_REQUEST, f"the script {name} {text}")
+        new = self._folder / f".{name}.new"
+        try:
+            new.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            with os.fdopen(os.open(new, flags, 0o640), "w", encoding="utf-8", newline="") as file:
+                file.write(sql)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(new, self._folder / name)
+        except OSError as error:
+            said = f"the script {name} cannot be written: {error.strerror}"
+            raise RequestError(BAD_REQUEST, said) from None
+        return Script(name, sql)
+
+    def _read(self, name: str) -> Script | None:
+        try:
+            number = os.open(self._folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(number, encoding="utf-8", newline="") as file:
+                sql = file.read(self._max_bytes + 1)
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError):
+            raise RequestError(BAD_REQUEST, f"the script {name} cannot be read") from None
+        if len(sql) > self._max_bytes:
+            raise RequestError(BAD_REQUEST, f"the script {name} is too large")
+        return Script(name, sql)
+
+
+def _checked(name: str) -> str:
+    if not NAME.fullmatch(name):
+        said = "a script's name has letters, digits, spaces, _, - and dots, and ends with .sql"
+        raise RequestError(BAD_REQUEST, said)
+    return name
+
+
+def _scripts(state: ServerState) -> Scripts:
+    folder = state.config.scripts
+    if folder is None:
+        raise RequestError(NOT_FOUND, _NONE)
+    return Scripts(folder, state.config.max_statement_bytes)
+
+
+async def listing(request: Request) -> Response:
+    """GET: {opens, saves, scripts}: whether there is a folder, who asks may write there, and the
+    names."""
+    state = state_of(request)
+    opens = state.config.scripts is not None
+    names = await state.run(_scripts(state).names) if opens else []
+    saves = opens and allowed_by_role(Role.DEVELOPER)
+    return JSONResponse({"opens": opens, "saves": saves, "scripts": names})
+
+
+async def script(request: Request) -> Response:
+    """GET one: {name, sql, version}."""
+    scripts, name = _scripts(state_of(request)), request.path_params["name"]
+    found = await state_of(request).run(lambda: scripts.open(name))
+    return JSONResponse(found.to_json(), headers={"Cache-Control": "no-store"})
+
+
+async def save(request: Request) -> Response:
+    """POST {sql, version} to one; version: of what was opened, null for a new one."""
+    check_content_type(request)
+    state, name = state_of(request), request.path_params["name"]
+    scripts = _scripts(state)
+    if not allowed_by_role(Role.DEVELOPER):
+        raise RequestError(FORBIDDEN, f"saving a script needs the role {Role.DEVELOPER.value}")
+    body = await read_body(request, state.config.max_statement_bytes)
+    given = as_object(parse_json(body), "the request")
+    sql, version = given.get("sql"), given.get("version")
+    if not isinstance(sql, str) or not isinstance(version, str | None):
+        raise RequestError(BAD_REQUEST, 'a script has a text "sql", and a "version" or null')
+    try:
+        sql.encode()
+    except UnicodeEncodeError:
+        raise RequestError(BAD_REQUEST, '"sql" is no text') from None
+    saved = await state.run(lambda: scripts.save(name, sql, version))
+    return JSONResponse({"name": saved.name, "version": saved.version})
+
+
+ROUTES = [
+    Route("/streamsql/scripts", listing, methods=["GET"]),
+    Route("/streamsql/scripts/{name}", script, methods=["GET"]),
+    Route("/streamsql/scripts/{name}", save, methods=["POST"]),
+]
