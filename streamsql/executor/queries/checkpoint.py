@@ -60,6 +60,15 @@ def parse_offsets(text: str) -> Positions:
     return positions
 
 
+def distance(begin: Positions, end: Positions) -> int:
+    """How many records lie between two positions, in the partitions of the second."""
+    return sum(
+        max(0, offset - begin.get(topic, {}).get(partition, 0))
+        for topic, partitions in end.items()
+        for partition, offset in partitions.items()
+    )
+
+
 def merge(positions: Positions, source: dict[str, object]) -> None:
     """Add a Kafka source's `{topic: {partition: offset}}`; anything else in it is left out.
 

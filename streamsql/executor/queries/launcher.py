@@ -22,6 +22,7 @@ from streamsql.executor.queries import checkpoint_metadata
 from streamsql.executor.queries.checkpoint import (
     Positions,
     committed,
+    distance,
     has_commits,
     id_of,
     remove_uncommitted_state,
@@ -29,12 +30,7 @@ from streamsql.executor.queries.checkpoint import (
 )
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
-from streamsql.executor.queries.offset_ranges import (
-    distance,
-    first_positions,
-    guarded,
-    offset_ranges,
-)
+from streamsql.executor.queries.offset_ranges import first_positions, guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, parse
 from streamsql.executor.queries.relocation import relocate

@@ -41,15 +41,6 @@ def first_positions(query: Definition, client: KafkaClient) -> Positions:
     return found
 
 
-def distance(begin: Positions, end: Positions) -> int:
-    """How many records lie between two positions, in the partitions of the second."""
-    return sum(
-        max(0, offset - begin.get(topic, {}).get(partition, 0))
-        for topic, partitions in end.items()
-        for partition, offset in partitions.items()
-    )
-
-
 def guarded(rows: Iterator[Row]) -> Iterator[Row]:
     """The rows; ExternalError where Spark fails on the way."""
     with told_as("the query"):
