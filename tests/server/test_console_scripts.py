@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 from starlette.testclient import TestClient
 
 from streamsql.roles import Role
 from streamsql.server.app import build_app
+from streamsql.server.console.scripts import Scripts
+from streamsql.server.http.errors import RequestError
 from streamsql.server.settings.config import ServerConfig
 from streamsql.server.state.server_state import ServerState
 from streamsql.users.accounts import add_user
@@ -121,6 +126,48 @@ def test_what_is_no_script_is_refused(server: TestClient, folder: Path) -> None:
         headers={"Origin": "https://example.com", "Sec-Fetch-Site": "cross-site"},
     )
     assert foreign.status_code == 403 and not (folder / "c.sql").exists()
+
+
+def test_of_many_that_save_at_once_one_does(folder: Path) -> None:
+    """And what is written is its text, whole."""
+    scripts, savers = Scripts(folder, 1_000_000), 8
+    begin = threading.Barrier(savers)
+
+    def saved(text: str, over: str) -> bool:
+        begin.wait()
+        try:
+            scripts.save("b.sql", text, over)
+        except RequestError as error:
+            assert "has changed since it was opened" in error.message
+            return False
+        return True
+
+    with ThreadPoolExecutor(savers) as pool:
+        for turn in range(10):
+            over = scripts.open("b.sql").version
+            texts = [f"-- {turn}\n" + str(saver) * 500_000 for saver in range(savers)]
+            done = list(pool.map(saved, texts, [over] * savers))
+            assert done.count(True) == 1
+            assert (folder / "b.sql").read_text("utf-8") == texts[done.index(True)]
+    assert not list(folder.glob(".*"))
+
+
+def test_a_file_keeps_its_mode(server: TestClient, folder: Path) -> None:
+    for mode in (0o644, 0o600):
+        (folder / "b.sql").chmod(mode)
+        version = server.get(f"{SCRIPTS}/b.sql").json()["version"]
+        assert save(server, "b.sql", f"SELECT {mode};", version).status_code == 200
+        assert (folder / "b.sql").stat().st_mode & 0o777 == mode
+
+
+def test_a_folder_is_no_script(server: TestClient, folder: Path) -> None:
+    (folder / "f.sql").mkdir()
+    before = psutil.Process().num_fds()
+    for _ in range(20):
+        assert "cannot be read" in server.get(f"{SCRIPTS}/f.sql").text
+        assert save(server, "f.sql", "SELECT 1;").status_code == 400
+    assert psutil.Process().num_fds() <= before
+    assert "f.sql" not in server.get(SCRIPTS).json()["scripts"]
 
 
 def _json(body: object) -> bytes:

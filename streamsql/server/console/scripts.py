@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,11 @@ from streamsql.server.state.server_state import ServerState, state_of
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\- ]{0,120}\.sql")
 MAX_LISTED = 1_000
+NEW_MODE = 0o640
 _NONE = "no folder of scripts is named: streamsql server --scripts DIR"
+
+_SAVING = threading.Lock()
+"""Held from the look at a file's version until another is in its place."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class Script:
 
     name: str
     sql: str
+    mode: int = NEW_MODE
 
     @property
     def version(self) -> str:
@@ -76,37 +83,50 @@ class Scripts:
     def save(self, name: str, sql: str, over: str | None) -> Script:
         """Write one, over the version that was opened, or as a new one. RequestError for another
         version, or where it cannot be written."""
-        now = self._read(_checked(name))
-        if (now.version if now else None) != over:
-            text = "has changed since it was opened" if now and over else "is there already"
-            text = text if now else "is there no more"
-            raise RequestError(BAD_REQUEST, f"the script {name} {text}")
-        new = self._folder / f".{name}.new"
+        with _SAVING:
+            now = self._read(_checked(name))
+            if (now.version if now else None) != over:
+                text = "has changed since it was opened" if now and over else "is there already"
+                text = text if now else "is there no more"
+                raise RequestError(BAD_REQUEST, f"the script {name} {text}")
+            saved = Script(name, sql, now.mode if now else NEW_MODE)
+            self._write(saved)
+            return saved
+
+    def _write(self, script: Script) -> None:
+        new = self._folder / f".{script.name}.new"
         try:
             new.unlink(missing_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            with os.fdopen(os.open(new, flags, 0o640), "w", encoding="utf-8", newline="") as file:
-                file.write(sql)
+            number = os.open(new, flags, NEW_MODE)
+            with os.fdopen(number, "w", encoding="utf-8", newline="") as file:
+                os.fchmod(number, script.mode)
+                file.write(script.sql)
                 file.flush()
-                os.fsync(file.fileno())
-            os.replace(new, self._folder / name)
+                os.fsync(number)
+            os.replace(new, self._folder / script.name)
         except OSError as error:
-            said = f"the script {name} cannot be written: {error.strerror}"
+            said = f"the script {script.name} cannot be written: {error.strerror}"
             raise RequestError(BAD_REQUEST, said) from None
-        return Script(name, sql)
 
     def _read(self, name: str) -> Script | None:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            number = os.open(self._folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with os.fdopen(number, encoding="utf-8", newline="") as file:
-                sql = file.read(self._max_bytes + 1)
+            # Opened by number: `open` would not close what turns out to be a folder.
+            number = os.open(self._folder / name, flags)
+            try:
+                mode = os.fstat(number).st_mode
+                with open(number, encoding="utf-8", newline="", closefd=False) as file:
+                    sql = file.read(self._max_bytes + 1)
+            finally:
+                os.close(number)
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError):
             raise RequestError(BAD_REQUEST, f"the script {name} cannot be read") from None
         if len(sql) > self._max_bytes:
             raise RequestError(BAD_REQUEST, f"the script {name} is too large")
-        return Script(name, sql)
+        return Script(name, sql, stat.S_IMODE(mode))
 
 
 def _checked(name: str) -> str:
