@@ -263,8 +263,8 @@ def draw(screen: str, path: Path) -> None:
     path.write_text(svg, "utf-8")
 
 
-def take_all(to: Path) -> None:
-    """All pictures, into a folder."""
+def take_all(to: Path, *, shell: bool = True) -> None:
+    """All pictures, into a folder; that of the shell is optional, since it needs tmux."""
     to.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="streamsql-pictures-") as name:
         folder = Path(name)
@@ -286,7 +286,8 @@ def take_all(to: Path) -> None:
                 picture_of_errors(page, to)
                 picture_of_changes(page, to)
                 assert not page.problems, page.problems
-            picture_of_shell(url, folder, to)
+            if shell:
+                picture_of_shell(url, folder, to)
 
 
 if __name__ == "__main__":

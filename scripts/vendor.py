@@ -3,7 +3,7 @@ installs streamsql needs neither Node nor the network.
 
 `npm ci` fetches by scripts/console/package-lock.json, whose hashes it checks, and runs no script of
 any package. Usage: scripts/vendor.py [--check]; with --check nothing is written, and the exit code
-tells whether what is committed is what comes out.
+tells whether what is committed is what comes out: 1 if it is not, 2 if nothing could be fetched.
 """
 
 from __future__ import annotations
@@ -66,7 +66,12 @@ def licences(modules: Path) -> bytes:
 
 
 def main() -> int:
-    made = bundle(fetch())
+    try:
+        modules = fetch()
+    except subprocess.CalledProcessError:
+        print("npm cannot fetch the packages", file=sys.stderr)
+        return 2
+    made = bundle(modules)
     there = {path.name: path.read_bytes() for path in TARGET.glob("*") if path.is_file()}
     changed = sorted(
         name for name in made.keys() | there.keys() if made.get(name) != there.get(name)
