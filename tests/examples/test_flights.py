@@ -18,11 +18,19 @@ from examples.flights.prepare import FLIGHTS
 from examples.live import LiveTable
 from streamsql.engine import Engine
 from streamsql.kafka.client import KafkaClient
+from streamsql.results import Rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECONDS = 300.0
+SINKS = {
+    "DELAY_BY_CARRIER_AND_HOUR",
+    "DELAY_BY_ROUTE",
+    "FLIGHTS_IN_CONTEXT",
+    "DELAY_BY_AIRLINE_AND_WIND",
+    "DELAY_BY_PLANE",
+}
 CONTEXT = """
     SELECT f.tailnum, f.origin, f.dest, f.dep_delay, f.arr_delay, a.name AS airline, w.wind_speed,
            CASE WHEN wind_speed >= 30 THEN '30 mph or more'
@@ -141,6 +149,31 @@ def test_every_flight_in_its_context(
     for one, other in (("joined", "context"), ("context", "joined")):
         missing = duck.sql(f"SELECT * FROM {one} EXCEPT ALL SELECT * FROM {other}").fetchall()
         assert missing == []
+
+
+def test_each_query_is_what_a_batch_makes(engine: Engine, flights: None) -> None:
+    """VERIFY over all of them, where they have stopped; it refuses none."""
+    for sql in (view.HOURS, view.ROUTES, view.WIND, view.PLANES):
+        _table(engine, sql)
+    queries = {q.sink: q.id for q in engine.queries() if q.sink in SINKS}
+    assert queries.keys() == SINKS
+    found = {sink: _verified(engine, query_id) for sink, query_id in queries.items()}
+    assert all(found.values())
+    assert {sink: kinds.keys() for sink, kinds in found.items()} == {
+        sink: {"the same"} for sink in SINKS
+    }
+    assert found["FLIGHTS_IN_CONTEXT"] == {"the same": FLIGHTS}
+
+
+def _verified(engine: Engine, query_id: str) -> dict[object, object]:
+    """How many rows compare how, up to where the query is."""
+    list(engine.execute(f"PAUSE {query_id};"))
+    try:
+        (found,) = engine.execute(f"VERIFY QUERY {query_id};")
+    finally:
+        list(engine.execute(f"RESUME {query_id};"))
+    assert isinstance(found, Rows)
+    return {kind: count for kind, count, _ in found.rows}
 
 
 @pytest.mark.slow

@@ -70,12 +70,19 @@ def verify_query(statement: VerifyQuery, context: Context) -> Iterable[Result]:
 
 def check_verifiable(definition: Definition, catalog: Catalog, span: Span | None) -> None:
     """UnsupportedError for queries whose results a batch does not have."""
-    obstacle = _obstacle(definition.plan)
-    writers = catalog.writers(definition.sink) if definition.sink in catalog.sources else ()
-    if obstacle is None and len(writers) > 1:
-        obstacle = f"{', '.join(writers)} write into the same {definition.sink}"
+    obstacle = obstacle_to_verifying(definition.plan, definition.sink, catalog)
     if obstacle is not None:
         raise UnsupportedError(f"{definition.id} cannot be verified: {obstacle}", span=span)
+
+
+def obstacle_to_verifying(plan: QueryPlan, sink: str, catalog: Catalog) -> str | None:
+    """Why a batch does not have what the query writes into the stream or table of that name; None
+    where it has."""
+    obstacle = _obstacle(plan)
+    writers = catalog.writers(sink) if sink in catalog.sources else ()
+    if obstacle is None and len(writers) > 1:
+        return f"{', '.join(writers)} write into the same {sink}"
+    return obstacle
 
 
 def _obstacle(plan: QueryPlan) -> str | None:
