@@ -1,5 +1,6 @@
 """`apply` of changes of each class while records come, some of them killed at any moment: run again
-it is as if it had been run once. Each record has its row in the stream once, the table is exact."""
+it is as if it had been run once. Each record has its row in the stream once, the table is exact.
+Of those that are not killed, how long a reader of committed rows sees none has a bound."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,14 @@ START_SECONDS = 240.0
 SECONDS = 120.0
 APPLIES = 20
 """Of each class; every third is killed."""
+SETTLING_SECONDS = 2.0
+"""From the first rows after a switch, or a start, to where times are ordinary."""
+ORDINARY_SECONDS = 5.0
+"""Before each apply: the longest time without a row in these is the ordinary one."""
+PAUSE = 2.0
+"""Seconds without a row that a change of class 2 may bring, since its query stops and goes on."""
+MORE = 0.5
+"""Seconds more than ordinary for what is built anew beside the query that runs."""
 TESTS = Path(__file__).parents[1]
 FORM = "PARTITIONS=2, VALUE_FORMAT='JSON'"
 SOURCES = f"""
@@ -64,6 +74,24 @@ def bootstrap(tmp_path: Path) -> Iterator[str]:
         yield broker.start()
     finally:
         broker.stop()
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The longest times without a row that a reader of a sink has seen."""
+
+    sink: str
+    ordinary: float
+    """Before the apply."""
+    around: float
+    """From its begin to some seconds after its end."""
+
+    def is_within(self, change: int) -> bool:
+        """Whether it is as short as a change of this class allows."""
+        return self.around <= (PAUSE if change == 2 else self.ordinary + MORE)
+
+    def __str__(self) -> str:
+        return f"{self.sink} {self.around:.2f} s (ordinary: {self.ordinary:.2f} s)"
 
 
 class Life:
@@ -182,7 +210,6 @@ def _await_exact(life: Life, change: int) -> None:
 def test_some_applies_are_killed_and_run_again(
     tmp_path: Path, bootstrap: str, change: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    dice = random.Random(change)
     life = Life(tmp_path, bootstrap)
     life.start()
     try:
@@ -194,44 +221,62 @@ def test_some_applies_are_killed_and_run_again(
         life.produce(3_000)
         life.flow()
         table, stream = Arrivals(life.kafka, "T"), Arrivals(life.kafka, "J")
-        with table.noted(), stream.noted():
-            shown = list(_applied(life, change, dice, (table, stream)))
+        trial = Trial(life, change, {"table": table, "stream": stream})
+        with table.noted(), stream.noted(), capsys.disabled():
+            print(f"\nclass {change}")
+            for number in range(1, APPLIES + 1):
+                print(trial.killed(number) if number % 3 == 0 else trial.applied(number))
         life.stop_flow()
-        with capsys.disabled():
-            print("", f"class {change}, {life.count} records", *shown, sep="\n")
         _await_exact(life, change)
+        assert len(trial.gaps) == 2 * (APPLIES - APPLIES // 3)
+        assert not [str(gap) for gap in trial.gaps if not gap.is_within(change)]
     finally:
         life.kill()
 
 
-def _applied(
-    life: Life, change: int, dice: random.Random, noted: tuple[Arrivals, Arrivals]
-) -> Iterator[str]:
-    """Apply again and again; how long each took, and how long no row came to either reader."""
-    longest = 4.0
-    for number in range(1, APPLIES + 1):
-        time.sleep(2)
-        wanted = text(change, number)
-        if number % 3 == 0:
-            yield _killed(life, wanted, dice.uniform(0.1, longest))
-            life.start()
-            life.apply(wanted)
-            continue
+class Trial:
+    """Applies of one class, each of the text of its number, and the gaps of those that are not
+    killed. Both say what came of it."""
+
+    def __init__(self, life: Life, change: int, noted: dict[str, Arrivals]) -> None:
+        self.gaps: list[Gap] = []
+        self._life, self._change, self._noted = life, change, noted
+        self._dice = random.Random(change)
+        self._longest = 4.0
+        """Seconds that an apply took."""
+
+    def applied(self, number: int) -> str:
+        """Carried out at once."""
+        self._await_rows()
+        time.sleep(SETTLING_SECONDS + ORDINARY_SECONDS)
         began = time.monotonic()
-        life.apply(wanted)
+        self._life.apply(text(self._change, number))
         took = time.monotonic() - began
-        longest = max(longest, took)
+        self._longest = max(self._longest, took)
         time.sleep(3)
-        for arrivals in noted:
+        self._await_rows()
+        found = [_gap(name, arrivals, began) for name, arrivals in self._noted.items()]
+        self.gaps += found
+        return f"{took:.1f} s; longest without a row: {', '.join(map(str, found))}"
+
+    def killed(self, number: int) -> str:
+        """Killed at a random moment, and run again."""
+        life, wanted = self._life, text(self._change, number)
+        log = life.folder / "statements.log"
+        before, after = len(read_file(log)), self._dice.uniform(0.1, self._longest)
+        life.tell(wanted)
+        time.sleep(after)
+        life.kill()
+        logged = len(read_file(log)) > before
+        life.start()
+        life.apply(wanted)
+        return f"killed after {after:.1f} s, {'logged' if logged else 'not logged'}"
+
+    def _await_rows(self) -> None:
+        for arrivals in self._noted.values():
             arrivals.await_one(SECONDS)
-        gaps = [arrivals.gap(began, arrivals.times[-1]) for arrivals in noted]
-        yield f"{took:.1f} s; longest without a row: table {gaps[0]:.2f}, stream {gaps[1]:.2f} s"
 
 
-def _killed(life: Life, wanted: str, after: float) -> str:
-    before = len(read_file(life.folder / "statements.log"))
-    life.tell(wanted)
-    time.sleep(after)
-    life.kill()
-    logged = len(read_file(life.folder / "statements.log")) > before
-    return f"killed after {after:.1f} s, {'logged' if logged else 'not logged'}"
+def _gap(name: str, arrivals: Arrivals, began: float) -> Gap:
+    ordinary = arrivals.gap(began - ORDINARY_SECONDS, began)
+    return Gap(name, ordinary, arrivals.gap(began, arrivals.times[-1]))
