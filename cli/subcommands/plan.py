@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from streamsql.cli.subcommands.connect import make_connection
 from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.render import error_lines
 from streamsql.cli.terminal.style import Style
-from streamsql.errors import ConfigError
+from streamsql.errors import ConfigError, StreamSQLError
 from streamsql.run_script import NamedText
 
 if TYPE_CHECKING:
@@ -51,9 +52,16 @@ def planned(args: argparse.Namespace, texts: list[NamedText]) -> ChangePlan:
     with server_of(args) as server:
         server.refresh()
         properties = server.session.properties
-        return plan_of_server(
+        found = plan_of_server(
             server.catalog(), server.queries(), texts, properties, variables, args.prune
         )
+        if not any(item.read_again for item in found.items):
+            return found
+        # How much that is, and whether it is all there, the server alone can tell. Errors it tells
+        # without their places; an earlier one, or somebody else's, tells nothing.
+        with suppress(StreamSQLError):
+            return found.with_readings_of(server.changes.plan(texts, variables, prune=args.prune))
+        return found
 
 
 def server_of(args: argparse.Namespace) -> RemoteEngine:

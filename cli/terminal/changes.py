@@ -59,8 +59,13 @@ def _item_lines(item: PlannedChange, depth: int, style: Style) -> Iterator[str]:
     if item.state:
         yield f"{margin}    state: {item.state}"
     if item.read_again:
-        records = "" if item.records is None else f", {item.records:,} records"
-        yield f"{margin}    reads again: {_listed(item.read_again)}{records}"
+        yield f"{margin}    reads again: {_listed(item.read_again)}{_size(item)}"
+    if item.lost:
+        gone = style.warning("there no more")
+        yield f"{margin}    {gone}, so that only its state knows them: {_listed(item.lost)}"
+        yield style.dim(
+            f"{margin}      --from-what-is-left builds it of the records that are there"
+        )
     if item.obstacle:
         yield f"{margin}    {style.error('is not applied')}: {item.obstacle}"
     if item.action != "created" and item.readers:
@@ -72,6 +77,20 @@ _SIGNS: dict[str, tuple[str, Callable[[Style, str], str]]] = {
     "changed": ("~", Style.warning),
     "dropped": ("-", Style.error),
 }
+
+
+def _size(item: PlannedChange) -> str:
+    if item.records is None:
+        return ""
+    size = "" if item.bytes is None else f", about {_bytes(item.bytes)}"
+    return f", {item.records:,} records{size}"
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
 
 
 def _listed(names: tuple[str, ...]) -> str:

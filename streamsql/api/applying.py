@@ -17,7 +17,9 @@ from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
 from streamsql.session import Session
 from streamsql.statements.changes.apply import Files, apply_files
+from streamsql.statements.changes.difference import Item
 from streamsql.statements.changes.rebuilding import Rebuilds
+from streamsql.statements.changes.retention import Reading, reading_of
 from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.staging import discard, promote, stage_files
 from streamsql.statements.changes.undo import before_last_apply
@@ -58,7 +60,7 @@ class Changes:
             if client is None:
                 return found
             try:
-                return found.counted(lambda topic: _records(topic, client))
+                return found.measured(lambda item: self._reading(item, client))
             except StreamSQLError:
                 return found
 
@@ -138,6 +140,14 @@ class Changes:
             Files(lambda: [self._before()], prune=True), context, from_what_is_left
         )
 
+    def _reading(self, item: Item, client: KafkaClient) -> Reading | None:
+        known = self._state.queries.known().get(item.query_id or "")
+        if known is None:
+            return None
+        metrics = self._state.query_metrics().get(known.definition.id)
+        begins, ends = client.begin_offsets, client.end_offsets
+        return reading_of(known.definition, item.read_again, begins, ends, metrics)
+
     def _before(self) -> NamedText:
         return before_last_apply(entries_of_engine(self._state.config))
 
@@ -163,10 +173,3 @@ class Changes:
             if self._state.config.debug:
                 raise
             raise unexpected(failure, error) from error
-
-
-def _records(topic: str, client: KafkaClient) -> int:
-    """About how many there are in a topic: those that compaction has taken out count."""
-    begins = client.begin_offsets(topic)
-    ends = client.end_offsets(topic)
-    return sum(max(0, end - begins.get(partition, 0)) for partition, end in ends.items())

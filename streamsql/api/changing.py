@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from streamsql.api.backup import entries_of_engine
@@ -18,6 +18,7 @@ from streamsql.registry.lookup import RegistrySchemas
 from streamsql.run_script import NamedText
 from streamsql.session import Session
 from streamsql.statements.changes.difference import Action, Item, differences
+from streamsql.statements.changes.retention import Reading
 from streamsql.statements.changes.running import Running, running_of_log, running_of_server
 from streamsql.statements.changes.steps import check_steps
 from streamsql.statements.changes.undo import before_last_apply
@@ -73,7 +74,15 @@ class PlannedChange:
     obstacle: str | None = None
     """Of a change that would need that, why it cannot be carried out."""
     records: int | None = None
-    """How many there are in those topics now; None where Kafka was not asked."""
+    """About how many that are; None where Kafka was not asked."""
+    bytes: int | None = None
+    """Of their keys and values, by those that the query has read so far."""
+    lost: tuple[str, ...] = ()
+    """What it began with and the log has no more: that part only the state knows."""
+
+
+_NAMES = frozenset(each.name for each in fields(PlannedChange))
+"""A later server may say more."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +107,33 @@ class ChangePlan:
             return 1
         return 2 if self.changes else 0
 
-    def counted(self, count: Callable[[str], int]) -> ChangePlan:
-        """With how many records are read again, of which `count` tells those of a topic."""
+    def measured(self, measure: Callable[[Item], Reading | None]) -> ChangePlan:
+        """With what is read again, as `measure` tells it."""
+        found = {
+            item.name: reading
+            for item in self._items
+            if item.read_again and (reading := measure(item)) is not None
+        }
         items = (
-            replace(item, records=sum(map(count, item.read_again))) if item.read_again else item
+            replace(
+                item,
+                records=found[item.name].records,
+                bytes=found[item.name].bytes,
+                lost=tuple(map(str, found[item.name].lost)),
+            )
+            if item.read_again and item.name in found
+            else item
+            for item in self.items
+        )
+        return replace(self, items=tuple(items))
+
+    def with_readings_of(self, other: ChangePlan) -> ChangePlan:
+        """With what the other one of the same files knows of what is read again."""
+        known = {(item.kind, item.name): item for item in other.items}
+        items = (
+            replace(item, records=of.records, bytes=of.bytes, lost=of.lost)
+            if item.read_again and (of := known.get((item.kind, item.name))) is not None
+            else item
             for item in self.items
         )
         return replace(self, items=tuple(items))
@@ -118,11 +150,12 @@ class ChangePlan:
         items = (
             PlannedChange(
                 **{
-                    **item,
+                    **{name: value for name, value in item.items() if name in _NAMES},
                     "parts": tuple(ChangedPart(**part) for part in item["parts"]),
                     "reads": tuple(item["reads"]),
                     "readers": tuple(item["readers"]),
                     "read_again": tuple(item.get("read_again", ())),
+                    "lost": tuple(item.get("lost", ())),
                 }
             )
             for item in content["changes"]
@@ -142,7 +175,7 @@ def _content(item: PlannedChange) -> dict[str, Any]:
     return {
         name: value
         for name, value in content.items()
-        if value or name not in ("read_again", "obstacle", "records")
+        if value or name not in ("read_again", "obstacle", "records", "bytes", "lost")
     }
 
 

@@ -23,6 +23,7 @@ from streamsql.executor.queries.checkpoint import rebuilt
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 from streamsql.results import Answer, Message
+from streamsql.run_script import NamedText
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -200,6 +201,13 @@ def test_what_the_log_has_no_more_is_not_thrown_away(live: Live, kafka: KafkaCli
     for deleted in admin.delete_records(cut).values():
         deleted.result()
     length = live.engine.inspection.sequence
+    planned = live.engine.changes.plan([NamedText("f.sql", live.sql(SOURCE + BY_CITY))])
+    (table,) = planned.changes
+    assert table.lost == tuple(
+        f"{topic}, partition {p}, offsets 0 to {end // 2 - 1}" for p, end in sorted(ends.items())
+    )
+    assert table.records == sum(end - end // 2 for end in ends.values())
+    assert table.bytes is not None and table.bytes > 20 * table.records
     with pytest.raises(UnsupportedError, match="records before offset .* are there no more"):
         apply(live, SOURCE + BY_CITY)
     assert live.engine.inspection.sequence == length

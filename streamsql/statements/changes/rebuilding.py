@@ -20,6 +20,7 @@ from streamsql.log.entries import Offsets
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.results import Warning
 from streamsql.runtime.state import EngineState
+from streamsql.statements.changes.retention import lost_of, wanted_offsets
 
 SETTLE_SECONDS = 60.0
 """How long `apply` waits for tables to hold what their new queries make."""
@@ -74,25 +75,25 @@ class Rebuilds:
         found = dict(old.starting_offsets or {})
         for topic in topics:
             if topic in old.topics:
-                found |= self._begin(topic, found.get(topic), old.id)
+                found |= self._begin(topic, old)
         new = tuple(topic for topic in topics if topic not in old.topics)
         found |= self._state.launcher.starting_offsets(new, plan.starts, props) or {}
         return {topic: found[topic] for topic in topics if topic in found} or None
 
-    def _begin(self, topic: str, given: Mapping[str, int] | None, query_id: str) -> Offsets:
+    def _begin(self, topic: str, old: Definition) -> Offsets:
         begins = self._state.services.kafka.get().begin_offsets(topic)
-        wanted = {partition: (given or {}).get(str(partition), 0) for partition in begins}
-        lost = [p for p, begin in begins.items() if begin > wanted[p]]
+        lost = lost_of(old, topic, begins)
         if lost and not self._from_what_is_left:
             raise UnsupportedError(
-                f"{query_id} cannot be built anew as it was: of {topic}, partition {lost[0]}, the "
-                f"records before offset {begins[lost[0]]} are there no more",
+                f"{old.id} cannot be built anew as it was: of {topic}, partition "
+                f"{lost[0].partition}, the records before offset {lost[0].begin} are there no more",
                 detail="What it has made of them is known to its state alone.",
                 hint="Nothing has been changed. With --from-what-is-left (HTTP: "
                 '"fromWhatIsLeft") it is built of the records that are there.',
             )
-        if given is None:
+        if topic not in (old.starting_offsets or {}):
             return {}
+        wanted = wanted_offsets(old, topic, begins)
         return {topic: {str(p): max(first, begins[p]) for p, first in wanted.items()}}
 
     def topic(self, query_id: str) -> str | None:
