@@ -66,6 +66,7 @@ _SECONDS = {
     "functions": 0.2,
     "jvm": 8.0,
     "kafka": 8.0,
+    "memory": 30.0,
     "queries": 2.0,
     "soak": 80.0,
     "upgrade": 12.0,

@@ -68,6 +68,10 @@ def test_a_query_has_its_own_sizes() -> None:
     assert elsewhere.shuffle_partitions({}, topics, topics.get) == 4
     assert capacity.records_per_batch({}) == 2_000_000
     assert capacity.records_per_batch({"streamsql.records.per.batch": "5000"}) == 5000
+    capacity.shrink("q")
+    assert capacity.records_per_batch({}, "q") == 66_666
+    assert capacity.records_per_batch({"streamsql.records.per.batch": "20"}, "q") == 1
+    assert capacity.records_per_batch({}, "p") == 2_000_000
     assert capacity.held == 0
     assert capacity.take("q", 12)
     assert not capacity.take("p", 1)

@@ -13,6 +13,7 @@ from streamsql.executor.queries.checkpoint import (
     discard_others,
     discarded,
     erase,
+    forget_uncommitted,
     id_of,
     parse_offsets,
     remove,
@@ -150,3 +151,13 @@ def test_a_checkpoint_that_was_moved_points_into_itself(tmp_path: Path) -> None:
     (metadata / "0").write_text("v9\nof a later version")
     relocate(now / "Q")
     assert (metadata / "0").read_text() == "v9\nof a later version"
+
+
+def test_a_batch_that_failed_need_not_end_where_it_was_to_end(tmp_path: Path) -> None:
+    batch(tmp_path, 0, OFFSETS)
+    batch(tmp_path, 1, OFFSETS)
+    batch(tmp_path, 2, OFFSETS, done=False)
+    (tmp_path / "offsets" / ".2.crc").touch()
+    forget_uncommitted(tmp_path)
+    assert sorted(path.name for path in (tmp_path / "offsets").iterdir()) == ["0", "1"]
+    forget_uncommitted(tmp_path / "none")

@@ -25,4 +25,6 @@ def test_what_an_error_means(case: dict[str, Any]) -> None:
     if "cause" in case:
         error._cause = RuntimeError()  # type: ignore[attr-defined]
         error._cause._stackTrace = case["cause"]  # type: ignore[attr-defined]
-    assert classify(error) == Failure(case["says"], case["waits"])
+    assert classify(error) == Failure(
+        case["says"], case["waits"], exhausting=case.get("exhausting", False)
+    )

@@ -73,6 +73,10 @@ class Script:
         self.read: Positions = {}
         self.interrupted = False
         self.swept = 0
+        self.shrunk = 0
+
+    def shrink(self, query: Definition) -> None:
+        self.shrunk += 1
 
     def sweep(self) -> None:
         self.swept += 1
@@ -536,3 +540,18 @@ def test_what_is_no_record_is_passed_once_all_before_it_is_read() -> None:
         "other": {0: 4},
     }
     assert pulse.reached({"in": {1: 8}}, "R") == {"in": {1: 10}}
+
+
+def test_a_query_that_memory_is_too_little_for_is_tried_with_less(
+    manager: QueryManager, script: Script
+) -> None:
+    script.backlog = NEAR + 1
+    manager.add(definition())
+    for times in (1, 2, 3):
+        run = await_runs(script, *["catch up"] * times)
+        run.end(Failure("too large", False, exhausting=True))
+        await_state(manager, QueryState.ERROR)
+    await_until(lambda: "RESUME Q" in (info(manager).error or ""), "the query to be stopped")
+    assert script.shrunk == 3
+    manager.resume("Q")
+    await_runs(script, *["catch up"] * 4)

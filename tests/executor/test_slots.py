@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
+from streamsql.executor.queries.persistent_query import Activity, PersistentQuery, Use
 from streamsql.executor.queries.slots import SLEEPS_SECONDS, to_move
 from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.executor.queries.start import staggered
-from streamsql.executor.queries.use import Use
 from streamsql.executor.spark.capacity import SlotBudget
 from streamsql.planner.plans.logical import Mode
 from tests.executor.test_queries import definition

@@ -224,6 +224,20 @@ def remove_uncommitted_state(checkpoint: Path) -> None:
         erase(checkpoint / "state")
 
 
+def forget_uncommitted(checkpoint: Path) -> None:
+    """Have the next batch end where it likes, and not where the one was to end that has failed.
+    Not for exactly-once delivery, which needs the same batch again. ExternalError where a file
+    cannot be deleted."""
+    last = max(_numbers(checkpoint / "commits"), default=-1)
+    try:
+        for batch in _numbers(checkpoint / "offsets"):
+            if batch > last:
+                (checkpoint / "offsets" / f".{batch}.crc").unlink(missing_ok=True)
+                (checkpoint / "offsets" / str(batch)).unlink(missing_ok=True)
+    except OSError as error:
+        raise _not_deleted(checkpoint, error) from error
+
+
 def _numbers(folder: Path) -> list[int]:
     return [int(p.name) for p in _entries(folder) if p.name.isdigit()]
 

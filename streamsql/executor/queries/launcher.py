@@ -23,6 +23,7 @@ from streamsql.executor.queries.checkpoint import (
     Positions,
     committed,
     distance,
+    forget_uncommitted,
     has_commits,
     id_of,
     remove_uncommitted_state,
@@ -128,13 +129,13 @@ class SparkLauncher:
         """Who runs, who sleeps, and how far each has read; nothing where there is no JVM."""
         spark = self._services.current_spark()
         if spark is None:
-            return Pulse()
+            return Pulse(answers=False)
         from streamsql.executor.spark.failures import JVM_FAILURES
 
         java = cast(Any, spark)
         with suppress(*JVM_FAILURES):
             return parse(str(java._jvm.io.streamsql.queries.Pulse.of(java._jsparkSession)))
-        return Pulse()
+        return Pulse(answers=False)
 
     def live_positions(self, query: Definition, known: Positions) -> Positions:
         """How far a query has come by now, within its batch; `known` is how far it had before."""
@@ -161,7 +162,9 @@ class SparkLauncher:
         from streamsql.executor.queries.start import Trigger, start
 
         self.stopped(query.id)
-        if lag > self.capacity.records_per_batch(query.properties) and not self.replays(query):
+        if lag > self.capacity.records_per_batch(query.properties, query.id) and not self.replays(
+            query
+        ):
             spec = self.spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
@@ -295,6 +298,12 @@ class SparkLauncher:
         with suppress(*JVM_FAILURES):
             cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.forget(query_id)
 
+    def shrink(self, query: Definition) -> None:
+        """The query, which does not run, asked for more memory than there is."""
+        self.capacity.shrink(query.id)
+        if query.plan.guarantee is not Guarantee.EXACTLY_ONCE:
+            forget_uncommitted(self._data.checkpoints / query.id)
+
     # -- what is left of others ------------------------------------------------------------------
 
     def sweep(self) -> None:
@@ -328,7 +337,7 @@ class SparkLauncher:
         from streamsql.executor.lowering.streaming import lower
         from streamsql.executor.queries.start import MANY
 
-        context = self.context(query.properties, query.starting_offsets, mode)
+        context = self.context(query.properties, query.starting_offsets, mode, query.id)
         # Else its first batch begins at once, so that what the first record needs is there.
         sleeps_at_once = query.only_reacts and self.capacity.holders >= MANY
         folder = self._data.checkpoints / query.id
@@ -348,7 +357,11 @@ class SparkLauncher:
         return spec
 
     def context(
-        self, properties: Mapping[str, str], offsets: Offsets | None, mode: Mode
+        self,
+        properties: Mapping[str, str],
+        offsets: Offsets | None,
+        mode: Mode,
+        query_id: str | None = None,
     ) -> LoweringContext:
         """Where a query is lowered that was made under these properties."""
         from streamsql.executor.frames.context import LoweringContext
@@ -363,7 +376,9 @@ class SparkLauncher:
             processing_log_topic=PROCESSING_LOG_TOPIC,
             # Real-Time Mode has no batches to limit, and rejects the setting.
             max_records_per_batch=(
-                self.capacity.records_per_batch(properties) if mode is Mode.MICRO_BATCH else None
+                self.capacity.records_per_batch(properties, query_id)
+                if mode is Mode.MICRO_BATCH
+                else None
             ),
             starting_offsets=json.dumps(offsets) if offsets else "earliest",
             goes_on=accepted(properties),

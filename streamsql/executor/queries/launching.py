@@ -37,6 +37,10 @@ class Launcher(Protocol):
     def behind(self, query: Definition) -> int:
         """The lag, in records, at which a real-time query is to catch up again."""
 
+    def shrink(self, query: Definition) -> None:
+        """A query, which does not run, asked for more memory than there is: its next batches are to
+        be smaller."""
+
     def stopped(self, query_id: str) -> None:
         """The query's run has ended: its place is free."""
 

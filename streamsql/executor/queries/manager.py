@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from streamsql.errors import BindError, ExternalError
-from streamsql.executor.queries import checkpoint, observing, slots
+from streamsql.executor.queries import checkpoint, deaths, observing, slots
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.launching import Launcher, Watch
 from streamsql.executor.queries.observing import Observer
@@ -34,7 +34,7 @@ from streamsql.executor.queries.persistent_query import (
 from streamsql.executor.queries.spark_run import Unstarted, classify
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
-from streamsql.status import QueryInfo, QueryState
+from streamsql.status import QueryInfo
 
 WORKERS = 4
 NEAR = 1_000
@@ -42,7 +42,6 @@ NEAR = 1_000
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
 STOP_SECONDS = 90.0
-_FILLING = (QueryState.STARTING, QueryState.CATCHING_UP)
 
 
 class QueryManager:
@@ -142,9 +141,7 @@ class QueryManager:
 
     def infos(self) -> list[QueryInfo]:
         """The queries as they stand, in the order of their making."""
-        with self._changed:
-            queries = list(self._queries.values())
-        infos = [q.info(self._watch.outage, NEAR) for q in queries]
+        infos = [q.info(self._watch.outage, NEAR) for q in self._all()]
         return [on_standby(info) for info in infos] if self._standby else infos
 
     def definition(self, query_id: str) -> Definition:
@@ -311,7 +308,7 @@ class QueryManager:
                 self._pool.submit(self._launcher.sweep)
 
     def _consider_start(self, query: PersistentQuery, now: float) -> None:
-        if not (self._by_itself or query.drain):
+        if not (self._by_itself or query.drain) or not deaths.may_start(query, self._all()):
             return
         if self._watch.outage is None and query.retryable and query.failures <= 1:
             # The first failure after an outage: no reason to wait any longer.
@@ -319,18 +316,15 @@ class QueryManager:
         if now >= query.retry_at and self._watch.outage is None and not self._is_fed(query):
             self._submit(query, self._start)
 
+    def _all(self) -> list[PersistentQuery]:
+        with self._changed:
+            return list(self._queries.values())
+
     def _is_fed(self, query: PersistentQuery) -> bool:
         """Whether a query that merges topics is to wait, as others are still filling them."""
         if not query.definition.merges or query.drain:
             return False
-        with self._changed:
-            others = [q for q in self._queries.values() if q is not query]
-        return any(
-            other.definition.writes in query.definition.topics
-            and other.state(self._watch.outage, NEAR) in _FILLING
-            and query.definition.writes not in other.definition.topics
-            for other in others
-        )
+        return observing.is_fed(query, self._all(), self._watch.outage, NEAR)
 
     def _start(self, query: PersistentQuery) -> None:
         definition = query.to_run
@@ -384,11 +378,15 @@ class QueryManager:
 
     def _ended(self, query: PersistentQuery, now: float) -> None:
         """A run is over: it failed, or it has caught up."""
-        run, query.run = query.run, None
+        run = query.run
         assert run is not None
-        failure = run.failure()
+        if (failure := run.failure()) is not None:
+            failure = deaths.judge(query, failure, self._all())
+        query.run = None
         self._launcher.stopped(query.id)
         if failure is not None:
+            if failure.exhausting:
+                self._launcher.shrink(query.definition)
             query.failed(failure.text, failure.retryable or self._watch.outage is not None, now)
             query.give_up_drain()
             return

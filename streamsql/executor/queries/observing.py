@@ -5,10 +5,13 @@ Each look costs Spark's JVM a little of what live queries need; one that sleeps 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streamsql.executor.queries.launching import Launcher, Watch
 from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
 from streamsql.executor.queries.pulse import Pulse
 from streamsql.executor.queries.spark_run import Unstarted
+from streamsql.status import QueryState
 
 LOOK_SECONDS = 0.1
 LIVE_LOOK_SECONDS = 1.0
@@ -16,6 +19,22 @@ STEADY_SECONDS = 30.0
 """A query that has run for so long is no longer held to have failed before."""
 BEHIND_SECONDS = 5.0
 """How long a live query must be far behind before it goes back to catching up."""
+
+
+_FILLING = (QueryState.STARTING, QueryState.CATCHING_UP)
+
+
+def is_fed(
+    query: PersistentQuery, queries: Iterable[PersistentQuery], outage: str | None, near: int
+) -> bool:
+    """Whether others are still filling what a query reads."""
+    return any(
+        other is not query
+        and other.definition.writes in query.definition.topics
+        and other.state(outage, near) in _FILLING
+        and query.definition.writes not in other.definition.topics
+        for other in queries
+    )
 
 
 class Observer:
@@ -31,6 +50,9 @@ class Observer:
         """Whether the query sleeps, as it did at the last look: there is nothing new to be seen."""
         if now - self._asked_at >= (LIVE_LOOK_SECONDS if query.reading else LOOK_SECONDS):
             self._pulse, self._asked_at = self._launcher.pulse(), now
+        if not self._pulse.answers:
+            # Of a JVM that has died it is not to be forgotten who slept.
+            return False
         was, query.asleep = query.asleep, query.id in self._pulse.asleep
         if was and query.asleep:
             query.look_at = now + LIVE_LOOK_SECONDS
@@ -47,8 +69,8 @@ class Observer:
         assert run is not None
         live = query.activity is Activity.LIVE
         query.look_at = now + (LIVE_LOOK_SECONDS if live and query.reading else LOOK_SECONDS)
-        if query.live_since is not None and now - query.live_since > STEADY_SECONDS:
-            query.recovered()
+        if live and now - query.began_at > STEADY_SECONDS:
+            query.steady()
         if live and query.real_time:
             # Its batches are long: what it has read by now is nearer to the truth.
             query.positions = self._pulse.reached(query.positions or {}, query.id)

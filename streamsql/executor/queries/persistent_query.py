@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,6 @@ from enum import Enum
 from streamsql.errors import ExternalError
 from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.spark_run import Run
-from streamsql.executor.queries.use import Use
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
 from streamsql.planner.file_sink import FileSink
@@ -26,6 +26,7 @@ _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
 
 RETRY = Backoff(1.0, 60.0)
+_MEMORY_SECONDS = 10.0
 
 
 class Activity(Enum):
@@ -84,6 +85,35 @@ class KnownQuery:
     paused: bool = False
 
 
+@dataclass
+class Use:
+    """How much a query has to do: by that the task slots are shared out."""
+
+    rate: float = 0.0
+    """Records a second, of late."""
+    asleep_since: float | None = None
+    _read: int | None = None
+    _at: float = 0.0
+
+    def slept(self, now: float) -> float:
+        """Seconds since it last got a record."""
+        return 0.0 if self.asleep_since is None else now - self.asleep_since
+
+    def saw(self, positions: Positions | None, asleep: bool, now: float) -> None:
+        """Note how far it has read, and whether it sleeps."""
+        if not asleep:
+            self.asleep_since = None
+        elif self.asleep_since is None:
+            self.asleep_since, self.rate = now, 0.0
+        if positions is None or now <= self._at:
+            return
+        read = sum(sum(partitions.values()) for partitions in positions.values())
+        if self._read is not None and read >= self._read:
+            share = min(1.0, (now - self._at) / _MEMORY_SECONDS)
+            self.rate += share * ((read - self._read) / (now - self._at) - self.rate)
+        self._read, self._at = read, now
+
+
 @dataclass(eq=False)
 class PersistentQuery:
     """One query; the manager's thread and workers change it, never two at a time."""
@@ -112,6 +142,18 @@ class PersistentQuery:
     retryable: bool = False
     failures: int = 0
     retry_at: float = 0.0
+    exhausted: int = 0
+    """How often in a row it has asked for more memory than there is: see deaths.py."""
+    deaths: int = 0
+    """How often in a row the JVM has died while it was at work."""
+    blamed: bool = False
+    """Whether its present run was there when the JVM died, and that is counted."""
+    held: bool = False
+    """Whether it is not to run until somebody says so."""
+    began_at: float = 0.0
+    """When its present run began."""
+    began_with: Positions | None = None
+    """Where it was then."""
     live_since: float | None = None
     behind_since: float | None = None
     reading: bool = False
@@ -181,6 +223,8 @@ class PersistentQuery:
         """Note that it runs now."""
         self.run, self.activity, self.asleep, self.restored = run, activity, False, False
         self.reading = not self.lag
+        self.began_at, self.blamed = time.monotonic(), False
+        self.began_with = self.positions
         mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
         more = {"query_id": self.id, "mode": mode}
         _log.info("query is %s", activity.value, extra=more)
@@ -197,9 +241,17 @@ class PersistentQuery:
         self.failures += 1
         self.retry_at = now + RETRY.after(self.failures)
 
+    def steady(self) -> None:
+        """It has run for a while; over what it failed by, perhaps, only if it has come further."""
+        if not self.lag or self.positions != self.began_with:
+            self.recovered()
+        else:
+            self.error, self.retryable, self.failures, self.retry_at = None, False, 0, 0.0
+
     def recovered(self) -> None:
         """Forget past failures: it works again."""
         self.error, self.retryable, self.failures, self.retry_at = None, False, 0, 0.0
+        self.exhausted, self.deaths, self.held = 0, 0, False
 
     def state(self, outage: str | None, near: int) -> QueryState:
         """Where it stands; `outage` tells what is lost for now, `near` what lag is little."""

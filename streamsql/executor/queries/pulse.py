@@ -19,6 +19,8 @@ class Pulse:
     gaps: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)
     """Between which offsets the partitions of topics end with what is no record, as the end of a
     transaction."""
+    answers: bool = True
+    """False: there is no JVM."""
 
     def reached(self, known: Positions, query_id: str) -> Positions:
         """How far a live query has come, which had come as far as `known` before.

@@ -26,6 +26,10 @@ class Failure:
 
     text: str
     retryable: bool
+    exhausting: bool = False
+    """Whether what it was to hold was more than there is memory for."""
+    died: bool = False
+    """Whether the JVM is gone, with all queries."""
 
 
 class Run(Protocol):
@@ -69,7 +73,7 @@ class SparkRun:
         try:
             error = self._query.exception()
         except Exception as lost:
-            return Failure(f"Spark does not answer: {_first_line(str(lost))}", True)
+            return Failure(f"Spark does not answer: {_first_line(str(lost))}", True, died=True)
         return None if error is None else classify(error)
 
     def positions(self) -> Positions | None:
@@ -161,6 +165,13 @@ _SITUATIONS = (
     (re.compile(r"ThrottlingQuotaExceededException"), "Kafka refuses more than the quota"),
 )
 """Outside of the engine, and as good as new once somebody has seen to them."""
+_LIMIT = re.compile(r"io\.streamsql\.operators\.MemoryLimitException: ([^\n]+)")
+_OUT_OF_MEMORY = re.compile(
+    r"java\.lang\.OutOfMemoryError(?:: (?P<what>[^\n]+))?(?P<trace>(?:\s+at [^\n]+)*)"
+    r"|SparkOutOfMemoryError: (?P<spark>[^\n]+)"
+)
+_FRAME = re.compile(r"at (?:app//)?io\.streamsql\.(?:\w+\.)*(\w+)[.$]")
+_TOO_LARGE = "too large for the engine's memory"
 _OF_A_TASK = re.compile(r"^.*Job aborted due to stage failure: .* \(TID \d+\) \([^()]*\): ")
 """What Spark puts before the error of a task that has no cause."""
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error)?: (.+)$")
@@ -177,7 +188,21 @@ def classify(error: BaseException) -> Failure:
     text = f"{error}\n{_trace(error)}"
     # What Spark has an error condition for, it throws with the cause beside it, not in its text.
     whole = f"{text}\n{_trace(getattr(error, '_cause', None))}"
+    if (large := too_large(whole)) is not None:
+        return Failure(f"{_TOO_LARGE}: {large}", False, exhausting=True)
     return _in_situation(whole, _root_message(text), bool(_RETRYABLE.search(whole)))
+
+
+def too_large(text: str) -> str | None:
+    """What an error says was too large to be held; None: nothing."""
+    if (limit := _LIMIT.search(text)) is not None:
+        return limit.group(1)
+    found = _OUT_OF_MEMORY.search(text)
+    if found is None:
+        return None
+    frame = _FRAME.search(found["trace"] or "")
+    where = f" in {frame.group(1)}" if frame is not None else ""
+    return f"a task ran out of it{where} ({found['spark'] or found['what'] or 'no more is said'})"
 
 
 def _trace(error: BaseException | None) -> str:

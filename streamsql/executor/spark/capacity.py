@@ -14,6 +14,10 @@ from streamsql.sizes import Sizes
 MOST_RESERVED = 4
 """Task slots, or a quarter of them, that are left to micro-batches."""
 
+SHRINKS = 30
+"""How much smaller the batches of a query become that memory was too little for: a number of
+records says little of their bytes."""
+
 
 class SlotBudget:
     """Counts the task slots that real-time queries hold.
@@ -85,10 +89,16 @@ class Capacity:
         self._slots = slots
         self._elsewhere = elsewhere
         self._budget = SlotBudget(slots)
+        self._divided: dict[str, int] = {}
 
-    def records_per_batch(self, properties: Mapping[str, str]) -> int:
+    def records_per_batch(self, properties: Mapping[str, str], query_id: str | None = None) -> int:
         """How many records a query made under these properties reads at most in a batch."""
-        return int(get_text(properties, RECORDS_PER_BATCH) or self._sizes.records_per_batch)
+        most = int(get_text(properties, RECORDS_PER_BATCH) or self._sizes.records_per_batch)
+        return max(1, most // self._divided.get(query_id or "", 1))
+
+    def shrink(self, query_id: str) -> None:
+        """A query has not had the memory for its batch: the next ones are to be smaller."""
+        self._divided[query_id] = self._divided.get(query_id, 1) * SHRINKS
 
     def shuffle_partitions(
         self,

@@ -86,6 +86,8 @@ SETTINGS: dict[str, str] = {
     "spark.hadoop.fs.file.impl": "io.streamsql.files.CheckedLocalFiles",
     # A task that fails once fails again: the query is started anew from its checkpoint.
     "spark.task.maxFailures": "1",
+    # A task that runs out of memory ends its query, not all: see io.streamsql's FatalErrors.
+    "spark.executor.killOnFatalError.depth": "0",
     "spark.log.structuredLogging.enabled": "false",
     # Else PySpark walks the Python stack for every column that the lowering builds.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -95,7 +97,6 @@ _JVM_OPTIONS = (
     "-Duser.timezone=UTC",
     "-Djava.awt.headless=true",
     "-Dfile.encoding=UTF-8",
-    "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
 )
 
@@ -271,6 +272,7 @@ class SparkRuntime:
             conf.set(name, value)
         session = SparkSession.builder.config(conf=conf).getOrCreate()
         _remember_classes(session)
+        cast(Any, session)._jvm.io.streamsql.monitoring.FatalErrors.watch()
         # Workers run the Python that runs us, not the one that PATH finds first.
         session.sparkContext.pythonExec = sys.executable
         if not is_local(self._master):

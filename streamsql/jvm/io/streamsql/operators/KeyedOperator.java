@@ -1,7 +1,6 @@
 package io.streamsql.operators;
 
 import io.streamsql.monitoring.QueryMetrics;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.Dataset;
@@ -22,7 +21,8 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * <p>Within a batch a key's rows are taken as Kafka Streams takes them: each input partition in the
  * order of its log, and of several always the one whose next row is the earliest. A catch-up then
- * gives what living through it would have given. A key's rows of one batch are held in memory.
+ * gives what living through it would have given. A key's rows of one batch are held in memory, as
+ * many as {@link HeldRows} lets through; of its results, those of one row are.
  *
  * @param <R> what it makes: a bean, see {@link #results}
  */
@@ -65,12 +65,8 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
 
   @Override
   public final Iterator<R> handleInputRows(byte[] key, Iterator<KeyedRow> rows, TimerValues times) {
-    List<R> out = new ArrayList<>();
-    for (KeyedRow row : RowOrder.inOrder(CollectionConverters.asJava(rows))) {
-      process(key, row, times, out);
-    }
-    finish(key, times, out);
-    return CollectionConverters.asScala(out.iterator());
+    java.util.Iterator<KeyedRow> ordered = RowOrder.inOrder(CollectionConverters.asJava(rows));
+    return CollectionConverters.asScala(new ResultRows<>(this, key, ordered, times));
   }
 
   /**

@@ -1,11 +1,10 @@
 package io.streamsql.operators;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.PriorityQueue;
 
 /** The order in which an operator takes the rows of a key: see {@link KeyedOperator}. */
@@ -14,45 +13,92 @@ final class RowOrder {
       Comparator.comparingInt(KeyedRow::getSide).thenComparingInt(KeyedRow::getPartition);
   private static final Comparator<KeyedRow> IN_LOG =
       BY_INPUT.thenComparingLong(KeyedRow::getOffset);
-  private static final Comparator<Deque<KeyedRow>> EARLIEST =
+  private static final Comparator<Input> EARLIEST =
       Comparator.comparing(
-          Deque::peekFirst, Comparator.comparingLong(KeyedRow::getTime).thenComparing(BY_INPUT));
+          Input::peek, Comparator.comparingLong(KeyedRow::getTime).thenComparing(BY_INPUT));
 
   private RowOrder() {}
 
-  static List<KeyedRow> inOrder(Iterator<KeyedRow> rows) {
+  /** The rows, each of them let go once it is taken. */
+  static Iterator<KeyedRow> inOrder(Iterator<KeyedRow> rows) {
     KeyedRow first = rows.next();
     if (!rows.hasNext()) {
-      return List.of(first);
+      return List.of(first).iterator();
     }
+    HeldRows held = new HeldRows();
     List<KeyedRow> all = new ArrayList<>();
-    all.add(first);
-    rows.forEachRemaining(all::add);
+    for (KeyedRow row = first; row != null; row = rows.hasNext() ? rows.next() : null) {
+      held.add(row);
+      all.add(row);
+    }
     all.sort(IN_LOG);
-    boolean single = BY_INPUT.compare(all.get(0), all.get(all.size() - 1)) == 0;
-    return single ? all : merged(all);
+    return new Merged(all, held);
+  }
+
+  /** Those of one input that are still to come: their places in the list of all. */
+  private static final class Input {
+    private final List<KeyedRow> rows;
+    private final int end;
+    private int next;
+
+    Input(List<KeyedRow> rows, int begin, int end) {
+      this.rows = rows;
+      this.next = begin;
+      this.end = end;
+    }
+
+    KeyedRow peek() {
+      return rows.get(next);
+    }
+
+    KeyedRow take() {
+      return rows.set(next++, null);
+    }
+
+    boolean isEmpty() {
+      return next == end;
+    }
   }
 
   /** Always the earliest of the inputs' next rows. */
-  private static List<KeyedRow> merged(List<KeyedRow> rows) {
-    PriorityQueue<Deque<KeyedRow>> inputs = new PriorityQueue<>(EARLIEST);
-    Deque<KeyedRow> input = new ArrayDeque<>();
-    for (KeyedRow row : rows) {
-      if (!input.isEmpty() && BY_INPUT.compare(input.peekLast(), row) != 0) {
-        inputs.add(input);
-        input = new ArrayDeque<>();
+  private static final class Merged implements Iterator<KeyedRow> {
+    private final PriorityQueue<Input> others = new PriorityQueue<>(EARLIEST);
+    private final HeldRows held;
+    private Input input;
+
+    Merged(List<KeyedRow> rows, HeldRows held) {
+      this.held = held;
+      int begin = 0;
+      for (int place = 1; place <= rows.size(); place++) {
+        if (place == rows.size() || BY_INPUT.compare(rows.get(begin), rows.get(place)) != 0) {
+          others.add(new Input(rows, begin, place));
+          begin = place;
+        }
       }
-      input.add(row);
+      input = others.poll();
     }
-    inputs.add(input);
-    List<KeyedRow> merged = new ArrayList<>(rows.size());
-    while (!inputs.isEmpty()) {
-      Deque<KeyedRow> next = inputs.poll();
-      merged.add(next.removeFirst());
-      if (!next.isEmpty()) {
-        inputs.add(next);
+
+    @Override
+    public boolean hasNext() {
+      return input != null;
+    }
+
+    @Override
+    public KeyedRow next() {
+      if (input == null) {
+        throw new NoSuchElementException();
       }
+      KeyedRow row = input.take();
+      if (input.isEmpty()) {
+        input = others.poll();
+      } else if (!others.isEmpty() && EARLIEST.compare(others.peek(), input) < 0) {
+        others.add(input);
+        input = others.poll();
+      }
+      if (input == null) {
+        held.release();
+      }
+      return row;
     }
-    return merged;
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -12,7 +13,8 @@ class RowOrderTest {
   /** Side, partition, offset and time of each row in order. */
   private static String order(List<KeyedRow> rows) {
     StringBuilder text = new StringBuilder();
-    for (KeyedRow row : RowOrder.inOrder(rows.iterator())) {
+    for (Iterator<KeyedRow> found = RowOrder.inOrder(rows.iterator()); found.hasNext(); ) {
+      KeyedRow row = found.next();
       text.append(row.getSide()).append('/').append(row.getPartition()).append('/');
       text.append(row.getOffset()).append('@').append(row.getTime()).append(' ');
     }
