@@ -4,13 +4,14 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 DOCS := build/docs
 DBT := build/dbt
+LINTERS := build/linters
 SOURCES := streamsql cli grammar dbt tests benchmarks examples scripts hatch_build.py
 
 # Else every worker of the tests, and every process that they start, compiles all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help docs dbt pictures setup demo test conformance conformance-rest lint fmt soak wheel clean
+.PHONY: help docs dbt pictures setup demo test conformance conformance-rest lint fmt soak wheel clean lint-deploy
 
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
@@ -19,7 +20,8 @@ help:
 	@echo "            all tests of the conformance suite, if it is there"
 	@echo "make conformance-rest"
 	@echo "            those of the HTTP interface, against a server"
-	@echo "make lint   ruff, mypy, import contracts; for Java Error Prone and google-java-format"
+	@echo "make lint   ruff, mypy, import contracts; for Java Error Prone and google-java-format;"
+	@echo "            for deploy/ yamllint and hadolint"
 	@echo "make fmt    format the sources"
 	@echo "make docs   write docs/functions.md from the declarations, and build the site: site/index.html"
 	@echo "make pictures"
@@ -64,6 +66,22 @@ lint: $(INSTALLED)
 	$(BIN)/mypy --config-file dbt/pyproject.toml
 	$(BIN)/lint-imports --no-logo
 	@$(BIN)/python scripts/java.py lint
+	@$(MAKE) --no-print-directory lint-deploy
+
+# In an environment of their own: nothing else needs them. hadolint is a binary, which there is not for
+# every system; where one of the two cannot be had, that is said, and the other one runs.
+$(LINTERS)/.installed: deploy/linters.txt
+	@echo "Installing what lints deploy/ into $(LINTERS)"
+	@$(PYTHON) -m venv $(LINTERS)
+	@while read -r linter; do $(LINTERS)/bin/python -m pip install -q --disable-pip-version-check \
+	  "$$linter" || echo "skipped: there is no $$linter for this system"; done < $<
+	@touch $@
+
+# Debian's mirrors keep one version of a package: a Dockerfile that names it fails with the next one.
+lint-deploy: $(LINTERS)/.installed
+	@if [ -x $(LINTERS)/bin/yamllint ]; then $(LINTERS)/bin/yamllint --strict deploy; fi
+	@if [ -x $(LINTERS)/bin/hadolint ]; then \
+	  $(LINTERS)/bin/hadolint --ignore DL3008 deploy/Dockerfile; fi
 
 fmt: $(INSTALLED)
 	$(BIN)/ruff check --fix $(wildcard $(SOURCES))
