@@ -64,6 +64,7 @@ class Bench:
     spark: SparkSession
     kafka: KafkaClient
     folder: Path
+    shuffle_partitions: int = SHUFFLE_PARTITIONS
 
     @property
     def bootstrap(self) -> str:
@@ -91,7 +92,7 @@ class Bench:
             self.bootstrap,
             self.folder / uuid.uuid4().hex,
             self.topic("log"),
-            shuffle_partitions=SHUFFLE_PARTITIONS,
+            shuffle_partitions=self.shuffle_partitions,
             max_records_per_batch=records_per_batch,
             schemas=self.schemas,
         )
