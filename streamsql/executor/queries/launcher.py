@@ -109,14 +109,13 @@ class SparkLauncher:
 
     def positions(self, query: Definition) -> Positions:
         """Where a query goes on: at its checkpoint, else where it is to begin."""
-        found = committed(self._data.checkpoints / query.id)
-        return found or first_positions(query, self._services.kafka.get())
+        checkpoint = self._data.checkpoints / query.id
+        return committed(checkpoint) or first_positions(query, self._services.kafka.get())
 
     def lag(self, query: Definition, positions: Positions) -> int:
         """How many records lie between the positions and the ends of the query's topics, now."""
         client = self._services.kafka.get()
-        ends = {topic: client.end_offsets(topic) for topic in query.topics}
-        return distance(positions, ends)
+        return distance(positions, {topic: client.end_offsets(topic) for topic in query.topics})
 
     def behind(self, query: Definition) -> int:
         """The lag at which a real-time query is to catch up again."""
@@ -128,13 +127,12 @@ class SparkLauncher:
     def pulse(self) -> Pulse:
         """Who runs, who sleeps, and how far each has read; nothing where there is no JVM."""
         spark = self._services.current_spark()
-        if spark is None:
-            return Pulse(answers=False)
-        from streamsql.executor.spark.failures import JVM_FAILURES
+        if spark is not None:
+            from streamsql.executor.spark.failures import JVM_FAILURES
 
-        java = cast(Any, spark)
-        with suppress(*JVM_FAILURES):
-            return parse(str(java._jvm.io.streamsql.queries.Pulse.of(java._jsparkSession)))
+            java = cast(Any, spark)
+            with suppress(*JVM_FAILURES):
+                return parse(str(java._jvm.io.streamsql.queries.Pulse.of(java._jsparkSession)))
         return Pulse(answers=False)
 
     def live_positions(self, query: Definition, known: Positions) -> Positions:
@@ -162,9 +160,8 @@ class SparkLauncher:
         from streamsql.executor.queries.start import Trigger, start
 
         self.stopped(query.id)
-        if lag > self.capacity.records_per_batch(query.properties, query.id) and not self.replays(
-            query
-        ):
+        most = self.capacity.records_per_batch(query.properties, query.id)
+        if lag > most and not self.replays(query):
             spec = self.spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
@@ -320,12 +317,10 @@ class SparkLauncher:
         """Abort what earlier runs of these queries have left open; none runs here. Raises nothing:
         what was not reached, the broker ends after a while."""
         once = (q for q in queries if q.plan.guarantee is Guarantee.EXACTLY_ONCE)
-        ids = {id_of(self._data.checkpoints / query.id) for query in once} - {None}
+        ids = {i for q in once if (i := id_of(self._data.checkpoints / q.id)) is not None}
         spark = self._services.current_spark()
         try:
-            found = abort_transactions(
-                cast(set[str], ids), self._services.kafka.get(), spark, ABORT_SECONDS
-            )
+            found = abort_transactions(ids, self._services.kafka.get(), spark, ABORT_SECONDS)
         except StreamSQLError as error:
             _log.warning("transactions of earlier runs may still be open: %s", error.message)
             return
@@ -367,6 +362,7 @@ class SparkLauncher:
         from streamsql.executor.frames.context import LoweringContext
 
         client = self._services.kafka.get()
+        most = self.capacity.records_per_batch(properties, query_id)
         return LoweringContext(
             spark=self._services.spark.get().start(),
             bootstrap_servers=client.bootstrap,
@@ -375,11 +371,7 @@ class SparkLauncher:
             data_dir=self._data.root,
             processing_log_topic=PROCESSING_LOG_TOPIC,
             # Real-Time Mode has no batches to limit, and rejects the setting.
-            max_records_per_batch=(
-                self.capacity.records_per_batch(properties, query_id)
-                if mode is Mode.MICRO_BATCH
-                else None
-            ),
+            max_records_per_batch=most if mode is Mode.MICRO_BATCH else None,
             starting_offsets=json.dumps(offsets) if offsets else "earliest",
             goes_on=accepted(properties),
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
