@@ -34,10 +34,11 @@ START_SECONDS = 240.0
 SECONDS = 120.0
 APPLIES = 20
 """Of each class; every third is killed."""
-SETTLING_SECONDS = 2.0
-"""From the first rows after a switch, or a start, to where times are ordinary."""
 ORDINARY_SECONDS = 5.0
 """Before each apply: the longest time without a row in these is the ordinary one."""
+ORDINARY = 1.0
+"""Seconds that it has come down to before an apply begins: until then, queries catch up with what
+came while they stood still."""
 PAUSE = 2.0
 """Seconds without a row that a change of class 2 may bring, since its query stops and goes on."""
 MORE = 0.5
@@ -247,14 +248,14 @@ class Trial:
 
     def applied(self, number: int) -> str:
         """Carried out at once."""
-        self._await_rows()
-        time.sleep(SETTLING_SECONDS + ORDINARY_SECONDS)
+        await_until(self._is_ordinary, "rows to come as in ordinary times", SECONDS)
         began = time.monotonic()
         self._life.apply(text(self._change, number))
         took = time.monotonic() - began
         self._longest = max(self._longest, took)
         time.sleep(3)
-        self._await_rows()
+        for arrivals in self._noted.values():
+            arrivals.await_one(SECONDS)
         found = [_gap(name, arrivals, began) for name, arrivals in self._noted.items()]
         self.gaps += found
         return f"{took:.1f} s; longest without a row: {', '.join(map(str, found))}"
@@ -272,9 +273,10 @@ class Trial:
         life.apply(wanted)
         return f"killed after {after:.1f} s, {'logged' if logged else 'not logged'}"
 
-    def _await_rows(self) -> None:
-        for arrivals in self._noted.values():
-            arrivals.await_one(SECONDS)
+    def _is_ordinary(self) -> bool:
+        now = time.monotonic()
+        times = (a.gap(now - ORDINARY_SECONDS, now) for a in self._noted.values())
+        return max(times) <= ORDINARY
 
 
 def _gap(name: str, arrivals: Arrivals, began: float) -> Gap:

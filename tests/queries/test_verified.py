@@ -7,13 +7,17 @@ reason, and those whose rows are not those of a batch, with how they compare and
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from queries.conftest import AT_A_TIME
 from queries.test_cases import CASES
-from queries.verified import VerifiedRun
+from queries.verified import Verified, VerifiedRun
 
 from streamsql.test_driver.fixture import Fixture
 
@@ -24,6 +28,7 @@ EXCEPTIONS: dict[str, Any] = json.loads(
 )
 
 
+@cache
 def all_cases() -> dict[str, dict[str, Any]]:
     """By file and name."""
     return {
@@ -37,14 +42,33 @@ def test_exceptions_are_of_cases() -> None:
     assert {name for kind in EXCEPTIONS.values() for name in kind} <= all_cases().keys()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", list(all_cases()))
-def test_a_batch_makes_the_same(name: str, fixture: Fixture) -> None:
-    run = VerifiedRun(all_cases()[name], fixture)
+@pytest.fixture(scope="module")
+def verified(
+    request: pytest.FixtureRequest, fixture: Fixture
+) -> Iterator[dict[str, Future[list[Verified]]]]:
+    """All cases that were selected, a few at a time."""
+    names = [
+        item.callspec.params["name"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and "verified" in item.fixturenames
+    ]
+    pool = ThreadPoolExecutor(AT_A_TIME)
+    yield {name: pool.submit(_verified, all_cases()[name], fixture) for name in names}
+    pool.shutdown(cancel_futures=True)
+
+
+def _verified(case: dict[str, Any], fixture: Fixture) -> list[Verified]:
+    run = VerifiedRun(case, fixture)
     try:
-        found = run.verified()
+        return run.verified()
     finally:
         run.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(all_cases()))
+def test_a_batch_makes_the_same(name: str, verified: dict[str, Future[list[Verified]]]) -> None:
+    found = verified[name].result()
     refused = {each.query_id: each.obstacle for each in found if each.obstacle is not None}
     assert refused == EXCEPTIONS["refused"].get(name, {})
     different = [each for each in found if each.obstacle is None and not each.is_same]
