@@ -15,7 +15,8 @@ import pytest
 
 from streamsql.cli.main import main
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
+"""Slow: it starts an engine ten times."""
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "changing.md"
