@@ -11,6 +11,7 @@ from engine.flow import START_MS, Load
 from engine.live import PATIENCE, Live
 from engine.shops import BY_SHOP, SOURCE, apply, as_made_anew, await_read, query_of
 
+from streamsql.errors import UnsupportedError
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 from streamsql.results import Message
@@ -29,6 +30,7 @@ JOINED = (
     "CREATE TABLE $t AS SELECT $l.k AS k, $l.n AS n, {0}.name FROM $l JOIN {0} ON $l.k = {0}.k;"
 )
 WIDER = SOURCE.replace("v INT)", "v INT, extra STRING)")
+BY_BATCHES = "SET 'processing.mode' = 'microbatch';\n"
 MORE = BY_SHOP.replace("AS total", "AS total, MAX(v) AS most")
 BEHIND = BY_SHOP.replace("AS total", "AS total, SUM(v) + 1 AS next")
 
@@ -36,7 +38,7 @@ BEHIND = BY_SHOP.replace("AS total", "AS total, SUM(v) + 1 AS next")
 @pytest.mark.parametrize(
     ("sources", "before", "after", "change"),
     [
-        (SOURCE, BY_SHOP, WIDER + BY_SHOP, 1),
+        (SOURCE, BY_SHOP, SOURCE + BY_BATCHES + BY_SHOP, 1),
         (SOURCE, BY_SHOP, SOURCE + BEHIND, 2),
         (SOURCE, BY_SHOP, SOURCE + MORE, 3),
         (
@@ -51,6 +53,7 @@ BEHIND = BY_SHOP.replace("AS total", "AS total, SUM(v) + 1 AS next")
 def test_a_table_is_what_it_was(
     live: Live, kafka: KafkaClient, sources: str, before: str, after: str, change: int
 ) -> None:
+    apply(live, SOURCE)  # whose topic is there for what is over it too
     apply(live, sources)
     if SIDES in sources:
         _name(live, kafka)
@@ -66,6 +69,16 @@ def test_a_table_is_what_it_was(
     load.produce(200)
     await_read(live, kafka, query_id)
     as_made_anew(live, kafka, "", before)
+
+
+def test_a_column_more_goes_where_nothing_reads_it(live: Live) -> None:
+    apply(live, SOURCE)
+    assert any("(class 1," in said for said in apply(live, WIDER))
+    _undo(live, SOURCE)
+    apply(live, SOURCE + BY_SHOP)
+    apply(live, WIDER + BY_SHOP)
+    with pytest.raises(UnsupportedError, match="`EXTRA` STRING is gone"):
+        live.engine.changes.undo()
 
 
 FILTERED = "CREATE STREAM $j AS SELECT k, n{0} FROM $s;"
