@@ -33,10 +33,11 @@ Topics = Mapping[str, Sequence[Record]]
 
 @dataclass(frozen=True)
 class Shape:
-    """A pipeline: its statements, and the check of what they have written."""
+    """A pipeline: its statements, the topics that are looked at, and the check of their records."""
 
     name: str
     sql: str
+    sinks: tuple[str, ...]
     check: Callable[[Topics], list[str]]
     """What is wrong, a line each."""
 
@@ -190,11 +191,13 @@ SHAPES = (
     Shape(
         "projection",
         "CREATE STREAM picked AS SELECT k, id, v FROM events WHERE v % 10 < 9;",
+        ("PICKED",),
         _projection("PICKED"),
     ),
     Shape(
         "group_by",
         "CREATE TABLE totals AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM events GROUP BY k;",
+        ("TOTALS",),
         _group_by("TOTALS"),
     ),
     Shape(
@@ -202,18 +205,21 @@ SHAPES = (
         "CREATE TABLE finals AS SELECT k, COUNT(*) AS n FROM events"
         f" WINDOW TUMBLING (SIZE {WINDOW_MS} MILLISECONDS, GRACE PERIOD {GRACE_MS} MILLISECONDS)"
         " GROUP BY k EMIT FINAL;",
+        ("FINALS",),
         _windows,
     ),
     Shape(
         "stream_table",
         "CREATE STREAM named AS SELECT e.k, e.id AS id, n.name AS name"
         " FROM events e JOIN names n ON e.k = n.k;",
+        ("NAMED",),
         _stream_table,
     ),
     Shape(
         "stream_stream",
         "CREATE STREAM matched AS SELECT e.k, e.id AS a, r.id AS b FROM events e"
         f" JOIN answers r WITHIN {NEAR_MS} MILLISECONDS GRACE PERIOD 1 HOUR ON e.k = r.k;",
+        ("MATCHED",),
         _stream_stream,
     ),
     Shape(
@@ -221,6 +227,7 @@ SHAPES = (
         "CREATE STREAM first AS SELECT k, id, v FROM events;\n"
         "CREATE STREAM second AS SELECT k, id, v FROM first WHERE v % 10 < 9;\n"
         "CREATE TABLE third AS SELECT k, COUNT(*) AS n, SUM(v) AS total FROM second GROUP BY k;",
+        ("SECOND", "THIRD"),
         _chain,
     ),
     Shape(
@@ -229,6 +236,7 @@ SHAPES = (
         " WITH (KAFKA_TOPIC='BOTH', PARTITIONS=2, VALUE_FORMAT='JSON');\n"
         "INSERT INTO both SELECT k, id, v FROM events WHERE v % 10 < 5;\n"
         "INSERT INTO both SELECT k, id, v FROM events WHERE v % 10 >= 5 AND v % 10 < 9;",
+        ("BOTH",),
         _two_writers,
     ),
 )

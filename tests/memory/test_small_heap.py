@@ -18,7 +18,7 @@ from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.records import NewRecord
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 HEAP_MB = 512
 START_MS = 1_700_000_000_000
@@ -135,7 +135,6 @@ def test_a_key_with_half_of_all_records(
     assert runtime._process is process and runtime.is_running
 
 
-@pytest.mark.slow
 def test_a_key_with_half_of_three_million_records(
     live: Live, kafka: KafkaClient, runtime: SparkRuntime
 ) -> None:

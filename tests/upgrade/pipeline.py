@@ -57,7 +57,7 @@ def _row(number: int, row: Mapping[str, object], time_ms: int) -> NewRecord:
 
 def topics(kafka: KafkaClient) -> Topics:
     """What a reader of committed data sees in them."""
-    names = ("events", "answers", "names", *(shape.sink for shape in RECORDED))
+    names = ("events", "answers", "names", *(sink for shape in RECORDED for sink in shape.sinks))
     return {name: _committed(kafka, name) for name in names}
 
 
