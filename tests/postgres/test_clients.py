@@ -131,6 +131,22 @@ def test_sqlalchemy_reflects(stand_in: StandInListener) -> None:
     engine.dispose()
 
 
+def test_a_window_is_part_of_the_key(stand_in: StandInListener) -> None:
+    """So that clients see the columns of `SELECT *`, and take no two windows for one row."""
+    engine = sqlalchemy.create_engine(f"postgresql+psycopg://ann@127.0.0.1:{stand_in.port}/x")
+    hourly = sqlalchemy.Table("hourly", sqlalchemy.MetaData(), autoload_with=engine)
+    columns = ["sensor", "windowstart", "windowend", "n"]
+    assert [column.name for column in hourly.columns] == columns
+    assert [column.name for column in hourly.primary_key] == columns[:3]
+    assert isinstance(hourly.c.windowstart.type, sqlalchemy.BigInteger)
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql("SELECT * FROM hourly")
+        assert list(found.keys()) == columns
+        asked = sqlalchemy.select(hourly).where(hourly.c.windowstart > 1_000)
+        assert list(connection.execute(asked).keys()) == columns
+    engine.dispose()
+
+
 def test_psql_describes(stand_in: StandInListener) -> None:
     listed = psql(stand_in.port, r"\dt+", r"\dn", r"\l", r"\du", r"\di", r"\df", r"\dx", r"\dp")
     assert "ERROR" not in listed

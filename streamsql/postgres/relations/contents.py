@@ -26,7 +26,7 @@ from streamsql.postgres.relations.schema import Rows, row
 from streamsql.postgres.settings import NAMES, Settings
 from streamsql.postgres.sql.texts import SCHEMA, shown
 from streamsql.postgres.values.types import PgType, type_of
-from streamsql.schema import Column, Kind, Schema
+from streamsql.schema import WINDOW_BOUNDS, Column, Kind, Schema
 
 _FIRST_OID, _OIDS = 16_384, 1 << 30
 _CLASS, _CONSTRAINT = SYSTEM_OIDS["pg_class"], SYSTEM_OIDS["pg_constraint"]
@@ -83,8 +83,14 @@ def relations_of(described: Described) -> list[Relation]:
 
 
 def _source(facts: SourceFacts) -> Relation:
-    columns = facts.schema.columns
-    keys = facts.schema.key if facts.kind is Kind.TABLE else ()
+    columns, keys = facts.schema.columns, facts.schema.key
+    if facts.window is not None:
+        # As `SELECT *` has them. A key has a row in each window.
+        rest = tuple(column for column in columns if column not in keys)
+        keys = (*keys, *WINDOW_BOUNDS)
+        columns = (*keys, *rest)
+    if facts.kind is not Kind.TABLE:
+        keys = ()
     numbers = tuple(number for number, column in enumerate(columns, 1) if column in keys)
     place = f"over the topic {facts.topic}" if facts.looked_up is None else "that is looked up"
     what = f"{facts.kind.value.capitalize()} {place}"
