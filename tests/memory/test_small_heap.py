@@ -127,19 +127,12 @@ def hot_key(live: Live, kafka: KafkaClient, count: int) -> None:
     assert rows_of(live, kafka, "J") == count
 
 
+@pytest.mark.parametrize("count", [100_000, 3_000_000])
 def test_a_key_with_half_of_all_records(
-    live: Live, kafka: KafkaClient, runtime: SparkRuntime
+    live: Live, kafka: KafkaClient, runtime: SparkRuntime, count: int
 ) -> None:
     process = runtime._process
-    hot_key(live, kafka, 100_000)
-    assert runtime._process is process and runtime.is_running
-
-
-def test_a_key_with_half_of_three_million_records(
-    live: Live, kafka: KafkaClient, runtime: SparkRuntime
-) -> None:
-    process = runtime._process
-    hot_key(live, kafka, 3_000_000)
+    hot_key(live, kafka, count)
     assert runtime._process is process and runtime.is_running
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from client.servers import WatchedEngine
     from server.live import LiveServer
 
     from streamsql.kafka.broker import EmbeddedBroker
@@ -40,3 +42,13 @@ def server(
                 yield server
             finally:
                 server.client.close()
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[WatchedEngine]:
+    """One without Kafka and Spark, for a server of its own."""
+    from client.servers import WatchedEngine
+
+    found = WatchedEngine(tmp_path / "data")
+    yield found
+    found.offline.close()

@@ -4,7 +4,6 @@ browsers speak to them. What exactly is taken is in tests/web; a real browser is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -62,15 +61,6 @@ PAGES = [
     {"Origin": "http://127.0.0.1:3000", "Sec-Fetch-Site": "same-site", "Content-Type": JSON},
     REBOUND,
 ]
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[WatchedEngine]:
-    from client.servers import WatchedEngine
-
-    found = WatchedEngine(tmp_path / "data")
-    yield found
-    found.offline.close()
 
 
 def client(engine: WatchedEngine, *, users: Path | None = None, **more: Any) -> TestClient:

@@ -5,7 +5,6 @@ origins that try all the ways in that pages have.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,15 +101,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     profile = tmp_path_factory.mktemp("chromium") / "profile"
     with browsing(profile, "--host-resolver-rules=MAP evil.test 127.0.0.1") as browser:
         yield browser
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[WatchedEngine]:
-    from client.servers import WatchedEngine
-
-    found = WatchedEngine(tmp_path / "data")
-    yield found
-    found.offline.close()
 
 
 def test_a_page_of_another_port(

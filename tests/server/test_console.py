@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,15 +34,6 @@ HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 IMPORT = re.compile(r'from "\./([\w/.]+)"')
 WHOLE = 300_000
 """Bytes of all files, compressed."""
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[WatchedEngine]:
-    from client.servers import WatchedEngine
-
-    found = WatchedEngine(tmp_path / "data")
-    yield found
-    found.offline.close()
 
 
 @pytest.fixture

@@ -31,15 +31,6 @@ SQL = "SELECT 'zwölf' AS n;\r\n"
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[WatchedEngine]:
-    from client.servers import WatchedEngine
-
-    found = WatchedEngine(tmp_path / "data")
-    yield found
-    found.offline.close()
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two scripts, and what must not be reached."""
     found = tmp_path / "scripts"
