@@ -73,7 +73,7 @@ class Bench:
     @cached_property
     def schemas(self) -> Schemas:
         """A registry in memory; it ends with the process."""
-        client = RegistryClient(HttpServer(app(Store())).start())
+        client = RegistryClient.at(HttpServer(app(Store())).start())
         return Schemas(lambda: client)
 
     def topic(self, purpose: str) -> str:

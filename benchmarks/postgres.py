@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from multiprocessing import get_context
 
 import psycopg
+from confluent_kafka import OFFSET_END
 
 from benchmarks.common import PARTITIONS, producer
 from benchmarks.queries import LATENCY
@@ -199,7 +200,7 @@ class Query:
 
     def latency(self, name: str, seconds: float, beside: Callable[[], None]) -> Result:
         """From producer to consumer, in ms, while something is done again and again."""
-        receiver = Receiver(self._bootstrap, ["seen"], PARTITIONS)
+        receiver = Receiver(self._bootstrap, ["seen"], PARTITIONS, start=OFFSET_END)
         if receiver.first_row(PATIENCE) is None:
             raise TimeoutError("the query writes nothing")
         begin = time.time()

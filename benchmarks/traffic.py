@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 
 from benchmarks.histogram import Latencies
 from benchmarks.producing import producing
@@ -69,7 +69,7 @@ def by_timestamp(message: Message) -> float:
 
 
 class Receiver:
-    """Takes the latencies of topics' records, from the topics' beginnings."""
+    """Takes the latencies of topics' records, from the topics' beginnings or from now on."""
 
     def __init__(
         self,
@@ -78,8 +78,10 @@ class Receiver:
         partitions: int,
         isolation: str = "read_committed",
         sent_at: SentAt = by_value,
+        start: int = OFFSET_BEGINNING,
     ) -> None:
-        """`sent_at` is a function of a module."""
+        """`sent_at` is a function of a module. `start`: where reading begins. A topic with history
+        wants `OFFSET_END`: while the receiver reads that, what comes meanwhile waits for it."""
         self._begin: Synchronized[float] = _context.Value("d", math.inf)
         self._end: Synchronized[float] = _context.Value("d", math.inf)
         self._answer, theirs = _context.Pipe(duplex=False)
@@ -91,6 +93,7 @@ class Receiver:
                 partitions,
                 isolation,
                 sent_at,
+                start,
                 self._begin,
                 self._end,
                 theirs,
@@ -127,13 +130,14 @@ def _receive(
     partitions: int,
     isolation: str,
     sent_at: SentAt,
+    start: int,
     begin: Synchronized[float],
     end: Synchronized[float],
     answer: Connection,
 ) -> None:
     settings = {"bootstrap.servers": bootstrap, "group.id": topics[0], "isolation.level": isolation}
     consumer = Consumer(settings)
-    consumer.assign([TopicPartition(t, p, 0) for t in topics for p in range(partitions)])
+    consumer.assign([TopicPartition(t, p, start) for t in topics for p in range(partitions)])
     latencies: Latencies | None = None
     newest: dict[str, float] = {}
     while time.time() < end.value + _ARRIVAL_SECONDS and not _past(newest, topics, end):

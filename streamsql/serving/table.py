@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,10 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.executor.spark.failures import JVM_FAILURES
+
+NICENESS = 10
+"""Of the threads that go through tables' rows: a tenth of what a query's threads get where both
+want a processor, all of it where nobody else does."""
 
 
 class StoredTable:
@@ -40,6 +45,7 @@ class StoredTable:
             self._java = jvm.io.streamsql.serving.ServedTable.open(
                 str(folder), topic, settings, retention
             )
+            _give_way(jvm.io.streamsql.serving.ScanThreads.ids())
         except JVM_FAILURES as error:
             raise broken(topic, error) from error
 
@@ -161,6 +167,13 @@ def scanned(rows: Any, topic: str) -> Iterator[bytes]:
             rows.close()
     except JVM_FAILURES as error:
         raise broken(topic, error) from error
+
+
+def _give_way(threads: Iterable[int]) -> None:
+    """Let threads of the JVM go after all others, for as long as they live."""
+    for thread in threads:
+        with suppress(OSError):  # the JVM has ended: whoever asks it next is told
+            os.setpriority(os.PRIO_PROCESS, int(thread), NICENESS)
 
 
 def split(packed: bytes) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from engine.live import PATIENCE, Live, Restartable
 
 from streamsql.kafka.client import KafkaClient, NewRecord
 from streamsql.results import Answer, Message
+from streamsql.serving.table import NICENESS
 from streamsql.session import Session
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
@@ -273,3 +275,15 @@ def test_a_join_of_three_tables_is_as_old_as_the_youngest(live: Live, kafka: Kaf
     asked = "SELECT ROWTIME, v, w, x FROM $j WHERE id = 'k';"
     await_until(lambda: ask(live, asked) == [(2, 1, 2, 3)], "the row of three tables", PATIENCE)
     assert [record.timestamp for record in kafka.consume(live.name("J"), limit=1)] == [2]
+
+
+def test_who_goes_through_a_table_gives_way_to_queries(live: Live) -> None:
+    live.run(COUNTS)
+    token = insert(live, "INSERT INTO $s (id, v) VALUES ('a', 1);")
+    assert ask(live, "SELECT COUNT(*) AS n, SUM(total) AS s FROM $t;", token) == [(1, 1)]
+    priorities = [
+        os.getpriority(os.PRIO_PROCESS, int(comm.parent.name))
+        for comm in Path("/proc").glob("[0-9]*/task/[0-9]*/comm")
+        if comm.read_text() == "scan\n"
+    ]
+    assert priorities and set(priorities) == {NICENESS}

@@ -5,7 +5,10 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 
-/** The results of a query over the rows of tables as they are at one moment, in pieces. */
+/**
+ * The results of a query over the rows of tables as they are at one moment, in pieces, each of
+ * which is made by one of the {@link ScanThreads}.
+ */
 public final class ScannedRows implements AutoCloseable {
   private static final int PIECE = 256 * 1024;
 
@@ -23,7 +26,7 @@ public final class ScannedRows implements AutoCloseable {
       List<? extends AutoCloseable> read) {
     this.read = read;
     try {
-      this.run = new PlanRun(plan, inputs);
+      this.run = ScanThreads.run(() -> new PlanRun(plan, inputs));
     } catch (RuntimeException | Error e) {
       closeAll(read);
       throw e;
@@ -35,19 +38,20 @@ public final class ScannedRows implements AutoCloseable {
     if (closed) {
       return null;
     }
-    ByteArrayOutputStream out = new ByteArrayOutputStream();
-    run.within(
-        () -> {
-          while (out.size() < PIECE && run.hasNext()) {
-            put(out, run.next().getBinary(0));
-          }
-          return out;
-        });
+    ByteArrayOutputStream out = ScanThreads.run(() -> run.within(this::piece));
     if (out.size() == 0) {
       close();
       return null;
     }
     return out.toByteArray();
+  }
+
+  private ByteArrayOutputStream piece() {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    while (out.size() < PIECE && run.hasNext()) {
+      put(out, run.next().getBinary(0));
+    }
+    return out;
   }
 
   @Override
