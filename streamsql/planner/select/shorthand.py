@@ -21,6 +21,7 @@ from streamsql.nodes import (
     SourceRef,
     Subquery,
 )
+from streamsql.planner.plans.logical import Ranks
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
@@ -215,13 +216,6 @@ def _qualified(query: Query, *, bounded: bool) -> Query:
     """The Top-N that `QUALIFY ROW_NUMBER() OVER (..) <= n` is short for."""
     assert query.qualify is not None
     span = span_of(query.qualify)
-    if not bounded:
-        raise UnsupportedError(
-            "QUALIFY is only supported in pull queries (SELECT without EMIT).",
-            hint="Put ROW_NUMBER() into a subquery, which has the rank as a column of its key: "
-            "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (..) AS n FROM s) WHERE n <= 3.",
-            span=span,
-        )
     if query.group_by or query.distinct or query.window or isinstance(query.relation, Join):
         raise UnsupportedError(
             "QUALIFY ranks the rows of one source: no JOIN, GROUP BY, DISTINCT or WINDOW with it.",
@@ -237,7 +231,8 @@ def _qualified(query: Query, *, bounded: bool) -> Query:
             span=span,
         )
     window = windows[0]
-    rank = SelectExpression(window.copy(), RANK, span_of(window) or span)
+    name, selected = _shown(query, window, bounded=bounded)
+    rank = SelectExpression(window.copy(), name, span_of(window) or span)
     for key in window.args.get("partition_by") or []:
         if not isinstance(key, exp.Column):
             raise UnsupportedError(
@@ -248,11 +243,30 @@ def _qualified(query: Query, *, bounded: bool) -> Query:
     inner = Query(
         (SelectAll(span=query.span), rank), query.relation, where=query.where, span=query.span
     )
-    ranked = _ranked(window)
-    items = changed(query.items, lambda expression: expression.transform(ranked))
+    ranked = _ranked(window, name)
+    items = changed(selected, lambda expression: expression.transform(ranked))
     relation = Subquery(inner, _alias(query), query.span)
     where = condition.transform(ranked)
     return replace(query, items=items, relation=relation, where=where, qualify=None)
+
+
+def _shown(
+    query: Query, window: exp.Window, *, bounded: bool
+) -> tuple[str, tuple[SelectItem, ...]]:
+    """What the column of the rank is called, and the items of the SELECT around it.
+
+    In a pull query it is hidden. A Top-N that goes on is a table that has it in its key: under the
+    name that the SELECT gives it, or that of the function. There `*` has it, so that it is not
+    selected besides.
+    """
+    if bounded or window.this.name not in Ranks.__members__:
+        return RANK, query.items
+    own = [i for i in query.items if isinstance(i, SelectExpression) and i.expression == window]
+    name = (own[0].alias if own else None) or (
+        window.this.name if window.this.name == Ranks.ROW_NUMBER.name or own else RANK
+    )
+    starred = any(isinstance(item, SelectAll) for item in query.items)
+    return name, tuple(i for i in query.items if not starred or i not in own[:1])
 
 
 def _over_aliases(condition: Expression, query: Query) -> Expression:
@@ -270,13 +284,13 @@ def _over_aliases(condition: Expression, query: Query) -> Expression:
     return condition.transform(original)
 
 
-def _ranked(window: exp.Window) -> Callable[[Expression], Expression]:
+def _ranked(window: exp.Window, name: str) -> Callable[[Expression], Expression]:
     """Puts the column that holds the rank in the place of the window."""
 
     def ranked(node: Expression) -> Expression:
         if node != window:
             return node
-        column = exp.Column(this=exp.to_identifier(RANK, quoted=True))
+        column = exp.Column(this=exp.to_identifier(name, quoted=True))
         column.meta.update(node.meta)
         return column
 
