@@ -61,6 +61,19 @@ class QueryBuilder:
             common_tables=common_tables or (),
         )
 
+    def values_query(self, span: Span, *parts: Any) -> Query:
+        return self.query(span, None, *parts)
+
+    def values(self, span: Span, *rows: tuple[Expression, ...]) -> Query:
+        if len({len(row) for row in rows}) > 1 or not rows[0]:
+            raise ParseError(
+                "the rows of VALUES have different numbers of values"
+                if rows[0]
+                else "a row of VALUES has no value",
+                span=span,
+            )
+        return Query((SelectAll(span=span),), ValueRows(rows, span=span), span=span)
+
     def common_tables(self, span: Span, *tables: CommonTable) -> tuple[CommonTable, ...]:
         names = [table.name for table in tables]
         for table in tables:
@@ -153,20 +166,21 @@ class QueryBuilder:
     def subquery(self, span: Span, query: Query, alias: str | None) -> Subquery:
         return Subquery(query, alias, span)
 
-    def value_rows(self, span: Span, *parts: Any) -> ValueRows:
-        *rows, alias, columns = parts
-        if len({len(row) for row in rows}) > 1 or not rows[0]:
-            raise ParseError(
-                "the rows of VALUES have different numbers of values"
-                if rows[0]
-                else "a row of VALUES has no value",
-                span=span,
-            )
+    def value_rows(
+        self, span: Span, query: Query, alias: str | None, columns: tuple[str, ...] | None
+    ) -> Side:
+        values = query.relation
+        assert isinstance(values, ValueRows)
+        rows = values.rows
         if columns is not None and len(columns) != len(rows[0]):
             raise ParseError(
                 f"{len(columns)} names for the {len(rows[0])} columns of VALUES", span=span
             )
-        return ValueRows(tuple(rows), alias, columns or (), span)
+        if query == Query(query.items, values):
+            return ValueRows(rows, alias, columns or (), span)
+        # Names are those of the first rows.
+        named = replace(values, columns=columns or ())
+        return Subquery(replace(query, relation=named), alias, span)
 
     def alias(self, span: Span, name: str) -> str:
         return name

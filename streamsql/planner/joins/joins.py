@@ -40,8 +40,11 @@ from streamsql.schema import Column, Kind, Namespace, Schema
 from streamsql.types import type_of
 
 
-def build_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope) -> Side:
-    """The sources joined from left to right; `scope` has the custom types.
+def build_joins(
+    scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope, *, bounded: bool = False
+) -> Side:
+    """The sources joined from left to right; `scope` has the custom types, `bounded` tells that the
+    query ends.
 
     All conditions are looked at before the joins themselves, so that a name that is unknown is
     reported before a join that is not supported.
@@ -63,7 +66,8 @@ def build_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], scope: Scope
         if is_looked_up(scan):
             side = joined_lookup(side, right, join, condition)
         else:
-            side = _joined(side, right, join, condition, name)
+            kind = join_kind(side, right, join, condition, bounded=bounded)
+            side = _joined(side, right, join, condition, name, kind)
     return side
 
 
@@ -152,8 +156,14 @@ def _leaf(scan: Leaf) -> Side:
     return Side(plan, (scan,), key, (key,) if key else (), keys)
 
 
-def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key_name: str) -> Side:
-    kind = join_kind(left, right, join, condition)
+def _joined(
+    left: Side,
+    right: Side,
+    join: nodes.Join,
+    condition: Condition,
+    key_name: str,
+    kind: JoinKind,
+) -> Side:
     left_on, right_on = matched(left, right, kind, condition)
     besides = _checked(condition, kind, join)
     outer = None if join.type is JoinType.INNER else besides
@@ -161,11 +171,15 @@ def _joined(left: Side, right: Side, join: nodes.Join, condition: Condition, key
     if kind is JoinKind.FOREIGN_KEY:
         plan = Join(left.plan, right.plan, kind, join.type, left_on, right_on, condition=outer)
         return Side(_filtered(plan, besides), scans, left.key, left.equals)
-    check_partitions(left, right, condition)
+    if kind is not JoinKind.ROWS:
+        check_partitions(left, right, condition)
     carried = left_on in left.equals and left.key is not None
     equals = (*(left.equals if carried else (left_on,)), right_on)
     if join.type is JoinType.FULL:
         equals = ()
+    elif kind is JoinKind.ROWS and join.type is not JoinType.INNER:
+        # Of the other side a row that stands alone has nothing.
+        equals = (left_on if join.type is JoinType.LEFT else right_on,)
     _check_key_type(equals, key_name, left_on, condition)
     plan = Join(
         left.plan,
@@ -196,8 +210,8 @@ def _checked(condition: Condition, kind: JoinKind, join: nodes.Join) -> Expressi
             "a FULL OUTER JOIN of tables takes equalities only",
             detail="Rows that agree and do not meet the other condition would be two rows of one "
             "key.",
-            hint="Use LEFT JOIN, or put the condition into a subquery: "
-            "JOIN (SELECT * FROM t WHERE ..).",
+            hint="A pull query (without EMIT) takes it. Else use LEFT JOIN, or put the condition "
+            "into a subquery: JOIN (SELECT * FROM t WHERE ..).",
             span=span_of(condition.besides),
         )
     return condition.besides

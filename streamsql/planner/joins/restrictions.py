@@ -12,6 +12,7 @@ from streamsql.nodes import Expression, Join, JoinType
 from streamsql.planner.joins.conditions import Condition
 from streamsql.planner.plans.combined import combined
 from streamsql.planner.plans.logical import JoinKind, Leaf, LogicalPlan, Scan
+from streamsql.planner.plans.modes import operators
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import KeyWindow, Kind
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to
@@ -59,9 +60,14 @@ class Side:
         return next(scan for scan in self.scans if scan.alias == alias)
 
 
-def join_kind(left: Side, right: Side, join: Join, condition: Condition) -> JoinKind:
+def join_kind(
+    left: Side, right: Side, join: Join, condition: Condition, *, bounded: bool
+) -> JoinKind:
     """What kind of join it is; an error where no such join is supported."""
     _check_formats(left, right, join)
+    if bounded and _joins_rows(left, right, join, condition):
+        _check_windows(left, right, condition)
+        return JoinKind.ROWS
     if left.kind is Kind.STREAM and right.kind is Kind.STREAM:
         _check_windows(left, right, condition)
         _check_within(join)
@@ -78,6 +84,22 @@ def join_kind(left: Side, right: Side, join: Join, condition: Condition) -> Join
             span=join.span,
         )
     return _table_table(left, right, join, condition)
+
+
+def _joins_rows(left: Side, right: Side, join: Join, condition: Condition) -> bool:
+    """Whether, in a query that ends, all rows of both sides meet: those of VALUES, streams without
+    a WITHIN, and tables whose rows may agree and yet stand alone."""
+    if join.within is not None:
+        return False
+    if left.kind is Kind.STREAM and right.kind is Kind.STREAM:
+        return True
+    if left.kind is Kind.TABLE and right.kind is Kind.TABLE:
+        return join.type is JoinType.FULL and condition.besides is not None
+    return not all(_reads_topics(side) for side in (left, right))
+
+
+def _reads_topics(side: Side) -> bool:
+    return any(isinstance(operator, Scan) for operator in operators(side.plan))
 
 
 def _table_table(left: Side, right: Side, join: Join, condition: Condition) -> JoinKind:
@@ -202,7 +224,7 @@ def matched_pair(kind: JoinKind, condition: Condition) -> tuple[Expression, Expr
     wider = common_type(a, b) if is_numeric(a) and is_numeric(b) else None
     if kind is JoinKind.STREAM_TABLE:
         wider = b if wider is not None and widens_to(a, b) else None
-    elif kind is not JoinKind.STREAM_STREAM:
+    elif kind not in (JoinKind.STREAM_STREAM, JoinKind.ROWS):
         wider = None
     if wider is None:
         raise PlanError(

@@ -196,6 +196,8 @@ class JoinKind(Enum):
     STREAM_TABLE = "stream-table"
     TABLE_TABLE = "table-table"
     FOREIGN_KEY = "foreign-key"
+    ROWS = "row-by-row"
+    """All rows that there are, whatever their times and keys: in queries that end."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +252,7 @@ class Join(LogicalPlan):
 
     @property
     def kind(self) -> Kind:
-        return self.left.kind
+        return Kind.STREAM if self.join_kind is JoinKind.ROWS else self.left.kind
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ _JOINS: dict[JoinKind, Callable[[Join], Iterator[StateStore]]] = {
     JoinKind.TABLE_TABLE: _table_table,
     JoinKind.FOREIGN_KEY: _foreign_key,
     JoinKind.STREAM_STREAM: _stream_stream,
+    JoinKind.ROWS: lambda _: iter(()),
 }
 
 

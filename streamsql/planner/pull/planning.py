@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
-from streamsql.nodes import Emit, Expression, SelectQuery
+from streamsql.nodes import Emit, Expression, JoinType, SelectQuery
 from streamsql.planner.plans.bounded import SetOperation, Values
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.logical import (
@@ -143,7 +143,8 @@ def _needs_batch(root: Project) -> str | None:
         if name is not None:
             return f"Spark runs Python functions such as {name}"
         if isinstance(operator, Join) and operator.join_kind not in _JOINS_OF_TABLES:
-            return "it joins a stream"
+            full = operator.join_kind is JoinKind.ROWS and operator.type is JoinType.FULL
+            return "it compares the rows of a FULL JOIN" if full else "it joins a stream"
     return None
 
 

@@ -112,7 +112,7 @@ def build_from(
     single = Scope(scans[0].alias, scans[0].schema, windowed, catalog.types)
     if not joins:
         return _from_source(scans[0], single, named)
-    return _from_joins(scans, joins, single)
+    return _from_joins(scans, joins, single, bounded=bounded)
 
 
 def check_relation(relation: Relation, catalog: Catalog) -> None:
@@ -176,14 +176,16 @@ def _star(scan: Leaf, *, bounds: bool) -> list[Column]:
     return [c for c in columns if c.name not in HIDDEN]
 
 
-def _from_joins(scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope) -> From:
+def _from_joins(
+    scans: Sequence[Leaf], joins: Sequence[nodes.Join], like: Scope, *, bounded: bool
+) -> From:
     for scan in scans:
         if scan.kind is Kind.TABLE and not scan.source.schema.key:
             raise PlanError(
                 f"{quote(scan.alias)} cannot be joined: it is a table without its key.",
                 hint="Select all columns of the key in the subquery.",
             )
-    side = build_joins(scans, joins, like)
+    side = build_joins(scans, joins, like, bounded=bounded)
     root = side.plan
     plan = looked_up_last(root)
     shared = shared_names(joins, scans)

@@ -127,6 +127,8 @@ OPERATORS = {
 
 def stored_sides(node: Join) -> dict[int, int]:
     """Which sides are kept, and the place of each among the stores of the join."""
+    if node.join_kind is JoinKind.ROWS:
+        return {}
     return {1: 0} if node.join_kind is JoinKind.STREAM_TABLE else {0: 0, 1: 1}
 
 

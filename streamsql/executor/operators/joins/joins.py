@@ -25,6 +25,7 @@ from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.frames.keyed import operate, unpacked, unpacked_headers
 from streamsql.executor.operators.joins.foreign_key import join_by_foreign_key
 from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, note_stores, sides
+from streamsql.executor.operators.joins.rows import join_rows
 from streamsql.nodes import JoinType
 from streamsql.planner.plans.delivery import Replay
 from streamsql.planner.plans.logical import Join, JoinKind
@@ -38,6 +39,8 @@ _DAY_MS = 86_400_000
 def lower(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     """The rows that the two inputs give together."""
     left, right = sides(node, inputs, scope)
+    if node.join_kind is JoinKind.ROWS:
+        return join_rows(node, left, right)
     note_stores(node, left, right, scope)
     match node.join_kind:
         case JoinKind.STREAM_TABLE:
