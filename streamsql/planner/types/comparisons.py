@@ -14,6 +14,7 @@ from streamsql.errors import TypeMismatchError, UnsupportedError
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.scopes.qualified import bare_name
+from streamsql.planner.types import differences
 from streamsql.planner.types.arithmetic import base_name
 from streamsql.planner.types.common import common_type_of
 from streamsql.planner.types.scope import Scope, cast_to, describe, span_of, text_of, typed
@@ -36,6 +37,8 @@ _TIME_COLUMNS = frozenset({"ROWTIME", "WINDOWSTART", "WINDOWEND"})
 
 def comparison(node: exp.Binary, scope: Scope) -> Expression:
     """Types `= <> < <= > >=` and IS DISTINCT FROM: BOOLEAN of two operands of one type."""
+    if (lengths := differences.compared(node, scope)) is not None:
+        return lengths
     left, right = scope.infer(node.left), scope.infer(node.right)
     if type(node) not in (exp.NullSafeEQ, exp.NullSafeNEQ):
         left, right = magic_timestamp(left, right), magic_timestamp(right, left)
@@ -45,6 +48,8 @@ def comparison(node: exp.Binary, scope: Scope) -> Expression:
 
 def between(node: exp.Between, scope: Scope) -> Expression:
     """Types BETWEEN, whose bounds become of the value's type."""
+    if (lengths := differences.between(node, scope)) is not None:
+        return lengths
     value, low, high = (scope.infer(node.args[part]) for part in ("this", "low", "high"))
     low, high = magic_timestamp(low, value), magic_timestamp(high, value)
     above, from_ = _comparable(exp.GTE, value, low, node)

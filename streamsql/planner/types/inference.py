@@ -22,6 +22,7 @@ from streamsql.planner.types import arithmetic as infer_arithmetic
 from streamsql.planner.types import calls as infer_calls
 from streamsql.planner.types import comparisons as infer_compare
 from streamsql.planner.types import containers as infer_containers
+from streamsql.planner.types import differences as infer_differences
 from streamsql.planner.types import moments as infer_moments
 from streamsql.planner.types import subqueries as infer_queries
 from streamsql.planner.types.common import lax_literal
@@ -191,6 +192,10 @@ def _paren(node: exp.Paren, scope: Scope) -> Expression:
     return scope.infer(node.this)
 
 
+def _extract(node: exp.Extract, scope: Scope) -> Expression:
+    return infer_differences.part(node, scope) or infer_moments.extract(node, scope)
+
+
 _UTC = frozenset({"UTC", "GMT", "ETC/UTC", "Z"})
 
 
@@ -277,7 +282,7 @@ RULES: dict[type[Expression], Callable[[Any, Scope], Expression]] = {
     exp.Var: infer_calls.unit,
     exp.AtTimeZone: _at_time_zone,
     exp.Interval: infer_moments.alone,
-    exp.Extract: infer_moments.extract,
+    exp.Extract: _extract,
     exp.Distinct: _distinct,
     exp.Filter: _filter,
 }

@@ -15,6 +15,8 @@ from streamsql.values.intervals import Interval, interval
 _DAY_MS = 86_400_000
 _UNITS = (("DAYS", _DAY_MS), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1_000))
 _ADDING = {types.DATE: "DATEADD", types.TIME: "TIMEADD", types.TIMESTAMP: "TIMESTAMPADD"}
+_DIFFERING = ({types.TIMESTAMP}, {types.TIMESTAMP, types.DATE})
+"""Types whose difference is an INTERVAL."""
 _FRACTIONAL = ("SECOND", "EPOCH")
 
 
@@ -31,14 +33,14 @@ def alone(node: Expression, scope: Scope) -> Expression:
 
 def has_interval(node: exp.Binary) -> bool:
     """Whether one of the sides is an INTERVAL, or a multiple of one."""
-    return _length(node.left) is not None or _length(node.right) is not None
+    return length_of(node.left) is not None or length_of(node.right) is not None
 
 
-def _length(node: Expression) -> tuple[Interval, Expression | None] | None:
+def length_of(node: Expression) -> tuple[Interval, Expression | None] | None:
     """An INTERVAL, and by what it is multiplied; None for anything else."""
     if isinstance(node, exp.Mul):
         for side, other in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(side, exp.Interval) and (found := _length(side)) is not None:
+            if isinstance(side, exp.Interval) and (found := length_of(side)) is not None:
                 return found[0], other
     if not isinstance(node, exp.Interval):
         return None
@@ -53,10 +55,10 @@ def shifted(node: exp.Binary, scope: Scope) -> Expression:
     """`t + INTERVAL ..` and `t - INTERVAL ..`, typed."""
     adds = isinstance(node, exp.Add)
     value, length = node.left, node.right
-    if adds and _length(value) is not None:
+    if adds and length_of(value) is not None:
         value, length = length, value
-    found = _length(length)
-    if found is None or _length(value) is not None or not (adds or isinstance(node, exp.Sub)):
+    found = length_of(length)
+    if found is None or length_of(value) is not None or not (adds or isinstance(node, exp.Sub)):
         return alone(value if found is None else length, scope)
     typed = scope.infer(value)
     kind = type_of(typed)
@@ -123,11 +125,11 @@ def of_dates(
     if isinstance(node, exp.Sub) and a == b == types.DATE:
         days = [exp.Anonymous(this="UNIX_DATE", expressions=[s.copy()]) for s in _sides(node)]
         made = exp.Sub(this=days[0], expression=days[1])
-    elif isinstance(node, exp.Sub) and a == b == types.TIMESTAMP:
+    elif isinstance(node, exp.Sub) and {a, b} in _DIFFERING:
+        seconds = f"EXTRACT(EPOCH FROM {text_of(left)} - {text_of(right)})"
         raise UnsupportedError(
             "the difference of two TIMESTAMPs would be an INTERVAL, which no column can hold",
-            hint=f"In milliseconds it is UNIX_TIMESTAMP({text_of(left)}) - "
-            f"UNIX_TIMESTAMP({text_of(right)}).",
+            hint=f"In seconds it is {seconds}; it can be compared with an INTERVAL.",
             span=span_of(node),
         )
     elif (a, b) == (types.DATE, types.INT) and isinstance(node, exp.Add | exp.Sub):
@@ -151,7 +153,7 @@ def _days(name: str, amount: Expression, date: Expression) -> Expression:
 
 
 def extract(node: exp.Extract, scope: Scope) -> Expression:
-    """EXTRACT: DATE_PART as a whole number where the part is one."""
+    """EXTRACT of a time: DATE_PART as a whole number where the part is one."""
     field = exp.Literal.string(node.name)
     field.meta.update(node.meta)
     call = exp.Anonymous(this="DATE_PART", expressions=[field, node.expression.copy()])
