@@ -72,7 +72,8 @@ def _same_type(so_far: SQLType, branch: Expression, what: str, *, default: bool 
 
 def cast(node: exp.Cast, scope: Scope) -> Expression:
     """Types CAST; TypeMismatchError where the one type cannot become the other."""
-    value, target = scope.infer(node.this), node.to
+    target = node.to
+    value = scope.infer(_dated(node.this, target))
     source = type_of(value)
     if not types.can_cast(source, target):
         # In a condition, the clause is named by `infer`.
@@ -82,6 +83,17 @@ def cast(node: exp.Cast, scope: Scope) -> Expression:
             span=span_of(node),
         )
     return typed(node, target, this=value, to=target.copy())
+
+
+def _dated(value: Expression, target: SQLType) -> Expression:
+    """A literal with the day for which PostgreSQL writes 'epoch'."""
+    if target not in (types.DATE, types.TIMESTAMP) or not isinstance(value, exp.Literal):
+        return value
+    if not value.is_string or value.name.strip().lower() != "epoch":
+        return value
+    day = exp.Literal.string("1970-01-01")
+    day.meta.update(value.meta)
+    return day
 
 
 def array(node: exp.Array, scope: Scope) -> Expression:

@@ -66,11 +66,37 @@ def shifted(node: exp.Binary, scope: Scope) -> Expression:
     if kind == types.DATE:
         value = exp.Cast(this=value.copy(), to=types.TIMESTAMP.copy())
         kind = types.TIMESTAMP
+    scaled = _scaled(found[0] if adds else -found[0], found[1], kind, value, scope)
+    if scaled is not None:
+        scaled.meta.update(node.meta)
+        return scope.infer(scaled)
     result = value.copy()
     for call in _calls(found[0] if adds else -found[0], found[1], kind, result, node):
         result = call
     result.meta.update(node.meta)
     return scope.infer(result)
+
+
+def _scaled(
+    length: Interval, factor: Expression | None, kind: SQLType, value: Expression, scope: Scope
+) -> Expression | None:
+    """A TIMESTAMP and what is no whole multiple of an INTERVAL, or may be a long one: in
+    milliseconds. None for other ones, for which there are calls."""
+    times = types.INT if factor is None else type_of(scope.infer(factor.copy()))
+    if length.months or kind != types.TIMESTAMP or times == types.INT or factor is None:
+        return None
+    if not types.is_numeric(times):
+        return None
+    each = exp.Literal(this=str(length.millis), is_string=False)
+    other = factor.copy()
+    if times != types.BIGINT:
+        other = exp.Cast(this=other, to=types.DOUBLE.copy())
+    millis: Expression = exp.Mul(this=each, expression=other)
+    if times != types.BIGINT:
+        millis = exp.Anonymous(this="ROUND", expressions=[millis])
+    since = exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[value.copy()])
+    later = exp.Add(this=since, expression=millis)
+    return exp.Anonymous(this="FROM_UNIXTIME", expressions=[later])
 
 
 def _check_shifted(typed: Expression, kind: SQLType, length: Interval, node: exp.Binary) -> None:
