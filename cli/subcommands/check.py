@@ -29,6 +29,9 @@ def command(args: argparse.Namespace) -> int:
         checked = check(text, variables, properties, read_script)
         for error, wrong in checked.errors:
             print("\n".join(error_lines(error, wrong.sql, wrong.name, style)))
+        for warning, span, said in checked.warnings:
+            place = "" if span is None else f"{span.line}:{span.column}:"
+            print(style.warning(f"{said.name}:{place} warning: {warning}"))
         found += len(checked.errors)
         print(_summary(display_name(name), checked, style))
     return 1 if found else 0

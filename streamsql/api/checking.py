@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamsql.catalog import Catalog
-from streamsql.errors import ConfigError, ParseError, StreamSQLError
+from streamsql.errors import ConfigError, ParseError, Span, StreamSQLError
 from streamsql.nodes import (
     CreateAsSelect,
     CreateSink,
@@ -24,7 +24,7 @@ from streamsql.nodes import (
 from streamsql.parser import parse_each
 from streamsql.parser.tokens.lexer import lex
 from streamsql.planner.ddl.session import PropertyPlan
-from streamsql.planner.plans.statements import Planned, SchemaLookup
+from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SchemaLookup
 from streamsql.planner.statements import apply, plan
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
@@ -43,6 +43,8 @@ class Checked:
 
     statements: int = 0
     errors: list[tuple[StreamSQLError, NamedText]] = field(default_factory=list)
+    warnings: list[tuple[str, Span | None, NamedText]] = field(default_factory=list)
+    """What is said of statements that are right, and where they stand."""
     skipped: int = 0
     """Statements about something whose definition is wrong: they would only repeat its error."""
 
@@ -143,6 +145,9 @@ class _Checker:
                 planned = plan(statement, self.catalog, self._properties, schemas=schemas)
                 apply(planned, self.catalog)
                 _set(planned, self._properties)
+                if isinstance(planned, QueryStatementPlan) and planned.warning:
+                    place = (planned.warning, statement.span, self._texts[-1])
+                    self.found.warnings.append(place)
 
     def _schemas(self) -> SchemaLookup | None:
         """The registry that the caller or the text names; without one none is asked."""

@@ -13,7 +13,7 @@ from streamsql.planner.ddl.replacement import check_query_upgrade
 from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
 from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
-from streamsql.planner.joins.state_ttl import check_ttl_is_used, state_ttl
+from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.logical import (
@@ -90,6 +90,7 @@ def plan_create_as(
         create_topic=create_topic,
         replaces=existing is not None,
         statement=statement,
+        warning=growth_warning(root, properties),
     )
 
 
@@ -104,7 +105,8 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
     query_id = planning.query_id or insert_query_id(statement, planning.catalog)
     root = sink_of(built.root, target, planning.catalog.types)
     query = query_plan(root, statement.query, built, planning, query_id)
-    return QueryStatementPlan(query, target, statement=statement)
+    warning = growth_warning(root, properties)
+    return QueryStatementPlan(query, target, statement=statement, warning=warning)
 
 
 def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
@@ -121,7 +123,7 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
             )
         root = Limit(root, query.limit)
     plan = query_plan(root, query, built, planning, None)
-    return QueryStatementPlan(plan, statement=statement)
+    return QueryStatementPlan(plan, statement=statement, warning=growth_warning(root, None))
 
 
 def query_plan(
@@ -192,7 +194,8 @@ def _check_persistent(query: Query, statement: str) -> None:
     if query.limit is not None:
         raise PlanError(
             f"{statement} statements don't support LIMIT clause.",
-            hint="LIMIT ends a SELECT .. EMIT CHANGES; a stored query goes on.",
+            hint="LIMIT ends a SELECT .. EMIT CHANGES; a stored query goes on. A table of first "
+            "rows is by QUALIFY ROW_NUMBER() OVER (PARTITION BY .. ORDER BY ..) <= n.",
             span=query.span,
         )
 

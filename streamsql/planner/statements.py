@@ -131,7 +131,8 @@ def _(statement: nodes.Explain, planning: Planning) -> Planned:
             "or the id of a running query.",
             ksqldb=says("explained-statement"),
         )
-    return ExplainPlan(explain(planned.query, verbose=statement.verbose))
+    text = explain(planned.query, verbose=statement.verbose)
+    return ExplainPlan(f"{text}\n\nWarning: {planned.warning}" if planned.warning else text)
 
 
 @plan_statement.register

@@ -104,4 +104,5 @@ def _start(statement: CreateAsSelect | InsertInto | CreateSink, context: Context
             state.queries.add(definition)
             is_replaced = True
     done = Message(f"Created query with ID {query_id}", query_id)
-    return [done] if is_replaced else [done, Warning(OLD_RUNS.format(query_id))]
+    late = None if is_replaced else OLD_RUNS.format(query_id)
+    return [done, *(Warning(text) for text in (late, planned.warning) if text)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from streamsql.nodes import Print, SelectQuery
 from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
-from streamsql.results import Result
+from streamsql.results import Result, Warning
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
 from streamsql.statements.print_topic import print_records
@@ -28,7 +28,8 @@ def select(statement: SelectQuery, context: Context) -> Iterable[Result]:
     properties = dict(context.session.properties)
     offsets = state.launcher.starting_offsets(topics, plan.starts, properties)
     sql = to_sql(statement) + ";"
-    return [state.pushes.start(plan, sql, plan.columns, properties, offsets)]
+    rows = state.pushes.start(plan, sql, plan.columns, properties, offsets)
+    return [rows] if planned.warning is None else [Warning(planned.warning), rows]
 
 
 @handle.register

@@ -43,11 +43,13 @@ def _query(planned: Planned) -> QueryStatementPlan:
 
 
 def _explain(case: Case) -> str:
-    """The last statement's plan; with `verbose` after each rule."""
+    """The last statement's plan, and what is said of it; with `verbose` after each rule."""
     planned = _script(case).run(case.input)
     if isinstance(planned, PullPlan):
         return explain_pull(planned, verbose="verbose" in case.args)
-    return explain(_query(planned).query, verbose="verbose" in case.args)
+    query = _query(planned)
+    text = explain(query.query, verbose="verbose" in case.args)
+    return f"{text}\n\nWarning: {query.warning}" if query.warning else text
 
 
 def _rule(case: Case) -> str:

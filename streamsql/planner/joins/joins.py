@@ -22,7 +22,7 @@ from streamsql.planner.joins.restrictions import (
 )
 from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.join_windows import JoinWindow
+from streamsql.planner.plans.join_windows import FOREVER_MS, JoinWindow
 from streamsql.planner.plans.logical import (
     Filter,
     Join,
@@ -217,9 +217,9 @@ def _checked(condition: Condition, kind: JoinKind, join: nodes.Join) -> Expressi
     return condition.besides
 
 
-def _window(within: nodes.Within | None) -> JoinWindow | None:
+def _window(within: nodes.Within | None) -> JoinWindow:
     if within is None:
-        return None
+        return JoinWindow(FOREVER_MS, FOREVER_MS)
     grace = within.grace.ms if within.grace else None
     return JoinWindow(within.before.ms, within.after.ms, grace)
 

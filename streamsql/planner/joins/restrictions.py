@@ -70,7 +70,6 @@ def join_kind(
         return JoinKind.ROWS
     if left.kind is Kind.STREAM and right.kind is Kind.STREAM:
         _check_windows(left, right, condition)
-        _check_within(join)
         return JoinKind.STREAM_STREAM
     if left.kind is Kind.STREAM:
         _check_stream_table(right, join, condition)
@@ -176,16 +175,6 @@ def _key_hint(right: Side) -> str:
 
 
 # -- WITHIN --------------------------------------------------------------------------------------
-
-
-def _check_within(join: Join) -> None:
-    if join.within is None:
-        raise PlanError(
-            "Stream-Stream joins must have a WITHIN clause specified. None was provided.",
-            hint="Say how far apart in time two records may be: JOIN .. WITHIN 1 HOUR ON .., or, "
-            "for all joins of a CREATE .. AS or INSERT, WITH (STATE_TTL='1 HOUR' | 'FOREVER').",
-            span=join.span,
-        )
 
 
 def _check_no_within(join: Join, pair: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from streamsql.errors import ConfigError
@@ -15,14 +16,15 @@ from streamsql.nodes import (
     WindowFunction,
     Within,
 )
-from streamsql.planner.plans.join_windows import FOREVER_MS
+from streamsql.planner.plans.join_windows import FOREVER_MS, JoinWindow
 from streamsql.planner.plans.logical import Join as JoinPlan
-from streamsql.planner.plans.logical import JoinKind, LogicalPlan
+from streamsql.planner.plans.logical import LogicalPlan
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.with_clause.properties import WithProperties
 
 _NAME = "STATE_TTL"
 _FOREVER = "FOREVER"
+_GROWS = "A join of streams without a WITHIN keeps every row of both: its state grows for ever."
 
 
 def state_ttl(properties: WithProperties) -> Within | None:
@@ -64,13 +66,34 @@ def _relation(relation: Relation, ttl: Within) -> Relation:
 
 def check_ttl_is_used(root: LogicalPlan, properties: WithProperties) -> None:
     """ConfigError where STATE_TTL is given and joins no streams."""
-    if properties.text(_NAME) is None:
+    if properties.text(_NAME) is None or any(_windows(root)):
         return
-    for node in operators(root):
-        if isinstance(node, JoinPlan) and node.join_kind is JoinKind.STREAM_STREAM:
-            return
     raise ConfigError(
         f"{_NAME} is for joins of two streams, of which the query has none.",
         hint=f"Leave {_NAME} out.",
         span=properties.span(_NAME),
     )
+
+
+def growth_warning(root: LogicalPlan, properties: WithProperties | None) -> str | None:
+    """What to say of joins that keep every row, unless STATE_TTL says that it is meant.
+
+    `properties` are those of WITH, which a push query has not.
+    """
+    if not any(window.is_forever for window in _windows(root)):
+        return None
+    if properties is None:
+        return f"{_GROWS} JOIN .. WITHIN 1 HOUR ON .. bounds it."
+    if properties.text(_NAME) is not None:
+        return None
+    return (
+        f"{_GROWS} JOIN .. WITHIN 1 HOUR ON .. or WITH ({_NAME}='7 DAYS') bounds it, "
+        f"{_NAME}='{_FOREVER}' says that it is meant."
+    )
+
+
+def _windows(root: LogicalPlan) -> Iterator[JoinWindow]:
+    """Those of joins of two streams."""
+    for node in operators(root):
+        if isinstance(node, JoinPlan) and node.window is not None:
+            yield node.window

@@ -86,6 +86,8 @@ class QueryStatementPlan(Planned):
     statement: Statement | None = None
     external: ExternalSink | None = None
     """What it makes outside of Kafka."""
+    warning: str | None = None
+    """What whoever runs it is told besides."""
 
     @property
     def writes(self) -> str | None:

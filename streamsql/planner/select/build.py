@@ -109,7 +109,8 @@ def _check_not_ordered(query: Query) -> None:
     if query.offset is not None:
         raise UnsupportedError(
             "OFFSET is only supported in pull queries (SELECT without EMIT).",
-            hint="FROM source FROM OFFSETS ('0:20') begins to read at an offset of the topic.",
+            hint="Rows come as events arrive, in no order to count by. To skip records of a topic, "
+            "FROM source FROM OFFSETS ('0:20') begins to read at an offset.",
             span=query.span,
         )
     if query.order_by:

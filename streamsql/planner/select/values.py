@@ -16,6 +16,14 @@ from streamsql.schema import Column, FormatSpec, Kind, Namespace, Schema, Topic
 from streamsql.types import STRING, is_null
 
 ALIAS = "VALUES"
+_WRITTEN = (
+    "Its one row never changes, so leave EMIT out. Rows of a stream or table are written by "
+    "INSERT INTO name VALUES (..), (..)."
+)
+_KEPT = (
+    "A query that goes on reads streams and tables: CREATE TABLE name (id INT PRIMARY KEY, ..) "
+    "WITH (..), then INSERT INTO name VALUES (..), (..), and read or join that."
+)
 _TOPIC = Topic("", FormatSpec("NONE"), FormatSpec("JSON"))
 
 
@@ -25,7 +33,7 @@ def values_source(node: ValueRows, catalog: Catalog, *, bounded: bool) -> Derive
         what = "VALUES in FROM" if node.rows[0] else "a SELECT without FROM"
         raise UnsupportedError(
             f"{what} is only supported in pull queries (SELECT without EMIT).",
-            hint="Rows of a stream or table are written by INSERT INTO name VALUES (..), (..).",
+            hint=_KEPT if node.rows[0] else _WRITTEN,
             span=node.span,
         )
     scope = Scope(node.alias or ALIAS, Schema(()), types=catalog.types)
