@@ -35,6 +35,7 @@ def _query(
     events: str = "STREAM",
     other: str = "",
     native: str = "aggregate",
+    options: str = "",
 ) -> Query:
     key = "KEY" if events == "STREAM" else "PRIMARY KEY"
     script = [
@@ -42,7 +43,7 @@ def _query(
     ]
     if other:
         script.append(f"CREATE {other} WITH (KAFKA_TOPIC='{{other}}', {_JSON});")
-    script.append(f"CREATE {kind} O WITH (KAFKA_TOPIC='{{sink}}') AS {select};")
+    script.append(f"CREATE {kind} O WITH (KAFKA_TOPIC='{{sink}}'{options}) AS {select};")
     return Query("\n".join(script), native, bool(other))
 
 
@@ -125,5 +126,33 @@ STATE = {
         "STREAM",
         other="STREAM S (K STRING KEY, N INT)",
     ),
+    "state-ttl": _query(
+        "N INT",
+        "SELECT E.K AS K, E.N AS N, S.N AS M FROM E JOIN S ON E.K = S.K",
+        "STREAM",
+        other="STREAM S (K STRING KEY, N INT)",
+        options=", STATE_TTL='1 MINUTE'",
+    ),
+    "over": _query(
+        "N INT",
+        "SELECT K, N, SUM(N) OVER (PARTITION BY K ORDER BY ROWTIME "
+        "RANGE INTERVAL '1' MINUTE PRECEDING) AS TOTAL FROM E",
+        "STREAM",
+    ),
+    "match": _query(
+        "N INT",
+        "SELECT * FROM E MATCH_RECOGNIZE (PARTITION BY K ORDER BY ROWTIME "
+        "MEASURES FIRST(A.N) AS N, LAST(B.N) AS M PATTERN (A B{{3}}) WITHIN 1 MINUTE "
+        "DEFINE B AS B.N > A.N)",
+        "STREAM",
+    ),
+    "top": _query(
+        "N INT",
+        "SELECT * FROM (SELECT N % 1000 AS G, K, N, ROW_NUMBER() OVER "
+        "(PARTITION BY N % 1000 ORDER BY N DESC) AS PLACE FROM E) WHERE PLACE <= 3",
+        "TABLE",
+        options=", KEY_FORMAT='JSON'",
+    ),
 }
-"""Over events whose keys move on with time: no key comes back after some seconds."""
+"""Over events whose keys move on with time: no key comes back after some seconds. Of `top` the
+groups are always the same, and their first rows ever new ones."""

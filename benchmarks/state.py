@@ -1,4 +1,5 @@
-"""State of windows and joins over keys that move on: it must not grow with the history.
+"""State of windows, joins, OVER, patterns and Top-N over keys that move on: it must not grow with
+the history.
 
 Catches up with the records in batches and shows, along the way, how many rows and bytes Spark
 keeps, and the memory of its JVM: `python -m benchmarks.state`. Exit code 1 if the rows or the bytes
@@ -20,7 +21,7 @@ from benchmarks.queries import STATE
 from streamsql.executor.queries.start import Trigger
 
 PER_SECOND = 1000
-"""Records in a second of event time; a key has ten, within a tenth of a second."""
+"""Records in a second of event time; a key has ten events, within a fifth of a second."""
 STEPS = 10
 ALLOWED_GROWTH = 2.0
 _TIMEOUT = 3600
@@ -43,12 +44,18 @@ class Sample:
 
 
 def fill(bench: Bench, events: str, other: str, records: int) -> None:
-    """The events; every second one has a partner in `other`, half a second later."""
+    """Every second record is an event; of those between them, in `other`, one in ten is the
+    partner of a key's events, and the rest is nobody's."""
     with producer(bench.bootstrap) as put:
         for i in range(records):
             time_ms = 1_600_000_000_000 + i * 1000 // PER_SECOND
-            key = str(i // 100 * 10 + i % 10)
-            put(events if i % 2 == 0 else other, key, {"N": i}, time_ms)
+            pair = i // 2
+            key = str(pair // 100 * 10 + pair % 10)
+            if i % 2 == 0:
+                put(events, key, {"N": i}, time_ms)
+            else:
+                partner = pair // 10 % 10 == 0
+                put(other, key if partner else f"{key}-{pair}", {"N": i}, time_ms)
 
 
 def samples(query: StreamingQuery, records: int) -> list[Sample]:
