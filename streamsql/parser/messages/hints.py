@@ -96,6 +96,8 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
         return "Aggregates take values in order of arrival: there is no ORDER BY inside of them."
     if trouble.found == "ALL" and trouble.type_at(-1) in ("EXCEPT", "INTERSECT"):
         return f"{trouble.type_at(-1)} gives each row once: it takes no ALL."
+    if trouble.found == "ON" and trouble.type_at(-1) == "DISTINCT":
+        return "One row for each a is QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) = 1."
     for index in (trouble.index, trouble.index - 1):
         if hint := _ELSEWHERE.get(trouble.word_at(index) or ""):
             return hint
