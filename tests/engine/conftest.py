@@ -9,6 +9,11 @@ from engine.live import Live, Restartable
 
 from streamsql.engine import Engine, EngineConfig
 from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.properties import SCHEMA_REGISTRY_URL
+from streamsql.registry.client import RegistryClient
+from streamsql.registry.embedded.app import app
+from streamsql.registry.embedded.server import HttpServer
+from streamsql.registry.embedded.store import Store
 
 
 @pytest.fixture(scope="package")
@@ -37,3 +42,16 @@ def live(restartable: Restartable) -> Iterator[Live]:
     live = Live(restartable)
     yield live
     live.drop_all()
+
+
+@pytest.fixture
+def registry(live: Live) -> Iterator[RegistryClient]:
+    """A registry that the engine's own session is told to use."""
+    server = HttpServer(app(Store()))
+    url = server.start()
+    list(live.engine.execute(f"SET '{SCHEMA_REGISTRY_URL}' = '{url}';"))
+    live.session.properties[SCHEMA_REGISTRY_URL] = url
+    yield RegistryClient.at(url)
+    live.drop_all()
+    list(live.engine.execute(f"UNSET '{SCHEMA_REGISTRY_URL}';"))
+    server.stop()

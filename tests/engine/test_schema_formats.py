@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -11,26 +10,9 @@ from engine.live import Live
 from engine.offline import texts
 
 from streamsql.errors import CatalogError, PlanError
-from streamsql.properties import SCHEMA_REGISTRY_URL
 from streamsql.registry.client import RegistryClient
-from streamsql.registry.embedded.app import app
-from streamsql.registry.embedded.server import HttpServer
-from streamsql.registry.embedded.store import Store
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
-
-
-@pytest.fixture
-def registry(live: Live) -> Iterator[RegistryClient]:
-    """A registry that the engine's own session is told to use."""
-    server = HttpServer(app(Store()))
-    url = server.start()
-    list(live.engine.execute(f"SET '{SCHEMA_REGISTRY_URL}' = '{url}';"))
-    live.session.properties[SCHEMA_REGISTRY_URL] = url
-    yield RegistryClient.at(url)
-    live.drop_all()
-    list(live.engine.execute(f"UNSET '{SCHEMA_REGISTRY_URL}';"))
-    server.stop()
 
 
 def described(live: Live, name: str) -> list[tuple[Any, ...]]:
