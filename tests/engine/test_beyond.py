@@ -7,6 +7,8 @@ from engine.live import Live
 
 from streamsql.errors import CatalogError, ConfigError
 from streamsql.kafka.client import KafkaClient, NewRecord
+from streamsql.results import Message, RowStream, Warning
+from streamsql.run_script import NamedText
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
@@ -69,3 +71,26 @@ def test_cascade_drops_all_that_depends(live: Live, kafka: KafkaClient) -> None:
     catalog = live.engine.catalog()
     assert not {*names} & {*catalog.sources, *catalog.views}
     assert not [q for q in catalog.queries.values() if q.writes in names]
+
+
+def test_a_join_without_a_bound_is_warned_of(live: Live, kafka: KafkaClient) -> None:
+    live.run(STREAM + STREAM.replace("$s", "$t"))
+    query = "SELECT $s.id AS id, $s.v AS a, $t.v AS b FROM $s JOIN $t ON $s.id = $t.id"
+    _, warning = live.run(f"CREATE STREAM $j AS {query};")
+    assert isinstance(warning, Warning)
+    assert "its state grows for ever" in warning.text and "STATE_TTL" in warning.text
+    warning, stream = live.run(f"{query} EMIT CHANGES;")
+    assert isinstance(warning, Warning) and isinstance(stream, RowStream)
+    assert "STATE_TTL" not in warning.text
+    for name in ("S", "T"):
+        produce(kafka, live.name(name), range(1))
+    try:
+        assert [row.values for row in live.take(stream, 1)] == [("k", 0, 0)]
+    finally:
+        stream.cancel()
+    assert live.rows("SELECT * FROM $j EMIT CHANGES;", 1) == [("k", 0, 0)]
+    (done,) = live.run(f"CREATE STREAM $f WITH (STATE_TTL='FOREVER') AS {query};")
+    assert isinstance(done, Message)
+    text = NamedText("f.sql", live.sql(f"CREATE STREAM $g AS {query};"))
+    _, warning = live.engine.changes.apply([text], partial=True)
+    assert isinstance(warning, Warning) and warning.text.startswith(f"{live.name('G')}: A join")

@@ -59,6 +59,14 @@ class _Draft:
         found = self.planned
         return found.query.query_id if isinstance(found, QueryStatementPlan) else None
 
+    @property
+    def warnings(self) -> list[Warning]:
+        """What the statement would be answered besides if it were run by itself."""
+        found = self.planned
+        if not isinstance(found, QueryStatementPlan) or found.warning is None:
+            return []
+        return [Warning(f"{found.writes}: {found.warning}")]
+
 
 @dataclass(frozen=True)
 class Files:
@@ -86,7 +94,8 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
         rebuilds.build(work.anew)
     if work.anew:
         warnings += await_settled(state, work.anew)
-    return [*map(_done, _each(work.items)), *warnings]
+    said = [warning for draft in work.drafts for warning in draft.warnings]
+    return [*map(_done, _each(work.items)), *said, *warnings]
 
 
 def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
