@@ -90,6 +90,8 @@ def _start(statement: CreateAsSelect | InsertInto | CreateSink, context: Context
             if planned.create_topic:
                 create_topic(state.services.kafka.get(), planned.sink)
             register_written(schemas.registry, planned.sink)
+        if planned.replaces:
+            state.launcher.make_ready(definition)
         context.commit(
             statement,
             planned,

@@ -11,7 +11,7 @@ import pytest
 
 from streamsql.data_folder import DataDir
 from streamsql.executor.frames.context import Muted
-from streamsql.executor.queries import start
+from streamsql.executor.queries import checkpoint_metadata, start
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.planner.plans.logical import Mode
@@ -21,22 +21,39 @@ from tests.executor.test_queries import definition
 SIZES = sizes_of(Machine(2, 8192), {}, None, has_master=False)
 
 
+NO_JVM: Any = SimpleNamespace(
+    _jvm=SimpleNamespace(
+        io=SimpleNamespace(
+            streamsql=SimpleNamespace(
+                monitoring=SimpleNamespace(ReadOffsets=SimpleNamespace(forget=lambda _: None))
+            )
+        )
+    )
+)
+"""A Spark that is told which queries have stopped."""
+
+
 class Scripted(SparkLauncher):
     """Notes what is lowered, and for which mode."""
 
     def __init__(self, folder: Path) -> None:
         runtime = SimpleNamespace(start=lambda: self.session)
+        self.up = False
         services: Any = SimpleNamespace(
-            current_spark=lambda: None, spark=SimpleNamespace(get=lambda: runtime)
+            current_spark=lambda: NO_JVM if self.up else None,
+            spark=SimpleNamespace(get=lambda: runtime),
         )
         super().__init__(services, DataDir.at(folder), SIZES)
         self.session = object()
         self.lowered: list[Mode] = []
+        self.checkpoint = folder / "checkpoints" / "Q"
 
-    def spec(self, query: Definition, mode: Mode, muted: Muted | None = None) -> Any:
+    def _lower(self, query: Definition, mode: Mode, muted: Muted | None = None) -> Any:
         self.lowered.append(mode)
         frame = SimpleNamespace(sparkSession=self.session)
-        return SimpleNamespace(frame=frame, jvm=None, checkpoint=Path("nowhere"))
+        return SimpleNamespace(
+            frame=frame, jvm=None, checkpoint=self.checkpoint, source_topics=("in",), stores=()
+        )
 
     def _take_slots(self, query_id: str, spec: Any) -> bool:
         return True
@@ -72,3 +89,28 @@ def test_a_replaced_query_and_another_spark_are_lowered_again(launcher: Scripted
     launcher.session = object()
     launcher.live(query, Mode.REAL_TIME)
     assert launcher.lowered == [Mode.REAL_TIME] * 4
+
+
+def test_what_is_to_replace_a_query_is_lowered_while_that_runs(launcher: Scripted) -> None:
+    query = definition()
+    launcher.make_ready(query)
+    assert not launcher.lowered, "Spark is not there"
+    launcher.up = True
+    launcher.make_ready(query)
+    assert not launcher.lowered, "its first batch decides how its state is laid out"
+    commits = launcher.checkpoint / "commits"
+    commits.mkdir(parents=True)
+    (commits / "0").write_text("v1\n{}")
+    launcher.make_ready(query)
+    assert launcher.lowered == [Mode.REAL_TIME]
+    assert checkpoint_metadata.read(launcher.checkpoint) is None, "the one that runs is not it yet"
+    launcher.live(query, Mode.REAL_TIME)
+    assert launcher.lowered == [Mode.REAL_TIME]
+    assert checkpoint_metadata.read(launcher.checkpoint) is not None
+
+
+def test_what_was_lowered_for_another_mode_is_not_gone_on_with(launcher: Scripted) -> None:
+    query = definition()
+    launcher.catch_up(query, 1)
+    launcher.live(query, Mode.MICRO_BATCH)
+    assert launcher.lowered == [Mode.REAL_TIME, Mode.MICRO_BATCH]

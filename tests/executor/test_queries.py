@@ -20,7 +20,7 @@ from streamsql.executor.queries import manager as queries
 from streamsql.executor.queries import observing, persistent_query, slots
 from streamsql.executor.queries.checkpoint import Positions, discarded
 from streamsql.executor.queries.manager import NEAR, QueryManager
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.persistent_query import MAX_ROUNDS, Definition
 from streamsql.executor.queries.pulse import Pulse, parse
 from streamsql.executor.queries.spark_run import Failure
 from streamsql.nodes import Emit
@@ -38,6 +38,7 @@ class ScriptedRun:
         self.kind = kind
         self.running = True
         self.finished = False
+        self.in_order = True
         self.error: Failure | None = None
 
     def active(self) -> bool:
@@ -49,8 +50,9 @@ class ScriptedRun:
     def positions(self) -> Positions | None:
         return None
 
-    def finish(self) -> None:
+    def finish(self) -> bool:
         self.finished = True
+        return self.in_order
 
     def stop(self) -> None:
         self.running = False
@@ -65,6 +67,7 @@ class Script:
     def __init__(self) -> None:
         self.runs: list[ScriptedRun] = []
         self.backlog = 0
+        self.more: dict[str, int] = {}
         self.outage: str | None = None
         self.full = False
         self.sleepers: set[str] = set()
@@ -88,6 +91,9 @@ class Script:
 
     def lag(self, *_: object) -> int:
         return self.backlog
+
+    def lags(self, query: Definition, positions: Positions) -> dict[str, int]:
+        return {query.topics[0]: self.backlog, **self.more}
 
     def replays(self, query: Definition) -> bool:
         return self.interrupted
@@ -214,9 +220,9 @@ def test_a_query_that_never_gets_near_goes_live_all_the_same(
 ) -> None:
     script.backlog = NEAR + 1
     manager.add(definition())
-    for rounds in range(1, queries.MAX_ROUNDS + 1):
+    for rounds in range(1, MAX_ROUNDS + 1):
         await_runs(script, *["catch up"] * rounds).end()
-    await_runs(script, *["catch up"] * queries.MAX_ROUNDS, "real-time")
+    await_runs(script, *["catch up"] * MAX_ROUNDS, "real-time")
 
 
 def test_a_micro_batch_query_needs_no_catching_up(manager: QueryManager, script: Script) -> None:
@@ -426,6 +432,43 @@ def test_replace_starts_the_new_plan(manager: QueryManager, script: Script) -> N
     manager.replace(definition(Mode.MICRO_BATCH))
     await_runs(script, "real-time", "micro-batch")
     assert not script.runs[0].running
+
+
+@pytest.mark.parametrize(
+    ("in_order", "backlog", "more", "begins_with"),
+    [
+        (True, 5, {}, ["real-time"]),
+        (False, 5, {}, ["catch up"]),
+        (True, 5, {"other": 1}, ["catch up"]),
+        (True, NEAR + 1, {}, ["catch up"]),
+    ],
+)
+def test_what_was_stopped_in_order_goes_on_in_real_time(
+    manager: QueryManager,
+    script: Script,
+    in_order: bool,
+    backlog: int,
+    more: dict[str, int],
+    begins_with: list[str],
+) -> None:
+    """Unless records wait in more than one topic, or many do."""
+    manager.add(definition(reads=("in", "other")))
+    await_runs(script, "real-time").in_order = in_order
+    script.interrupted, script.backlog, script.more = True, backlog, more
+    manager.replace(definition(reads=("in", "other")))
+    await_runs(script, "real-time", *begins_with)
+
+
+def test_what_fails_after_that_may_have_been_interrupted(
+    manager: QueryManager, script: Script
+) -> None:
+    script.interrupted = True
+    manager.add(definition())
+    await_runs(script, "catch up").end()
+    await_runs(script, "catch up", "real-time")
+    manager.replace(definition())
+    await_runs(script, "catch up", "real-time", "real-time").end(Failure("broken", True))
+    await_runs(script, "catch up", "real-time", "real-time", "catch up")
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import json
 import logging
 import sys
 import threading
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from streamsql.config import PROCESSING_LOG_TOPIC, PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
 from streamsql.errors import InternalError, StreamSQLError
+from streamsql.executor.lowering.lowered import LoweredQueries
 from streamsql.executor.queries import checkpoint_metadata
 from streamsql.executor.queries.checkpoint import (
     Positions,
@@ -33,7 +33,7 @@ from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
 from streamsql.executor.queries.offset_ranges import first_positions, guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
-from streamsql.executor.queries.pulse import Pulse, parse
+from streamsql.executor.queries.pulse import Pulse, forget_read, pulse_of
 from streamsql.executor.queries.relocation import relocate
 from streamsql.executor.queries.removal import abort_transactions, sweep
 from streamsql.executor.queries.spark_run import Run, SparkRun
@@ -74,8 +74,6 @@ ABORT_SECONDS = 5.0
 """How long a start waits for transactions of earlier runs to be over. Those of a task that goes on
 are waited for by the task; the others are over soon."""
 NO_SLOTS = "all task slots are held by other real-time queries"
-_MOST_LOWERED = 16
-"""Queries that are catching up at a time; of more, some are lowered a second time."""
 
 
 class SparkLauncher:
@@ -88,9 +86,8 @@ class SparkLauncher:
         self._data = data
         self._master = master_of(master, sizes.task_slots)
         self.capacity = Capacity(sizes, self.slots, elsewhere=not is_local(self._master))
-        self._lock = threading.Lock()
         self._sweeping = threading.Lock()
-        self._lowered: OrderedDict[str, tuple[Definition, StreamingQuerySpec]] = OrderedDict()
+        self._lowered = LoweredQueries()
         self.counters = QueryCounters(services.current_spark)
         self.settle: Callable[[Definition], None] = lambda query: None
         """Sees to what is to be done before a query goes on: see executor/rebuilds."""
@@ -114,8 +111,12 @@ class SparkLauncher:
 
     def lag(self, query: Definition, positions: Positions) -> int:
         """How many records lie between the positions and the ends of the query's topics, now."""
-        client = self._services.kafka.get()
-        return distance(positions, {topic: client.end_offsets(topic) for topic in query.topics})
+        return sum(self.lags(query, positions).values())
+
+    def lags(self, query: Definition, positions: Positions) -> dict[str, int]:
+        """The same of each topic."""
+        ends = self._services.kafka.get().end_offsets
+        return {topic: distance(positions, {topic: ends(topic)}) for topic in query.topics}
 
     def behind(self, query: Definition) -> int:
         """The lag at which a real-time query is to catch up again."""
@@ -126,14 +127,7 @@ class SparkLauncher:
 
     def pulse(self) -> Pulse:
         """Who runs, who sleeps, and how far each has read; nothing where there is no JVM."""
-        spark = self._services.current_spark()
-        if spark is not None:
-            from streamsql.executor.spark.failures import JVM_FAILURES
-
-            java = cast(Any, spark)
-            with suppress(*JVM_FAILURES):
-                return parse(str(java._jvm.io.streamsql.queries.Pulse.of(java._jsparkSession)))
-        return Pulse(answers=False)
+        return pulse_of(self._services.current_spark())
 
     def live_positions(self, query: Definition, known: Positions) -> Positions:
         """How far a query has come by now, within its batch; `known` is how far it had before."""
@@ -165,8 +159,9 @@ class SparkLauncher:
             spec = self.spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
-            spec = self._kept(query) or self.spec(query, Mode.REAL_TIME)
-            self._keep(query, spec)
+            mode = Mode.REAL_TIME
+            spec = self._kept(query, mode) or self.spec(query, mode)
+            self._lowered.keep(query.id, query, mode, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
 
@@ -178,20 +173,24 @@ class SparkLauncher:
         begun = (self._data.checkpoints / query.id / "metadata").exists()
         return begun and exactly_once and replay_of(plan.root) is Replay.KEY
 
-    def _keep(self, query: Definition, spec: StreamingQuerySpec) -> None:
-        with self._lock:
-            self._lowered[query.id] = (query, spec)
-            if len(self._lowered) > _MOST_LOWERED:
-                self._lowered.popitem(last=False)
+    def make_ready(self, query: Definition) -> None:
+        """Lower what a query that runs is to become, while it still runs: it then stands still for
+        no longer than it must. Raises nothing: what fails now is met when the query starts."""
+        if self._services.current_spark() is None:
+            return
+        if not has_commits(self._data.checkpoints / query.id):
+            return  # What is kept by then decides how it is lowered.
+        mode = query.plan.mode.mode
+        with suppress(StreamSQLError):
+            self._lowered.keep(query.id, query, mode, self._lower(query, mode))
 
-    def _kept(self, query: Definition) -> StreamingQuerySpec | None:
-        """What the query was lowered to while it caught up, if Spark is still the same."""
-        with self._lock:
-            found, spec = self._lowered.pop(query.id, (None, None))
-        if found is not query or spec is None:
+    def _kept(self, query: Definition, mode: Mode) -> StreamingQuerySpec | None:
+        """What the query was lowered to beforehand, if Spark is still the same."""
+        spec = self._lowered.take(query.id, query, mode)
+        if spec is None or spec.frame.sparkSession is not self._services.spark.get().start():
             return None
-        session = self._services.spark.get().start()
-        return spec if spec.frame.sparkSession is session else None
+        self._settle_state(query, spec)
+        return spec
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
         """A run that goes on for ever; its mode, and why that is not the one asked for."""
@@ -199,8 +198,7 @@ class SparkLauncher:
 
         # What comes in an interval is one batch, without a limit, as in real time.
         unlimited = Mode.REAL_TIME if query.by_interval else mode
-        kept = self._kept(query) if unlimited is Mode.REAL_TIME else None
-        spec, reason = kept or self.spec(query, unlimited), None
+        spec, reason = self._kept(query, unlimited) or self.spec(query, unlimited), None
         if mode is Mode.REAL_TIME and not self._take_slots(query.id, spec):
             mode, reason = Mode.MICRO_BATCH, NO_SLOTS
             spec = self.spec(query, mode)
@@ -286,14 +284,7 @@ class SparkLauncher:
         self.capacity.release(query_id)
         if query_id.startswith(PUSH_TOPIC_PREFIX):
             self.counters.forget(query_id)
-        spark = self._services.current_spark()
-        if spark is None:
-            return
-        from streamsql.executor.spark.failures import JVM_FAILURES
-
-        # A JVM that has died or been stopped just now has forgotten the query already.
-        with suppress(*JVM_FAILURES):
-            cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.forget(query_id)
+        forget_read(self._services.current_spark(), query_id)
 
     def shrink(self, query: Definition) -> None:
         """The query, which does not run, asked for more memory than there is."""
@@ -328,7 +319,19 @@ class SparkLauncher:
             _log.info("aborted %d transactions of a run that has ended", found)
 
     def spec(self, query: Definition, mode: Mode, muted: Muted | None = None) -> StreamingQuerySpec:
-        """The query lowered, on its checkpoint; `muted`: it is not to write."""
+        """The query lowered, on its checkpoint, which says so; `muted`: it is not to write."""
+        spec = self._lower(query, mode, muted)
+        self._settle_state(query, spec)
+        return spec
+
+    def _settle_state(self, query: Definition, spec: StreamingQuerySpec) -> None:
+        was = checkpoint_metadata.read(spec.checkpoint)
+        now = CheckpointMetadata.of(query.plan, spec.source_topics, spec.stores)
+        checkpoint_metadata.settle(spec.checkpoint, now, was)
+
+    def _lower(
+        self, query: Definition, mode: Mode, muted: Muted | None = None
+    ) -> StreamingQuerySpec:
         from streamsql.executor.lowering.streaming import lower
         from streamsql.executor.queries.start import MANY
 
@@ -346,10 +349,7 @@ class SparkLauncher:
             begun=has_commits(folder),
             shuffle_partitions=self._shuffle_partitions(query.plan, query.properties),
         )
-        spec = lower(query.plan, context)
-        now = CheckpointMetadata.of(query.plan, spec.source_topics, spec.stores)
-        checkpoint_metadata.settle(folder, now, was)
-        return spec
+        return lower(query.plan, context)
 
     def context(
         self,

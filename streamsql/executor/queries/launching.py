@@ -44,8 +44,8 @@ class Launcher(Protocol):
     def stopped(self, query_id: str) -> None:
         """The query's run has ended: its place is free."""
 
-    def lag(self, query: Definition, positions: Positions) -> int:
-        """How many records lie between positions and the ends of the query's topics."""
+    def lags(self, query: Definition, positions: Positions) -> dict[str, int]:
+        """How many records of each topic of the query lie between positions and its end."""
 
     def sweep(self) -> None:
         """Have nothing be left of checkpoints that were discarded, as far as that is possible now;

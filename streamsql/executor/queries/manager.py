@@ -39,8 +39,6 @@ from streamsql.status import QueryInfo
 WORKERS = 4
 NEAR = 1_000
 """Records: a query with less lag than this goes live without catching up first."""
-MAX_ROUNDS = 5
-"""A query that never gets near the end, since records come as fast, goes live all the same."""
 STOP_SECONDS = 90.0
 
 
@@ -231,14 +229,15 @@ class QueryManager:
         """Bring one query closer to what it is to do. Of what it reads, others change only what is
         asked for (paused, removed, drain), which the next step sees if this one does not."""
         now = time.monotonic()
-        if self._closing or self._standby or query.to_stop:
+        if self._is_to_stop(query):
             if query.run is not None:
                 self._submit(query, self._stop)
-            else:
-                self._settle_stopped(query)
-            return
+                return
+            self._settle_stopped(query)
         if query.run is None:
-            self._consider_start(query, now)
+            # One that was replaced goes on at once, as what it has become.
+            if not self._is_to_stop(query):
+                self._consider_start(query, now)
             return
         if query.drain and query.activity is Activity.LIVE:
             self._submit(query, self._stop)
@@ -249,6 +248,7 @@ class QueryManager:
             return
         if self._observer.has_ended(query):
             self._ended(query, now)
+            self._consider_start(query, now)
             return
         self._observer.look(query, now)
         if self._observer.is_left_behind(query, now):
@@ -274,12 +274,15 @@ class QueryManager:
             self._submit(moved, self._stop)
 
     def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
-        query.work = self._pool.submit(self._work, query, action)
+        query.work = self._pool.submit(self._guarded, query, action)
+        query.work.add_done_callback(self._look_again)
 
-    def _work(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
-        self._guarded(query, action)
+    def _look_again(self, _: object) -> None:
         with self._changed:
             self._changed.notify_all()
+
+    def _is_to_stop(self, query: PersistentQuery) -> bool:
+        return self._closing or self._standby or query.to_stop
 
     def _guarded(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
         """Whatever goes wrong with one query must not end the supervision of all."""
@@ -329,14 +332,12 @@ class QueryManager:
     def _start(self, query: PersistentQuery) -> None:
         definition = query.to_run
         positions = self._launcher.prepare(definition)
-        lag = self._launcher.lag(definition, positions)
+        lags = self._launcher.lags(definition, positions)
+        lag = sum(lags.values())
         with self._changed:
             query.positions, query.lag = positions, lag
-            merging = definition.merges and query.rounds == 0
-            near = lag <= (0 if merging else NEAR) or query.rounds >= MAX_ROUNDS
-            replays = query.rounds == 0 and self._launcher.replays(definition)
-            settles = query.real_time or definition.by_interval
-            catching_up = query.drain or (settles and (replays or not near))
+            interrupted = not query.finished and self._launcher.replays(definition)
+            catching_up = query.is_to_catch_up(lags, NEAR, interrupted)
         if catching_up:
             started_at = time.monotonic()
             run = self._launcher.catch_up(definition, lag)

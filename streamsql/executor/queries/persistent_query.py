@@ -27,6 +27,8 @@ _log.addHandler(logging.NullHandler())
 
 RETRY = Backoff(1.0, 60.0)
 _MEMORY_SECONDS = 10.0
+MAX_ROUNDS = 5
+"""A query that never gets near the end, since records come as fast, goes live all the same."""
 
 
 class Activity(Enum):
@@ -124,7 +126,8 @@ class PersistentQuery:
     """What is run in place of its definition while it goes on without records that are lost."""
     removed: bool = False
     finished: bool = False
-    """Whether it has stopped with all committed that it had written."""
+    """Whether its last run has stopped with all committed that it had written: the next one finds
+    no batch that was interrupted."""
     keep_checkpoint: bool = False
     """What is to become of its checkpoint when it is removed."""
     successor: Definition | None = None
@@ -219,8 +222,22 @@ class PersistentQuery:
         properties = {**self.to_run.properties, **dict.fromkeys(names, "continue")}
         self.accepting = replace(self.definition, properties=properties)
 
+    def is_to_catch_up(self, lags: Mapping[str, int], near: int, interrupted: bool) -> bool:
+        """Whether its next run is to be over what is there: of its topics' `lags` more than `near`,
+        or what a run that was `interrupted` may have written in part."""
+        if self.drain:
+            return True
+        if not (self.real_time or self.definition.by_interval) or self.rounds >= MAX_ROUNDS:
+            return False
+        first = self.rounds == 0
+        waiting = sum(1 for lag in lags.values() if lag)
+        # Where all that waits is in one topic, and what was before is done, nothing is merged.
+        merges = first and self.definition.merges and not (self.finished and waiting <= 1)
+        return (first and interrupted) or sum(lags.values()) > (0 if merges else near)
+
     def begun(self, run: Run, activity: Activity) -> None:
         """Note that it runs now."""
+        self.finished = False
         self.run, self.activity, self.asleep, self.restored = run, activity, False, False
         self.reading = not self.lag
         self.began_at, self.blamed = time.monotonic(), False

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.executor.queries.checkpoint import Positions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,28 @@ class Pulse:
             if begin <= offset < end:
                 furthest[partition] = end
         return furthest
+
+
+def pulse_of(spark: SparkSession | None) -> Pulse:
+    """Theirs now; nothing where there is no JVM."""
+    if spark is not None:
+        from streamsql.executor.spark.failures import JVM_FAILURES
+
+        java = cast(Any, spark)
+        with suppress(*JVM_FAILURES):
+            return parse(str(java._jvm.io.streamsql.queries.Pulse.of(java._jsparkSession)))
+    return Pulse(answers=False)
+
+
+def forget_read(spark: SparkSession | None, query_id: str) -> None:
+    """A query has stopped: what it had read in its last batch counts no more."""
+    if spark is None:
+        return
+    from streamsql.executor.spark.failures import JVM_FAILURES
+
+    # A JVM that has died or been stopped just now has forgotten the query already.
+    with suppress(*JVM_FAILURES):
+        cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.forget(query_id)
 
 
 def parse(text: str) -> Pulse:

@@ -344,7 +344,11 @@ class Jvm:
 
     def finish(self, query: StreamingQuery, milliseconds: int) -> bool:
         """Have a query in real time commit what it has read, and read no more; whether it has."""
-        return bool(self._io.source.QueryInputs.finish(cast(Any, query)._jsq, milliseconds))
+        java = cast(Any, query)._jsq
+        finished = bool(self._io.source.QueryInputs.finish(java, milliseconds))
+        if finished:
+            self._io.delivery.TaskTransactions.stoppedInOrder(query.runId)
+        return finished
 
     def _side(self, side: SideFormat) -> tuple[str, Any, str]:
         return side.name, self._map(side.properties), side.schema.json()

@@ -128,6 +128,18 @@ class Work:
         ids = [draft.query_id for draft in self.drafts if draft.step.rebuilds]
         return [self.after.queries[query_id].definition for query_id in ids if query_id]
 
+    @property
+    def going_on(self) -> list[Definition]:
+        """The queries that go on from their checkpoints as something else."""
+        was, anew = self.before.queries, {query.id for query in self.anew}
+        return [
+            now.definition
+            for query_id, now in self.after.queries.items()
+            if query_id in was.keys() - anew
+            and was[query_id].definition is not now.definition
+            and not now.paused
+        ]
+
 
 def _work(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
     state, session = context.state, context.session
@@ -151,6 +163,8 @@ def _work(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
 
 def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
     """Log it, and have the engine be what it comes to."""
+    for query in work.going_on:
+        context.state.launcher.make_ready(query)
     with rebuilds.switching(work.anew, work.entry.sequence):
         context.state.log.append(work.entry)
         rebuilds.logged(work.anew)

@@ -72,13 +72,14 @@ public final class TaskTransactions {
   public static TaskTransactions begin(
       Delivery delivery, TaskIdentity identity, Map<String, String> settings, Callback written) {
     String id = delivery.transactionalId(identity);
-    ProducerPair known = TransactionalProducers.known(id, identity.run());
-    if (known != null && !identity.again()) {
-      // What this run has written before ended with its batch: nothing is written again.
+    boolean live = delivery.intervalMillis() > 0;
+    ProducerPair known =
+        identity.again() ? null : TransactionalProducers.known(settings, id, identity.run(), live);
+    if (known != null) {
+      // What was written before ended with its batch: nothing is written again.
       return new TaskTransactions(delivery, identity, written, known, ReplayGate.open(), false);
     }
-    ProducerPair producers =
-        TransactionalProducers.create(settings, id, identity.run(), delivery.intervalMillis() > 0);
+    ProducerPair producers = TransactionalProducers.create(settings, id, identity.run(), live);
     Map<Long, CommitToken> tokens =
         CommitTokens.of(ByteArrays.connection(settings), delivery.tokensTopic())
             .of(identity.checkpoint());
@@ -87,6 +88,14 @@ public final class TaskTransactions {
     boolean torn = own != null && own.batch() >= identity.batch() && !own.complete();
     boolean collapses = torn && delivery.replay() == Replay.KEY;
     return new TaskTransactions(delivery, identity, written, producers, gate, collapses);
+  }
+
+  /**
+   * A run has stopped in order: all that it has written is committed, so that the query's next run
+   * need not ask what was, nor shut it out.
+   */
+  public static void stoppedInOrder(String run) {
+    TransactionalProducers.pass(run);
   }
 
   /**

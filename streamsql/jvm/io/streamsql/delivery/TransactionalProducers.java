@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
@@ -28,17 +29,54 @@ final class TransactionalProducers {
 
   /**
    * @param run of the query, so that a new one does not get its predecessor's
+   * @param settings of the producers
+   * @param heir who may have them all the same: none, since the run goes on or was broken off
    */
-  private record Held(String run, ProducerPair producers) {}
+  private record Held(
+      String run, Map<String, Object> settings, ProducerPair producers, Heir heir) {}
+
+  /** The run that comes after one that has ended with all committed: the first that asks. */
+  private static final class Heir {
+    private final AtomicReference<String> run = new AtomicReference<>();
+
+    /** Whether it is this run. A later one may not find what it wrote: that may be torn. */
+    private boolean is(String asking) {
+      return run.compareAndSet(null, asking) || asking.equals(run.get());
+    }
+  }
 
   private static final Map<String, Held> PRODUCERS = new ConcurrentHashMap<>();
 
   private TransactionalProducers() {}
 
-  /** Those of an earlier batch of the same run; null: there are none. */
-  static ProducerPair known(String id, String run) {
+  /**
+   * Those of an earlier batch of the same run, or of the run before if that has ended with all
+   * committed, in this JVM; null: there are none.
+   *
+   * @param live whether the task's transactions are short
+   */
+  static ProducerPair known(Map<String, String> settings, String id, String run, boolean live) {
     Held held = PRODUCERS.get(id);
-    return held != null && held.run.equals(run) ? held.producers : null;
+    if (held == null || held.run.equals(run)) {
+      return held == null ? null : held.producers;
+    }
+    boolean same = held.settings.equals(allOf(settings, live));
+    if (!same || held.heir == null || !held.heir.is(run)) {
+      return null;
+    }
+    hold(settings, id, run, live, held.producers);
+    return held.producers;
+  }
+
+  /**
+   * A run has ended with all committed that it has written: the next one, which is told of no batch
+   * that was broken off, may go on with its producers.
+   */
+  static void pass(String run) {
+    Heir heir = new Heir();
+    PRODUCERS.replaceAll(
+        (id, held) ->
+            held.run.equals(run) ? new Held(run, held.settings, held.producers, heir) : held);
   }
 
   /**
@@ -52,8 +90,7 @@ final class TransactionalProducers {
     if (old != null) {
       old.producers.close();
     }
-    Map<String, Object> all = new HashMap<>(settings);
-    all.put("transaction.timeout.ms", live ? LIVE_MILLIS : BATCH_MILLIS);
+    Map<String, Object> all = allOf(settings, live);
     // Both ids in any case: a predecessor may have been live.
     Producer<byte[], byte[]> second = create(all, Delivery.secondId(id));
     Producer<byte[], byte[]> first = null;
@@ -65,13 +102,26 @@ final class TransactionalProducers {
       }
     }
     ProducerPair producers = new ProducerPair(first, live ? second : first);
-    PRODUCERS.put(id, new Held(run, producers));
+    hold(settings, id, run, live, producers);
     return producers;
   }
 
+  /** Keeps those of a task from here on. */
+  static void hold(
+      Map<String, String> settings, String id, String run, boolean live, ProducerPair producers) {
+    PRODUCERS.put(id, new Held(run, allOf(settings, live), producers, null));
+  }
+
+  private static Map<String, Object> allOf(Map<String, String> settings, boolean live) {
+    Map<String, Object> all = new HashMap<>(settings);
+    all.put("transaction.timeout.ms", live ? LIVE_MILLIS : BATCH_MILLIS);
+    return all;
+  }
+
   private static Producer<byte[], byte[]> create(Map<String, Object> settings, String id) {
-    settings.put("transactional.id", id);
-    KafkaProducer<byte[], byte[]> producer = ByteArrays.producer(settings);
+    Map<String, Object> all = new HashMap<>(settings);
+    all.put("transactional.id", id);
+    KafkaProducer<byte[], byte[]> producer = ByteArrays.producer(all);
     boolean usable = false;
     try {
       producer.initTransactions();
