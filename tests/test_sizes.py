@@ -72,6 +72,9 @@ def test_a_query_has_its_own_sizes() -> None:
     assert capacity.records_per_batch({}, "q") == 66_666
     assert capacity.records_per_batch({"streamsql.records.per.batch": "20"}, "q") == 1
     assert capacity.records_per_batch({}, "p") == 2_000_000
+    capacity.forget("q")
+    capacity.forget("unknown")
+    assert capacity.records_per_batch({}, "q") == 2_000_000
     assert capacity.held == 0
     assert capacity.take("q", 12)
     assert not capacity.take("p", 1)

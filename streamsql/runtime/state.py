@@ -34,7 +34,7 @@ from streamsql.results import Result
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
 from streamsql.runtime.replay import Deletion, note_deletions
-from streamsql.runtime.topics import KafkaTopics
+from streamsql.runtime.topics import KafkaTopics, TopicFacts
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
 from streamsql.sizes import Machine, sizes_of
@@ -125,9 +125,9 @@ class EngineState:
         slots = found.task_slots or self.launcher.slots() or None
         return replace(found, task_slots=slots, disk_free=self.data.free())
 
-    def topics(self) -> KafkaTopics:
-        """A view of Kafka's topics for planning one statement."""
-        return KafkaTopics(self.services.kafka.get)
+    def topics(self, made: TopicFacts | None = None) -> KafkaTopics:
+        """A view of Kafka's topics for planning one statement; `made` as KafkaTopics has it."""
+        return KafkaTopics(self.services.kafka.get, made)
 
     def schemas(self) -> RegistrySchemas:
         """A view of the schema registry for planning one statement."""

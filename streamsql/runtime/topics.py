@@ -23,15 +23,18 @@ _FOR_EVER = -1
 class KafkaTopics:
     """Looks topics up in Kafka, waiting for it if need be, and remembers what it has told."""
 
-    def __init__(self, client: Callable[[], KafkaClient]) -> None:
+    def __init__(self, client: Callable[[], KafkaClient], made: TopicFacts | None = None) -> None:
+        """`made`: those that will be there before what is planned with it, if they are not yet."""
         self._client = client
+        self._made = made or {}
         self.told: dict[str, tuple[int, int] | None] = {}
 
     def topic(self, name: str) -> TopicInfo | None:
         """The topic of that name, or None."""
         if name not in self.told:
             found = self._client().describe(name)
-            self.told[name] = (found.partitions, found.replicas) if found else None
+            made = self._made.get(name)
+            self.told[name] = (found.partitions, found.replicas) if found else made
         facts = self.told[name]
         return None if facts is None else TopicInfo(*facts)
 

@@ -71,6 +71,21 @@ def test_a_set_takes_effect_at_once(
     assert live.rows("SELECT * FROM $l WHERE v = 6 EMIT CHANGES;", 1) == [(1, 6)]
 
 
+def test_several_are_defined_over_a_topic_that_is_not_there_yet(live: Live) -> None:
+    """One of them says how it is made, wherever it stands; after that they are as any."""
+    by_key = "CREATE TABLE $k (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='$s', FORMAT='JSON');\n"
+    more = SOURCE.replace("STREAM $s", "STREAM $m").replace(
+        "PARTITIONS=1", "PARTITIONS=1, REPLICAS=1"
+    )
+    files = by_key + SOURCE + more
+    said = applied(live, files)
+    assert sorted(said) == ["Stream M_ created", "Stream S_ created", "Table K_ created"]
+    live.restart()
+    assert applied(live, files) == ["Nothing to do: what is written is what runs."]
+    live.run("INSERT INTO $m VALUES (1, 9);")
+    assert live.rows("SELECT id, v FROM $s EMIT CHANGES;", 1) == [(1, 9)]
+
+
 def test_what_cannot_be_done_changes_nothing(live: Live, log_length: int) -> None:
     live.run(SOURCE + COUNTS.format(""))
     length = live.engine.inspection.sequence

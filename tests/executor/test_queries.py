@@ -77,9 +77,13 @@ class Script:
         self.interrupted = False
         self.swept = 0
         self.shrunk = 0
+        self.forgotten: list[str] = []
 
     def shrink(self, query: Definition) -> None:
         self.shrunk += 1
+
+    def forget(self, query_id: str) -> None:
+        self.forgotten.append(query_id)
 
     def sweep(self) -> None:
         self.swept += 1
@@ -432,6 +436,22 @@ def test_replace_starts_the_new_plan(manager: QueryManager, script: Script) -> N
     manager.replace(definition(Mode.MICRO_BATCH))
     await_runs(script, "real-time", "micro-batch")
     assert not script.runs[0].running
+
+
+def test_what_memory_was_too_little_for_is_forgotten_with_its_query(
+    manager: QueryManager, script: Script
+) -> None:
+    manager.add(definition())
+    await_runs(script, "real-time")
+    manager.pause("Q")
+    manager.resume("Q")
+    await_runs(script, "real-time", "real-time")
+    assert not script.forgotten
+    manager.replace(definition())
+    await_runs(script, "real-time", "real-time", "real-time")
+    assert script.forgotten == ["Q"]
+    manager.terminate("Q")
+    assert script.forgotten == ["Q", "Q"]
 
 
 @pytest.mark.parametrize(

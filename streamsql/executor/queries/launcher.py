@@ -159,9 +159,8 @@ class SparkLauncher:
             spec = self.spec(query, Mode.MICRO_BATCH)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
-            mode = Mode.REAL_TIME
-            spec = self._kept(query, mode) or self.spec(query, mode)
-            self._lowered.keep(query.id, query, mode, spec)
+            spec = self._kept(query, Mode.REAL_TIME) or self.spec(query, Mode.REAL_TIME)
+            self._lowered.keep(query.id, query, Mode.REAL_TIME, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
 
@@ -176,10 +175,10 @@ class SparkLauncher:
     def make_ready(self, query: Definition) -> None:
         """Lower what a query that runs is to become, while it still runs: it then stands still for
         no longer than it must. Raises nothing: what fails now is met when the query starts."""
-        if self._services.current_spark() is None:
+        # What its first batch keeps decides how it is lowered.
+        begun = has_commits(self._data.checkpoints / query.id)
+        if not begun or self._services.current_spark() is None:
             return
-        if not has_commits(self._data.checkpoints / query.id):
-            return  # What is kept by then decides how it is lowered.
         mode = query.plan.mode.mode
         with suppress(StreamSQLError):
             self._lowered.keep(query.id, query, mode, self._lower(query, mode))
@@ -189,8 +188,7 @@ class SparkLauncher:
         spec = self._lowered.take(query.id, query, mode)
         if spec is None or spec.frame.sparkSession is not self._services.spark.get().start():
             return None
-        self._settle_state(query, spec)
-        return spec
+        return self._settled(query, spec)
 
     def live(self, query: Definition, mode: Mode) -> tuple[Run, Mode, str | None]:
         """A run that goes on for ever; its mode, and why that is not the one asked for."""
@@ -286,6 +284,10 @@ class SparkLauncher:
             self.counters.forget(query_id)
         forget_read(self._services.current_spark(), query_id)
 
+    def forget(self, query_id: str) -> None:
+        """The query is no more, or is another one from now on."""
+        self.capacity.forget(query_id)
+
     def shrink(self, query: Definition) -> None:
         """The query, which does not run, asked for more memory than there is."""
         self.capacity.shrink(query.id)
@@ -320,14 +322,13 @@ class SparkLauncher:
 
     def spec(self, query: Definition, mode: Mode, muted: Muted | None = None) -> StreamingQuerySpec:
         """The query lowered, on its checkpoint, which says so; `muted`: it is not to write."""
-        spec = self._lower(query, mode, muted)
-        self._settle_state(query, spec)
-        return spec
+        return self._settled(query, self._lower(query, mode, muted))
 
-    def _settle_state(self, query: Definition, spec: StreamingQuerySpec) -> None:
+    def _settled(self, query: Definition, spec: StreamingQuerySpec) -> StreamingQuerySpec:
         was = checkpoint_metadata.read(spec.checkpoint)
         now = CheckpointMetadata.of(query.plan, spec.source_topics, spec.stores)
         checkpoint_metadata.settle(spec.checkpoint, now, was)
+        return spec
 
     def _lower(
         self, query: Definition, mode: Mode, muted: Muted | None = None
@@ -336,14 +337,13 @@ class SparkLauncher:
         from streamsql.executor.queries.start import MANY
 
         context = self.context(query.properties, query.starting_offsets, mode, query.id)
-        # Else its first batch begins at once, so that what the first record needs is there.
-        sleeps_at_once = query.only_reacts and self.capacity.holders >= MANY
         folder = self._data.checkpoints / query.id
         was = checkpoint_metadata.read(folder)
         context = replace(
             context,
             checkpoint_folder=folder.parent,
-            sleeps_at_once=sleeps_at_once,
+            # Else its first batch begins at once, so that what the first record needs is there.
+            sleeps_at_once=query.only_reacts and self.capacity.holders >= MANY,
             muted=muted,
             kept=was.stores if was else None,
             begun=has_commits(folder),

@@ -41,6 +41,9 @@ class Launcher(Protocol):
         """A query, which does not run, asked for more memory than there is: its next batches are to
         be smaller."""
 
+    def forget(self, query_id: str) -> None:
+        """The query is no more, or is another one from now on: it may have what any has."""
+
     def stopped(self, query_id: str) -> None:
         """The query's run has ended: its place is free."""
 

@@ -195,10 +195,9 @@ class QueryManager:
 
     def _find(self, query_id: str) -> PersistentQuery:
         with self._changed:
-            query = self._queries.get(query_id)
-        if query is None:
-            raise BindError(f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries.")
-        return query
+            if (query := self._queries.get(query_id)) is not None:
+                return query
+        raise BindError(f"Unknown queryId: {query_id}", hint="SHOW QUERIES lists the queries.")
 
     def _unsettled(self, queries: list[PersistentQuery]) -> list[str]:
         """Wait for queries to be what they are to be; those that are not in time."""
@@ -294,6 +293,8 @@ class QueryManager:
             query.give_up_drain()
 
     def _settle_stopped(self, query: PersistentQuery) -> None:
+        if query.removed or query.successor is not None:
+            self._launcher.forget(query.id)
         query.succeeded()
         if query.removed and query.id in self._queries and not self._closing:
             if not (self._standby or query.keep_checkpoint):

@@ -100,6 +100,10 @@ class Capacity:
         """A query has not had the memory for its batch: the next ones are to be smaller."""
         self._divided[query_id] = self._divided.get(query_id, 1) * SHRINKS
 
+    def forget(self, query_id: str) -> None:
+        """The query is no more, or is another one: what it was too large for says nothing now."""
+        self._divided.pop(query_id, None)
+
     def shuffle_partitions(
         self,
         properties: Mapping[str, str],

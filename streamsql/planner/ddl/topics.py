@@ -16,8 +16,8 @@ def existing_topic(topics: TopicLookup | None, name: str) -> TopicInfo | None:
 def check_conforms(found: TopicInfo, name: str, properties: WithProperties) -> None:
     """PlanError where WITH asks for other counts than an existing topic has."""
     partitions, replicas = properties.partitions, properties.replicas
-    same = partitions in (None, found.partitions) and replicas in (None, -1, found.replicas)
-    if not same:
+    same = replicas in (None, found.replicas) or -1 in (replicas, found.replicas)  # any number
+    if not same or partitions not in (None, found.partitions):
         partitions, replicas = partitions or found.partitions, replicas or found.replicas
         raise PlanError(
             f"A Kafka topic with the name '{name}' already exists, with different "

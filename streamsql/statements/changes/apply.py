@@ -32,6 +32,7 @@ from streamsql.runtime.replay import Replay
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context
 from streamsql.runtime.topics import KafkaTopics, create_topic
+from streamsql.schema import Topic
 from streamsql.statements.changes.difference import Action, Item, differences
 from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
 from streamsql.statements.changes.running import running_of_replay
@@ -173,8 +174,13 @@ def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warni
 
 def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
     catalog, drafts = context.state.catalog.copy(), []
+    declared = _declared_topics(steps)
+    made: dict[str, tuple[int, int]] = {}
     for step in steps:
-        topics, schemas = context.state.topics(), context.state.schemas()
+        # Who does not say how it is to be made has it made by another one, before or behind it.
+        said = any(p.name == "PARTITIONS" for p in getattr(step.statement, "properties", ()))
+        topics = context.state.topics(made if said else {**declared, **made})
+        schemas = context.state.schemas()
         planned = plan(
             step.statement,
             catalog,
@@ -184,8 +190,30 @@ def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
             rebuilds=step.rebuilds,
         )
         apply(planned, catalog)
+        if (topic := _made_topic(planned)) is not None:
+            made[topic.name] = _facts(topic)
         drafts.append(_Draft(step, planned, topics, schemas))
     return drafts
+
+
+def _declared_topics(steps: Sequence[Step]) -> dict[str, tuple[int, int]]:
+    """What CREATE STREAM | TABLE says of topics that are to be made, if they are not there."""
+    definitions = (d.planned for step in steps for d in step.item.definitions)
+    found = (d.source for d in definitions if isinstance(d, SourcePlan) and not d.source.is_source)
+    return {s.topic.name: _facts(s.topic) for s in found if s.topic.partitions}
+
+
+def _made_topic(planned: Planned) -> Topic | None:
+    match planned:
+        case SourcePlan(source=source, create_topic=True):
+            return source.topic
+        case QueryStatementPlan(sink=Source() as source, create_topic=True):
+            return source.topic
+    return None
+
+
+def _facts(topic: Topic) -> tuple[int, int]:
+    return topic.partitions or 1, topic.replicas or -1
 
 
 def _entry(drafts: Sequence[_Draft], context: Context) -> Entry:
@@ -232,13 +260,13 @@ def _make(draft: _Draft, context: Context) -> None:
     itself does."""
     kafka = context.state.services.kafka
     match draft.planned:
-        case SourcePlan(source=source, create_topic=create):
+        case SourcePlan(source=source):
             register_declared(draft.schemas.registry, source)
-        case QueryStatementPlan(sink=Source() as source, create_topic=create):
+        case QueryStatementPlan(sink=Source() as source):
             register_written(draft.schemas.registry, source)
         case _:
             return
-    if create:
+    if _made_topic(draft.planned) is not None:
         create_topic(kafka.get(), source)
 
 
