@@ -8,9 +8,10 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
+from streamsql.planner.changes.users import users_of
 from streamsql.planner.ddl.constraints import declared_constraints
 from streamsql.planner.ddl.replacement import check_query_upgrade
-from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
+from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl

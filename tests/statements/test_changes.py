@@ -100,6 +100,37 @@ def test_files_that_are_a_part_leave_the_rest_and_know_who_reads_them() -> None:
     assert found == [("S", "changed", ("T",)), ("T", "not in the files", ())]
 
 
+WIDER = STREAM.replace("V INTEGER", "V INTEGER, W INTEGER")
+READS_IT = TABLE.replace("TABLE T", "TABLE M").replace("AS N", "AS N, MAX(W) AS W")
+INSERTS = "CREATE STREAM I AS SELECT K, V FROM S; INSERT INTO I SELECT K, V + 1 AS V FROM S;"
+
+
+def test_a_column_goes_where_its_readers_are_the_same_without_it() -> None:
+    without = STREAM.replace("CREATE", "CREATE OR REPLACE")
+    assert steps(WIDER + TABLE, STREAM + TABLE) == [without]
+    world = World()
+    world.shell(WIDER + TABLE + without + "ALTER STREAM S ADD COLUMN X INTEGER;")
+    world.shell("ALTER STREAM S DROP COLUMN X;")
+    assert [c.name for c in running_of_log(world.entries).catalog.sources["S"].schema] == ["K", "V"]
+
+
+@pytest.mark.parametrize(
+    ("more", "now"),
+    [
+        (READS_IT, ""),
+        ("CREATE STREAM A AS SELECT * FROM S;", ""),
+        ("CREATE VIEW A AS SELECT K FROM S;", ""),
+        (INSERTS, ""),
+        (TABLE, "V BIGINT"),
+    ],
+    ids=["read", "all of it", "view", "insert", "wider"],
+)
+def test_a_column_stays_that_somebody_may_read(more: str, now: str) -> None:
+    files = STREAM.replace("V INTEGER", now) if now else STREAM
+    with pytest.raises(UnsupportedError, match="cannot apply the change of STREAM S, of class 4"):
+        steps(WIDER + more, files)
+
+
 def test_only_the_alter_that_is_new() -> None:
     alter = "ALTER STREAM S ADD COLUMN {} INTEGER;"
     runs = STREAM + alter.format("A")

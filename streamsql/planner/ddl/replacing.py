@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from streamsql.catalog import Catalog, Source
+from streamsql.catalog import Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import CreateAsSelect, CreateSource
@@ -78,13 +78,6 @@ def check_upgrade(old: Source, new: Source, users: Collection[str]) -> None:
             "uses the source, columns may go and become wider as far as the format allows.",
             ksqldb=_replaced(old, new, reason),
         )
-
-
-def users_of(source: Source, catalog: Catalog) -> list[str]:
-    """The queries and views that read or write a source, but for the query that it was made by."""
-    queries = dict.fromkeys([*catalog.readers(source.name), *catalog.writers(source.name)])
-    queries.pop(source.created_by_query or "", None)
-    return [*queries, *catalog.viewers(source.name)]
 
 
 def _replaced(old: Source, new: Source, reason: str) -> Sentence:

@@ -11,9 +11,10 @@ from streamsql.errors import CatalogError, ConfigError, PlanError, Span, TypeMis
 from streamsql.ksqldb import says
 from streamsql.nodes import ColumnDefinition, ColumnRole, CreateSource
 from streamsql.parser.generate.statements import to_sql as statement_sql
+from streamsql.planner.changes.users import users_of_columns
 from streamsql.planner.ddl.constraints import declared_constraints
 from streamsql.planner.ddl.lookups import lookup_source
-from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade, users_of
+from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
 from streamsql.planner.ddl.schema_inference import inferred_columns
 from streamsql.planner.ddl.topics import check_conforms, existing_topic, missing_topic
 from streamsql.planner.plans.statements import NothingToDo, SchemaLookup, SourcePlan, TopicLookup
@@ -100,7 +101,7 @@ def plan_create_source(
     constraints = declared_constraints(statement.constraints, source, catalog.types)
     source = replace(source, constraints=constraints)
     if existing is not None:
-        check_upgrade(existing, source, users_of(existing, catalog))
+        check_upgrade(existing, source, users_of_columns(existing, source, catalog))
     return SourcePlan(source, create, existing is not None)
 
 

@@ -13,7 +13,7 @@ from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
 from streamsql.planner.changes.sources import compare_sources
-from streamsql.planner.ddl.replacing import users_of
+from streamsql.planner.changes.users import users_of, users_of_columns
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import QueryStatementPlan
@@ -109,7 +109,9 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     known = _as_known(new, old, definitions[0].statement)
     by_query = _by_query(old, new, before.plan if before else None, query, running)
     users = users_of(old, running.catalog)
-    change = Change(tuple(by_query)).and_also(compare_sources(old, known, users).differences)
+    concerned = users if planned else users_of_columns(old, known, running.catalog)
+    by_columns = compare_sources(old, known, concerned)
+    change = Change(tuple(by_query)).and_also(by_columns.differences)
     action = Action.CHANGE if change.differences else Action.NONE
     was = before.plan if before else None
     writers = running.catalog.writers(name)

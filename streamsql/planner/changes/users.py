@@ -1,0 +1,56 @@
+"""Who uses a stream or table, and whom a change of its columns concerns."""
+
+from __future__ import annotations
+
+from streamsql.catalog import Catalog, Source
+from streamsql.errors import StreamSQLError
+from streamsql.nodes import CreateAsSelect
+from streamsql.parser import parse_one
+from streamsql.planner.changes.columns import upgrade
+from streamsql.planner.changes.queries import compare_plans
+from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.rules import optimize
+from streamsql.planner.select.build import build_query
+
+
+def users_of(source: Source, catalog: Catalog) -> list[str]:
+    """The queries and views that read or write a source, but for the query that it was made by."""
+    queries = dict.fromkeys([*catalog.readers(source.name), *catalog.writers(source.name)])
+    queries.pop(source.created_by_query or "", None)
+    return [*queries, *catalog.viewers(source.name)]
+
+
+def users_of_columns(old: Source, new: Source, catalog: Catalog) -> list[str]:
+    """Those of `users_of` that stand in the way of a source's value columns becoming others: where
+    columns go and nothing else, a query that is the same without them does not."""
+    users = users_of(old, catalog)
+    found = upgrade(old, new)
+    if not users or found is None or not found.changes:
+        return users
+    if any(change.after is not None for change in found.changes):
+        return users  # What is wider now, a query that runs would not read.
+    after = catalog.copy()
+    after.put(new)
+    return [user for user in users if not _is_the_same(user, catalog, after)]
+
+
+def _is_the_same(query_id: str, before: Catalog, after: Catalog) -> bool:
+    filled = (s for s in before.sources.values() if s.created_by_query == query_id)
+    made = next(filled, None)
+    if made is None:
+        return False  # A view, or a query of which the catalog has no text.
+    was, now = (_planned(made, catalog) for catalog in (before, after))
+    if was is None or now is None or was.schema != now.schema:
+        return False
+    return not compare_plans(was, now).differences
+
+
+def _planned(made: Source, catalog: Catalog) -> LogicalPlan | None:
+    """The plan of the query that fills a source, without its end; None where it is none."""
+    statement = parse_one(made.statement)
+    if not isinstance(statement, CreateAsSelect):
+        return None
+    try:
+        return optimize(build_query(statement.query, catalog, made.name).root).root
+    except StreamSQLError:
+        return None
