@@ -8,10 +8,9 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import CatalogError, ConfigError, PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import CreateAsSelect, Emit, InsertInto, Query, SelectQuery
-from streamsql.planner.changes.users import users_of
 from streamsql.planner.ddl.constraints import declared_constraints
-from streamsql.planner.ddl.replacement import check_query_upgrade
-from streamsql.planner.ddl.replacing import check_name_is_free, check_upgrade
+from streamsql.planner.ddl.replacement import Replacement, is_built_anew
+from streamsql.planner.ddl.replacing import check_name_is_free
 from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
@@ -75,15 +74,14 @@ def plan_create_as(
     )
     if existing is not None:
         _check_single_writer(existing, catalog)
-    if existing is not None and not planning.rebuilds:
-        check_upgrade(existing, sink, users_of(existing, catalog))
     sink = replace(
         sink, constraints=declared_constraints(statement.constraints, sink, catalog.types)
     )
     root = sink_of(built.root, sink, catalog.types)
     query = query_plan(root, statement.query, built, planning, query_id)
-    if existing is not None and not planning.rebuilds:
-        check_query_upgrade(existing, query.root, catalog)
+    rebuilds = planning.rebuilds
+    if existing is not None and not rebuilds:
+        rebuilds = is_built_anew(Replacement(existing, sink, query, statement), catalog)
     return QueryStatementPlan(
         query,
         sink,
@@ -92,6 +90,7 @@ def plan_create_as(
         replaces=existing is not None,
         statement=statement,
         warning=growth_warning(root, properties),
+        rebuilds=rebuilds,
     )
 
 

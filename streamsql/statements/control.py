@@ -72,6 +72,10 @@ def _act(
     return []
 
 
+OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
+"""Of a query whose changed plan waits for it to stop."""
+
+
 def still_running(query_ids: Iterable[str]) -> list[Warning]:
     """What is said of queries that a statement has ended and that have not stopped in time."""
     return [

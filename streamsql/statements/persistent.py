@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto
+from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto, Statement
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.ddl.alter_query import replacement, settings
 from streamsql.planner.ddl.replacement import check_goes_on
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
+from streamsql.registry.lookup import RegistrySchemas
 from streamsql.registry.serdes import register_written
 from streamsql.results import Message, Result, Warning
+from streamsql.run_script import NamedText
 from streamsql.runtime.replay import define
-from streamsql.runtime.state import Context
-from streamsql.runtime.topics import create_topic
+from streamsql.runtime.state import Context, EngineState
+from streamsql.runtime.topics import KafkaTopics, create_topic
+from streamsql.statements.changes.apply import Files, apply_files
+from streamsql.statements.changes.rebuilding import Rebuilds
+from streamsql.statements.control import OLD_RUNS
 from streamsql.statements.dispatch import handle
-
-OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
-"""Of a query whose changed plan waits for it to stop."""
 
 
 @handle.register
@@ -52,11 +54,14 @@ def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
         if properties == known:
             return [Message(f"Query {statement.name} has these settings already.")]
         session = replace(context.session, properties=properties)
-        _, *warnings = _start(create, replace(context, session=session))
+        _, *warnings = _start(create, replace(context, session=session), goes_on=True)
     return [Message(f"Query {statement.name} altered.", statement.name), *warnings]
 
 
-def _start(statement: CreateAsSelect | InsertInto | CreateSink, context: Context) -> list[Result]:
+def _start(
+    statement: CreateAsSelect | InsertInto | CreateSink, context: Context, *, goes_on: bool = False
+) -> list[Result]:
+    """`goes_on`: what it replaces is to go on in any case, and not to be built anew."""
     state = context.state
     topics = state.topics()
     with state.lock:
@@ -65,46 +70,78 @@ def _start(statement: CreateAsSelect | InsertInto | CreateSink, context: Context
         if isinstance(planned, NothingToDo):
             return [Warning(planned.warning)]
         assert isinstance(planned, QueryStatementPlan)
-        query_id = planned.query.query_id
-        assert query_id is not None
-        properties = dict(context.session.properties)
-        sql = to_sql(statement) + ";"
-        sequence = state.log.next_sequence
-        definition = define(sql, planned, state.catalog, properties, None, sequence)
-        if planned.replaces:
-            known = state.queries.definition(query_id)
-            if planned.sink is not None:
-                # The plan that runs, which is older than the catalog may be.
-                check_goes_on(planned.sink, compare_queries(known.plan, planned.query))
-            definition = replace(
-                definition,
-                starting_offsets=known.starting_offsets,
-                generation=known.generation,
-            )
-        else:
-            offsets = state.launcher.starting_offsets(
-                definition.topics, planned.query.starts, properties
-            )
-            definition = replace(definition, starting_offsets=offsets)
+        if goes_on or not _is_built_anew(planned, state):
+            return _started(statement, planned, topics, schemas, context)
+    # The lock is free meanwhile: that may take long. What is defined by then is planned with.
+    return _build_anew(statement, planned, context)
+
+
+def _is_built_anew(planned: QueryStatementPlan, state: EngineState) -> bool:
+    if not planned.replaces or planned.sink is None or planned.query.query_id is None:
+        return False
+    # The plan that runs is older than the catalog may be.
+    known = state.queries.definition(planned.query.query_id)
+    return planned.rebuilds or not compare_queries(known.plan, planned.query).may_mix
+
+
+def _build_anew(
+    statement: Statement, planned: QueryStatementPlan, context: Context
+) -> list[Result]:
+    """As `streamsql apply` does it with this one statement, and logged as that is."""
+    text = NamedText("CREATE OR REPLACE", to_sql(statement) + ";")
+    # What its text had of them stands in it already.
+    context = replace(context, session=replace(context.session, variables={}))
+    with Rebuilds(context.state, from_what_is_left=False) as rebuilds:
+        found = apply_files(Files(lambda: [text], partial=True), context, rebuilds)
+    query_id = planned.query.query_id
+    warnings = [result for result in found if isinstance(result, Warning)]
+    return [Message(f"Created query with ID {query_id}", query_id), *warnings]
+
+
+def _started(
+    statement: CreateAsSelect | InsertInto | CreateSink,
+    planned: QueryStatementPlan,
+    topics: KafkaTopics,
+    schemas: RegistrySchemas,
+    context: Context,
+) -> list[Result]:
+    state = context.state
+    query_id = planned.query.query_id
+    assert query_id is not None
+    properties = dict(context.session.properties)
+    sql = to_sql(statement) + ";"
+    sequence = state.log.next_sequence
+    definition = define(sql, planned, state.catalog, properties, None, sequence)
+    if planned.replaces:
+        known = state.queries.definition(query_id)
         if planned.sink is not None:
-            if planned.create_topic:
-                create_topic(state.services.kafka.get(), planned.sink)
-            register_written(schemas.registry, planned.sink)
-        if planned.replaces:
-            state.launcher.make_ready(definition)
-        context.commit(
-            statement,
-            planned,
-            topics=topics,
-            schemas=schemas,
-            query_id=query_id,
-            offsets=definition.starting_offsets,
+            check_goes_on(planned.sink, compare_queries(known.plan, planned.query), None)
+        definition = replace(
+            definition, starting_offsets=known.starting_offsets, generation=known.generation
         )
-        if planned.replaces:
-            is_replaced = state.queries.replace(definition)
-        else:
-            state.queries.add(definition)
-            is_replaced = True
+        state.launcher.make_ready(definition)
+    else:
+        offsets = state.launcher.starting_offsets(
+            definition.topics, planned.query.starts, properties
+        )
+        definition = replace(definition, starting_offsets=offsets)
+    if planned.sink is not None:
+        if planned.create_topic:
+            create_topic(state.services.kafka.get(), planned.sink)
+        register_written(schemas.registry, planned.sink)
+    context.commit(
+        statement,
+        planned,
+        topics=topics,
+        schemas=schemas,
+        query_id=query_id,
+        offsets=definition.starting_offsets,
+    )
+    is_replaced = True
+    if planned.replaces:
+        is_replaced = state.queries.replace(definition)
+    else:
+        state.queries.add(definition)
     done = Message(f"Created query with ID {query_id}", query_id)
     late = None if is_replaced else OLD_RUNS.format(query_id)
     return [done, *(Warning(text) for text in (late, planned.warning) if text)]

@@ -1,9 +1,14 @@
-"""CREATE OR REPLACE of queries with state: what changes behind it goes on from the same state."""
+"""CREATE OR REPLACE of queries with state: what changes behind it goes on from the same state, what
+changes that is built anew from the log."""
 
 from __future__ import annotations
 
 import pytest
+from engine.flow import Load
 from engine.live import Live
+from engine.shops import BY_CITY, BY_SHOP, SOURCE, as_made_anew, await_read, query_of
+
+from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -87,3 +92,22 @@ def test_behind_a_match_that_has_begun(live: Live) -> None:
     live.restart()
     live.run("INSERT INTO $s VALUES (1, 6, 'h');")
     assert live.rows(rows, 2)[1] == (1, 90)
+
+
+@pytest.mark.parametrize(
+    "after", [BY_SHOP.replace("AS total", "AS total, MAX(v) AS most"), BY_CITY], ids=["3", "4"]
+)
+def test_what_does_not_go_on_is_built_anew(live: Live, kafka: KafkaClient, after: str) -> None:
+    """By class. While it is built records come, and a restart finds what was logged."""
+    live.run(SOURCE + BY_SHOP)
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(700)
+    query_id = query_of(live, "T")
+    await_read(live, kafka, query_id)
+    with load.running():
+        said = live.texts(after.replace("CREATE", "CREATE OR REPLACE"))
+    assert said == [f"Created query with ID {query_id}"]
+    live.restart()
+    load.produce(200)
+    await_read(live, kafka, query_id)
+    as_made_anew(live, kafka, "", after)

@@ -39,22 +39,27 @@ def _change(case: Case) -> str:
         change = compare_sources(_made(old), _made(new), readers)
     if isinstance(old, QueryStatementPlan) and isinstance(new, QueryStatementPlan):
         change = compare_queries(old.query, new.query).and_also(change.differences)
-    accepted = _replaced(before, after)
-    assert accepted == change.may_mix or "elsewhere" in case.args
-    return _shown(change)
+    found = _replaced(before, after)
+    assert (found == _GOES_ON) == change.may_mix or "elsewhere" in case.args
+    return f"{_shown(change)}\nor replace: {found}"
 
 
-def _replaced(before: str, after: str) -> bool:
-    """Whether CREATE OR REPLACE is planned where the one is there and the other is wanted."""
+_GOES_ON = "goes on"
+
+
+def _replaced(before: str, after: str) -> str:
+    """What becomes of the query by CREATE OR REPLACE where the one is there and the other is
+    wanted."""
     script = Script()
     script.run(before)
     *settings, statement = after.rstrip(";").split(";\n")
     script.run("".join(f"{s};\n" for s in settings if s.startswith(("SET", "CREATE VIEW"))))
     try:
-        script.run(statement.replace("CREATE ", "CREATE OR REPLACE ", 1) + ";")
+        planned = script.run(statement.replace("CREATE ", "CREATE OR REPLACE ", 1) + ";")
     except StreamSQLError:
-        return False
-    return True
+        return "refused"
+    anew = isinstance(planned, QueryStatementPlan) and planned.rebuilds
+    return "is built anew" if anew else _GOES_ON
 
 
 def _shown(change: Change) -> str:

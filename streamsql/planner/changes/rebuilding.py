@@ -21,14 +21,14 @@ _OF_THE_RECORDS = frozenset({"key", "columns", "window"})
 def rebuild_obstacle(
     old: Source,
     change: Change,
-    before: QueryPlan | None,
+    before: object | None,
     after: QueryPlan | None,
     users: Collection[str],
     writers: Collection[str],
 ) -> str | None:
     """Why a change of class 3 or 4 of a stream or table cannot be carried out by building its query
-    anew, in words; None: it can. `users` and `writers` are the queries and views that use it, and
-    the queries that write it."""
+    anew, in words; None: it can. `before` is the plan that runs, if that is known; `users` and
+    `writers` are the queries and views that use it, and the queries that write it."""
     if old.lookup is not None:
         return "it is a look-up table, and queries go on as they were made"
     if after is None or not isinstance(after.root, Sink):

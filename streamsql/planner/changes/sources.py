@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from streamsql.catalog import Source
+from streamsql.nodes import Statement
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.columns import Upgrade, other_columns, upgrade
 from streamsql.planner.explain.plan import key_window_text
@@ -12,6 +14,15 @@ from streamsql.planner.plans.lookups.text import lookup_facts
 from streamsql.schema import Column, KeyWindow, Topic
 
 _WRITTEN = "the records that are there have it as it was: they are written anew"
+
+
+def as_known(new: Source, old: Source, statement: Statement) -> Source:
+    """With the partitions and retention that the topic has where a statement leaves them open."""
+    given = {p.name for p in getattr(statement, "properties", ())}
+    partitions = new.topic.partitions if "PARTITIONS" in given else old.topic.partitions
+    retention = new.topic.retention_ms if "RETENTION_MS" in given else old.topic.retention_ms
+    topic = replace(new.topic, partitions=partitions, retention_ms=retention)
+    return replace(new, topic=topic)
 
 
 def compare_sources(old: Source, new: Source, users: Collection[str] = ()) -> Change:

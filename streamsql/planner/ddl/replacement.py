@@ -1,32 +1,61 @@
-"""CREATE OR REPLACE .. AS SELECT: whether the new query can go on from the old one's state."""
+"""CREATE OR REPLACE .. AS SELECT: whether the new query goes on from the old one's state, or is
+built anew from the log."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
-from streamsql.planner.changes.classes import Change
+from streamsql.planner.changes.classes import Change, ChangeClass
 from streamsql.planner.changes.queries import compare_plans
+from streamsql.planner.changes.rebuilding import rebuild_obstacle
+from streamsql.planner.changes.sources import as_known, compare_sources
+from streamsql.planner.changes.users import users_of
+from streamsql.planner.ddl.replacing import check_upgrade
 from streamsql.planner.ddl.sinks import sink_of
 from streamsql.planner.joins.state_ttl import state_ttl
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.plans.logical import LogicalPlan, QueryPlan
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query
 from streamsql.planner.with_clause.properties import Place, read_properties
 from streamsql.types import quote
 
 
-def check_query_upgrade(existing: Source, new: LogicalPlan, catalog: Catalog) -> None:
-    """UnsupportedError where more changed than a checkpoint can go on from; `new` is the plan after
-    the rules, with its Sink."""
+@dataclass(frozen=True)
+class Replacement:
+    """What is there, and what is to be."""
+
+    existing: Source
+    sink: Source
+    query: QueryPlan
+    """After the rules, with its Sink."""
+    statement: CreateAsSelect
+
+
+def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
+    """Whether the new query is built from the log, since more changed than a checkpoint can go on
+    from; PlanError or UnsupportedError where it can be neither."""
+    existing, users = wanted.existing, users_of(wanted.existing, catalog)
     old = _old_plan(existing, catalog)
-    if old is not None:
-        check_goes_on(existing, compare_plans(old, new))
+    change = Change() if old is None else compare_plans(old, wanted.query.root)
+    known = as_known(wanted.sink, existing, wanted.statement)
+    whole = change.and_also(compare_sources(existing, known, users).differences)
+    writers = catalog.writers(existing.name)
+    obstacle = rebuild_obstacle(existing, whole, old, wanted.query, users, writers)
+    needed = not whole.may_mix and whole.change is not ChangeClass.REFUSED
+    if old is not None and needed and obstacle is None:
+        return True
+    check_upgrade(existing, wanted.sink, users)
+    check_goes_on(existing, change, obstacle)
+    return False
 
 
-def check_goes_on(existing: Source, change: Change) -> None:
-    """UnsupportedError for a change that the query's checkpoint cannot go on from.
+def check_goes_on(existing: Source, change: Change, obstacle: str | None) -> None:
+    """UnsupportedError for a change that the query's checkpoint cannot go on from; `obstacle` says
+    why it is not built anew either.
 
     A filter before the state is one that it can: as in ksqlDB, the statement asks for what comes
     and not for what was.
@@ -37,12 +66,13 @@ def check_goes_on(existing: Source, change: Change) -> None:
     kind = f"class {change.change.value}, {change.change.meaning}"
     lines = [f"{first.effect}.", *(f"{d.clause}: {d.text}; {d.effect}." for d in others)]
     lines += [f"Were its state kept: {d.instead}." for d in change.decisive if d.instead]
+    if obstacle is not None:
+        lines.append(f"It cannot be built anew from the log: {obstacle}.")
     raise UnsupportedError(
         f"CREATE OR REPLACE cannot carry out this change of {existing.name} ({kind}): "
         f"{first.clause}: {first.text}",
         detail="\n".join(line[0].upper() + line[1:] for line in dict.fromkeys(lines)),
-        hint="`streamsql apply` builds the query anew from the log beside the one that runs, and "
-        f"switches; or DROP {existing.kind.value} {quote(existing.name)} and create it again.",
+        hint=f"DROP {existing.kind.value} {quote(existing.name)} and create it again.",
     )
 
 

@@ -88,6 +88,8 @@ class QueryStatementPlan(Planned):
     """What it makes outside of Kafka."""
     warning: str | None = None
     """What whoever runs it is told besides."""
+    rebuilds: bool = False
+    """Whether the query that it replaces cannot go on as this one, which is built from the log."""
 
     @property
     def writes(self) -> str | None:

@@ -38,8 +38,7 @@ from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
 from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.steps import Step, steps_of
 from streamsql.statements.changes.wanted import Wanted, read_wanted
-from streamsql.statements.control import still_running
-from streamsql.statements.persistent import OLD_RUNS
+from streamsql.statements.control import OLD_RUNS, still_running
 from streamsql.version import VERSION
 
 NOTHING = "Nothing to do: what is written is what runs."

@@ -12,7 +12,7 @@ from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
-from streamsql.planner.changes.sources import compare_sources
+from streamsql.planner.changes.sources import as_known, compare_sources
 from streamsql.planner.changes.users import users_of, users_of_columns
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.state_stores import state_stores
@@ -106,7 +106,7 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     if new is old:
         return replace(item, action=Action.NONE, query_id=old.created_by_query)
     before = running.queries.get(old.created_by_query or "")
-    known = _as_known(new, old, definitions[0].statement)
+    known = as_known(new, old, definitions[0].statement)
     by_query = _by_query(old, new, before.plan if before else None, query, running)
     users = users_of(old, running.catalog)
     concerned = users if planned else users_of_columns(old, known, running.catalog)
@@ -126,15 +126,6 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
         obstacle=obstacle,
         read_again=wanted.catalog.topics_of(query.reads) if again and query else (),
     )
-
-
-def _as_known(new: Source, old: Source, statement: nodes.Statement) -> Source:
-    """With the partitions and the retention that the topic has where the file leaves them open."""
-    given = {p.name for p in getattr(statement, "properties", ())}
-    partitions = new.topic.partitions if "PARTITIONS" in given else old.topic.partitions
-    retention = new.topic.retention_ms if "RETENTION_MS" in given else old.topic.retention_ms
-    topic = replace(new.topic, partitions=partitions, retention_ms=retention)
-    return replace(new, topic=topic)
 
 
 def _by_query(
