@@ -83,7 +83,15 @@ def _size(item: PlannedChange) -> str:
     if item.records is None:
         return ""
     size = "" if item.bytes is None else f", about {_bytes(item.bytes)}"
-    return f", {item.records:,} records{size}"
+    time = "" if item.seconds is None else f", about {_duration(item.seconds)}"
+    return f", {item.records:,} records{size}{time}"
+
+
+def _duration(seconds: int) -> str:
+    for unit, size in (("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds} second{'' if seconds == 1 else 's'}"
 
 
 def _bytes(count: int) -> str:

@@ -19,7 +19,7 @@ from streamsql.session import Session
 from streamsql.statements.changes.apply import Files, apply_files
 from streamsql.statements.changes.difference import Item
 from streamsql.statements.changes.rebuilding import Rebuilds
-from streamsql.statements.changes.retention import Reading, reading_of
+from streamsql.statements.changes.retention import Reading, rate_of, reading_of
 from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.staging import discard, promote, stage_files
 from streamsql.statements.changes.undo import before_last_apply
@@ -141,12 +141,14 @@ class Changes:
         )
 
     def _reading(self, item: Item, client: KafkaClient) -> Reading | None:
-        known = self._state.queries.known().get(item.query_id or "")
+        queries = self._state.queries.known()
+        known = queries.get(item.query_id or "")
         if known is None:
             return None
+        rate = rate_of(known.definition.id, item.read_again, queries)
         metrics = self._state.query_metrics().get(known.definition.id)
         begins, ends = client.begin_offsets, client.end_offsets
-        return reading_of(known.definition, item.read_again, begins, ends, metrics)
+        return reading_of(known.definition, item.read_again, begins, ends, metrics, rate)
 
     def _before(self) -> NamedText:
         return before_last_apply(entries_of_engine(self._state.config))

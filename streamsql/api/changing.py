@@ -77,10 +77,13 @@ class PlannedChange:
     """About how many that are; None where Kafka was not asked."""
     bytes: int | None = None
     """Of their keys and values, by those that the query has read so far."""
+    seconds: int | None = None
+    """About how long that takes, by how fast such a query has last caught up."""
     lost: tuple[str, ...] = ()
     """What it began with and the log has no more: that part only the state knows."""
 
 
+_SAID_IF_KNOWN = ("read_again", "obstacle", "records", "bytes", "seconds", "lost")
 _NAMES = frozenset(each.name for each in fields(PlannedChange))
 """A later server may say more."""
 
@@ -119,6 +122,7 @@ class ChangePlan:
                 item,
                 records=found[item.name].records,
                 bytes=found[item.name].bytes,
+                seconds=found[item.name].seconds,
                 lost=tuple(map(str, found[item.name].lost)),
             )
             if item.read_again and item.name in found
@@ -131,7 +135,7 @@ class ChangePlan:
         """With what the other one of the same files knows of what is read again."""
         known = {(item.kind, item.name): item for item in other.items}
         items = (
-            replace(item, records=of.records, bytes=of.bytes, lost=of.lost)
+            replace(item, records=of.records, bytes=of.bytes, seconds=of.seconds, lost=of.lost)
             if item.read_again and (of := known.get((item.kind, item.name))) is not None
             else item
             for item in self.items
@@ -172,11 +176,7 @@ class ChangePlan:
 def _content(item: PlannedChange) -> dict[str, Any]:
     """As JSON, without what says nothing: earlier clients do not know all of it."""
     content = asdict(item)
-    return {
-        name: value
-        for name, value in content.items()
-        if value or name not in ("read_again", "obstacle", "records", "bytes", "lost")
-    }
+    return {name: value for name, value in content.items() if value or name not in _SAID_IF_KNOWN}
 
 
 def plan_of_log(

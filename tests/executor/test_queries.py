@@ -39,6 +39,7 @@ class ScriptedRun:
         self.running = True
         self.finished = False
         self.in_order = True
+        self.at: Positions | None = None
         self.error: Failure | None = None
 
     def active(self) -> bool:
@@ -48,7 +49,7 @@ class ScriptedRun:
         return self.error
 
     def positions(self) -> Positions | None:
-        return None
+        return self.at
 
     def finish(self) -> bool:
         self.finished = True
@@ -208,6 +209,21 @@ def test_a_query_far_behind_catches_up_first(manager: QueryManager, script: Scri
     run.end()
     await_runs(script, "catch up", "real-time")
     await_state(manager, QueryState.RUNNING)
+
+
+def test_how_fast_it_has_caught_up_is_known_where_there_was_much(
+    manager: QueryManager, script: Script
+) -> None:
+    script.backlog = NEAR + 1
+    manager.add(definition())
+    run = await_runs(script, "catch up")
+    run.at = {"in": {0: persistent_query.MANY}}
+    assert manager.known()["Q"].read_rate is None
+    script.backlog = 0
+    run.end()
+    await_runs(script, "catch up", "real-time")
+    rate = manager.known()["Q"].read_rate
+    assert rate is not None and rate > 0
 
 
 def test_a_query_that_may_have_been_interrupted_catches_up_first(

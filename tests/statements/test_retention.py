@@ -10,11 +10,11 @@ from statements.world import World
 from streamsql.api.changing import ChangePlan, plan_of_running
 from streamsql.cli.terminal.changes import plan_lines
 from streamsql.cli.terminal.style import Style
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 from streamsql.log.entries import Offsets
 from streamsql.run_script import NamedText
 from streamsql.session import Session
-from streamsql.statements.changes.retention import Lost, Reading, reading_of
+from streamsql.statements.changes.retention import Lost, Reading, rate_of, reading_of
 from streamsql.statements.changes.running import running_of_log
 from streamsql.status import QueryMetrics
 
@@ -46,6 +46,30 @@ def test_what_is_read_again(
     query = Definition("Q", "", cast(Any, None), "T", ("s",), starting_offsets=start)
     found = reading_of(query, topics, BEGINS.__getitem__, ENDS.__getitem__, metrics)
     assert found == expected
+
+
+def known(query_id: str, rate: float | None, *topics: str) -> dict[str, KnownQuery]:
+    definition = Definition(query_id, "", cast(Any, None), "T", topics)
+    return {query_id: KnownQuery(definition, read_rate=rate)}
+
+
+def test_how_long_it_takes_is_said_where_such_a_query_has_caught_up() -> None:
+    others = known("slow", 50.0, "s") | known("fast", 100.0, "s") | known("other", 1.0, "new")
+    assert rate_of("Q", ["s"], known("Q", 40.0, "s") | others) == 40
+    assert rate_of("Q", ["s"], known("Q", None, "s") | others) == 50
+    assert rate_of("Q", ["more"], known("Q", None, "s") | others) is None
+    (query,) = (q.definition for q in known("Q", None, "s").values())
+    begins, ends = BEGINS.__getitem__, ENDS.__getitem__
+    assert reading_of(query, ["s"], begins, ends, None, 50.0).seconds == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(1, "1 second"), (119, "119 seconds"), (150, "2 minutes"), (9_000, "2 hours")],
+)
+def test_how_long_it_takes_in_words(seconds: int, text: str) -> None:
+    lines = "\n".join(plan_lines(measured(Reading(150, None, (), seconds)), Style()))
+    assert f"reads again: s, 150 records, about {text}\n" in lines
 
 
 def measured(reading: Reading) -> ChangePlan:

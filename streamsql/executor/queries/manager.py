@@ -79,7 +79,9 @@ class QueryManager:
     def known(self) -> dict[str, KnownQuery]:
         """What the queries are, as the statement log would have it."""
         with self._changed:
-            return {q.id: KnownQuery(q.meant, q.paused) for q in self._queries.values()}
+            return {
+                q.id: KnownQuery(q.meant, q.paused, q.read_rate) for q in self._queries.values()
+            }
 
     def remove_leftovers(self, spare: Container[str] = ()) -> None:
         """Discard checkpoints that are not those of the queries that are known, nor of these names
@@ -392,9 +394,7 @@ class QueryManager:
             query.failed(failure.text, failure.retryable or self._watch.outage is not None, now)
             query.give_up_drain()
             return
-        query.positions = run.positions() or query.positions
-        query.rounds += 1
-        query.recovered()
+        query.caught_up(run.positions(), now)
         if query.drain and query.started_at >= query.drain_since:
             query.drain = False
             query.settled.set()

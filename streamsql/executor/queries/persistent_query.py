@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.checkpoint import Positions
+from streamsql.executor.queries.checkpoint import Positions, distance
 from streamsql.executor.queries.spark_run import Run
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
@@ -29,6 +29,10 @@ RETRY = Backoff(1.0, 60.0)
 _MEMORY_SECONDS = 10.0
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
+
+
+MANY = 10_000
+"""Records: what reading fewer takes says nothing of how fast many are read."""
 
 
 class Activity(Enum):
@@ -85,6 +89,8 @@ class KnownQuery:
 
     definition: Definition
     paused: bool = False
+    read_rate: float | None = None
+    """Records a second, as it last caught up with many; None: it has not, in this engine."""
 
 
 @dataclass
@@ -170,6 +176,8 @@ class PersistentQuery:
     asleep: bool = False
     """Whether it waits for its topics to get records, and costs nothing meanwhile."""
     use: Use = field(default_factory=Use)
+    read_rate: float | None = None
+    """See KnownQuery."""
     yields: bool = False
     """Whether its next run is to leave its task slots to others."""
     restored: bool = False
@@ -264,6 +272,15 @@ class PersistentQuery:
             self.recovered()
         else:
             self.error, self.retryable, self.failures, self.retry_at = None, False, 0, 0.0
+
+    def caught_up(self, positions: Positions | None, now: float) -> None:
+        """Its run has read what there was."""
+        self.positions, seconds = positions or self.positions, now - self.began_at
+        read = distance(self.began_with or {}, self.positions or {})
+        if read >= MANY and seconds > 0:
+            self.read_rate = read / seconds
+        self.rounds += 1
+        self.recovered()
 
     def recovered(self) -> None:
         """Forget past failures: it works again."""

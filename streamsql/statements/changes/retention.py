@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from streamsql.status import QueryMetrics
 
 if TYPE_CHECKING:
-    from streamsql.executor.queries.persistent_query import Definition
+    from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 
 Begins = Callable[[str], Mapping[int, int]]
 """Of a topic, the first offset of each partition."""
@@ -54,6 +55,18 @@ class Reading:
     bytes: int | None
     """By what the query's records have had so far; None where it has read none yet."""
     lost: tuple[Lost, ...]
+    seconds: int | None = None
+    """By how fast the query, or one over the same topics, last caught up; None where none has."""
+
+
+def rate_of(query_id: str, topics: Iterable[str], known: Mapping[str, KnownQuery]) -> float | None:
+    """How many records a second a query reads that catches up: it, or the slowest of those that
+    read one of its topics."""
+    wanted, own = set(topics), known.get(query_id)
+    if own is not None and own.read_rate is not None:
+        return own.read_rate
+    like = (q for q in known.values() if wanted & set(q.definition.topics))
+    return min((q.read_rate for q in like if q.read_rate is not None), default=None)
 
 
 def reading_of(
@@ -62,9 +75,10 @@ def reading_of(
     begins: Begins,
     ends: Begins,
     metrics: QueryMetrics | None,
+    rate: float | None = None,
 ) -> Reading:
     """Of a query that is built anew over these topics, from where it began; topics that are new to
-    it are taken as a whole."""
+    it are taken as a whole. `rate` is of records a second, where one is known."""
     records, lost = 0, []
     for topic in topics:
         first = begins(topic)
@@ -77,4 +91,5 @@ def reading_of(
     size = None
     if metrics is not None and metrics.records_in and metrics.bytes_in:
         size = records * metrics.bytes_in // metrics.records_in
-    return Reading(records, size, tuple(lost))
+    seconds = None if rate is None else math.ceil(records / rate)
+    return Reading(records, size, tuple(lost), seconds)
