@@ -7,8 +7,10 @@ is killed when, a start finds either nothing of it or all of it in the log.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from streamsql.catalog import Source
 from streamsql.errors import InternalError, UnsupportedError
@@ -30,7 +32,7 @@ from streamsql.run_script import NamedText
 from streamsql.runtime import permissions
 from streamsql.runtime.replay import Replay
 from streamsql.runtime.restore import replay_of
-from streamsql.runtime.state import Context
+from streamsql.runtime.state import Context, EngineState
 from streamsql.runtime.topics import KafkaTopics, create_topic
 from streamsql.schema import Topic
 from streamsql.statements.changes.difference import Action, Item, differences
@@ -39,8 +41,12 @@ from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.steps import Step, steps_of
 from streamsql.statements.changes.wanted import Wanted, read_wanted
 from streamsql.statements.control import OLD_RUNS, still_running
+from streamsql.status import QueryState
 from streamsql.version import VERSION
+from streamsql.waiting import await_condition
 
+TURNS_SECONDS = 4.0
+"""How long queries that go on as others are replaced one after the other; then the rest at once."""
 NOTHING = "Nothing to do: what is written is what runs."
 
 
@@ -313,13 +319,34 @@ def _become(
     state.deletions, state.catalog = after.deletions, after.catalog
     ended = [query_id for draft in drafts for query_id in _ended(draft.planned)]
     warnings = still_running(state.queries.terminate(*ended)) if ended else []
+    replaced = []
     for query_id, now in after.queries.items():
         was = before.queries.get(query_id)
         if was is None:
             state.queries.add(now.definition)
-        elif was.definition is not now.definition and not state.queries.replace(now.definition):
-            warnings.append(Warning(OLD_RUNS.format(query_id)))
+        elif was.definition is not now.definition:
+            replaced.append(now.definition)
+    return [*warnings, *_replaced(replaced, state)]
+
+
+def _replaced(queries: Sequence[Definition], state: EngineState) -> list[Warning]:
+    """Have each be what it is to be; what is said of those that do not stop yet. One stops once the
+    one before it runs again, for as long as that is waited for: several that start at the same time
+    would each stand still for longer."""
+    warnings = []
+    deadline = time.monotonic() + TURNS_SECONDS
+    for query in queries:
+        ran = _runs(query.id, state)
+        if not state.queries.replace(query):
+            warnings.append(Warning(OLD_RUNS.format(query.id)))
+        elif ran and query is not queries[-1]:
+            left = max(0.0, deadline - time.monotonic())
+            await_condition(partial(_runs, query.id, state), left)
     return warnings
+
+
+def _runs(query_id: str, state: EngineState) -> bool:
+    return any(i.id == query_id and i.state is QueryState.RUNNING for i in state.queries.infos())
 
 
 def _ended(planned: Planned) -> Sequence[str]:
