@@ -79,19 +79,22 @@ public final class QueryInputs {
    * Has a query in real time end its batch and commit it, for it to be stopped without reading
    * anything twice afterwards. It begins no other batch.
    *
-   * @return whether it has within this time; then, or if it sleeps, all that it read is committed
+   * @return whether it has within this time; then, or if it sleeps, all that it read is committed.
+   *     Of one that reads nothing yet that is not known: it may begin before it is stopped
    */
   public static boolean finish(StreamingQuery query, long millis) throws InterruptedException {
     QueryInputs inputs = QUERIES.get(query.name());
-    if (inputs == null || inputs.asleep) {
-      return true;
+    if (inputs == null) {
+      return false;
     }
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
-    long batch = lastBatch(query);
+    // In this order: a batch that ends in between is not taken for one that ended by this.
     inputs.finishing = true;
+    long batch = lastBatch(query);
     TopicTails.rouse();
     // Spark tells nothing of a batch without records: then it is the next one that begins.
-    while (lastBatch(query) == batch && !inputs.finished) {
+    // One that sleeps begins none when it wakes: it looks once more before it does.
+    while (lastBatch(query) == batch && !inputs.finished && !inputs.asleep) {
       if (!query.isActive() || System.nanoTime() > deadline) {
         return false;
       }
@@ -120,10 +123,7 @@ public final class QueryInputs {
 
   /** Returns at once if there may be something to read, else when there is. */
   private void await(Input beginning, String start) throws InterruptedException {
-    if (finishing) {
-      finished = true;
-      new CountDownLatch(1).await(); // It is being stopped.
-    }
+    endIfFinishing();
     Map<String, Map<Integer, Long>> known;
     synchronized (this) {
       if (!beginning.ended) {
@@ -143,8 +143,16 @@ public final class QueryInputs {
     } finally {
       asleep = false;
     }
+    endIfFinishing();
     synchronized (this) {
       beginning.began(start, null);
+    }
+  }
+
+  private void endIfFinishing() throws InterruptedException {
+    if (finishing) {
+      finished = true;
+      new CountDownLatch(1).await(); // It is being stopped.
     }
   }
 

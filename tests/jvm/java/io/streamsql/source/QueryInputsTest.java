@@ -1,10 +1,12 @@
 package io.streamsql.source;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.UncheckedIOException;
+import java.lang.reflect.Proxy;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -12,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.sql.streaming.StreamingQuery;
 import org.junit.jupiter.api.Test;
 
 /** When a query sleeps: only after a round that read nothing and cannot have missed anything. */
@@ -96,6 +99,47 @@ class QueryInputsTest {
     assertThrows(UncheckedIOException.class, () -> orders.begin("5"));
   }
 
+  @Test
+  void whatWasToEndWhileItSleptBeginsNoBatchWhenItWakes() throws InterruptedException {
+    QueryInputs.Input bills = QueryInputs.of("sleeper", ends).reading("bills", true, false);
+    ends.wakes = new Semaphore(0);
+    String offsets = "{\"bills\":{\"0\":0}}";
+    Thread stream =
+        new Thread(() -> assertThrows(UncheckedIOException.class, () -> bills.begin(offsets)));
+    stream.start();
+    while (!QueryInputs.isAsleep("sleeper")) {
+      Thread.onSpinWait();
+    }
+    assertTrue(QueryInputs.finish(running("sleeper"), 10_000));
+    ends.wakes.release();
+    stream.join(200);
+    assertTrue(stream.isAlive(), "its batch does not begin");
+    assertFalse(QueryInputs.isAsleep("sleeper"));
+    stream.interrupt();
+    stream.join();
+    bills.close();
+  }
+
+  @Test
+  void ofAQueryThatReadsNothingYetItIsNotKnown() throws InterruptedException {
+    assertFalse(QueryInputs.finish(running("unknown"), 10_000));
+  }
+
+  /** A query of Spark's that goes on, and has told of no batch. */
+  private static StreamingQuery running(String name) {
+    return (StreamingQuery)
+        Proxy.newProxyInstance(
+            QueryInputsTest.class.getClassLoader(),
+            new Class<?>[] {StreamingQuery.class},
+            (proxy, method, arguments) ->
+                switch (method.getName()) {
+                  case "name" -> name;
+                  case "isActive" -> true;
+                  case "lastProgress" -> null;
+                  default -> throw new AssertionError(method.getName());
+                });
+  }
+
   private static void quiet(QueryInputs.Input input) {
     round(input, "5", "5");
     round(input, "5", "5");
@@ -109,6 +153,7 @@ class QueryInputsTest {
   /** Counts who sleeps, and wakes them at once. */
   private static final class FakeEnds implements Ends {
     private final Map<String, Long> offsets = new HashMap<>();
+    private Semaphore wakes = new Semaphore(1_000_000);
     private int slept;
 
     void grow(String topic) {
@@ -129,7 +174,7 @@ class QueryInputsTest {
 
     @Override
     public void awaitOthers(Map<String, Map<Integer, Long>> known) throws InterruptedException {
-      new Semaphore(1).acquire(); // Notices an interruption.
+      wakes.acquire(); // Notices an interruption.
       slept++;
     }
   }
