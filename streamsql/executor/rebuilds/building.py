@@ -21,6 +21,7 @@ from streamsql.executor.queries.spark_run import Failure, Run
 from streamsql.executor.services.services import Services
 from streamsql.planner.plans.logical import Sink
 from streamsql.schema import Kind
+from streamsql.waiting import await_condition
 
 NEAR = 1_000
 """Records: one with less lag than this can switch."""
@@ -28,8 +29,10 @@ MAX_ROUNDS = 10
 """One that never gets near the end, since records come as fast, switches all the same."""
 MAX_FAILURES = 5
 FOLLOW_SECONDS = 10.0
-"""How long one that follows may take to come to where the old query has stopped."""
+"""How long one that follows may take to come near the end, and to where the old query has
+stopped."""
 _LOOK_SECONDS = 0.02
+_LAG_SECONDS = 0.2
 _COPIED = ("max.message.bytes", "message.timestamp.type")
 """Settings of a table's topic that decide which records it takes."""
 
@@ -76,13 +79,23 @@ class Rebuild:
         fails again and again."""
         if self._run is not None and self._run.active():
             return
+        before: int | None = None
         for number in range(MAX_ROUNDS):
             self._read()
             if number == 0 and self.topic is not None:
                 self._rehearse(self.topic)
-            if self._launcher.lag(self._own, self.positions()) <= NEAR:
+            lag = self._lag()
+            # One more would end as far from the end: what comes is as much as it reads meanwhile.
+            if lag <= NEAR or (before is not None and 2 * lag > before):
                 break
-        self._run = self._started(follows=True)
+            before = lag
+        run = self._run = self._started(follows=True)
+        await_condition(
+            lambda: not run.active() or self._lag() <= NEAR, FOLLOW_SECONDS, every=_LAG_SECONDS
+        )
+
+    def _lag(self) -> int:
+        return self._launcher.lag(self._own, self.positions())
 
     def hold(self) -> None:
         """Read nothing more for now: the old query is to come at least as far."""
