@@ -13,8 +13,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * The threads that go through the rows of tables, as many as there are processors: more at a time
- * would only take turns.
+ * The threads that go through the rows of tables: one less than there are processors, which is left
+ * to the queries.
  *
  * <p>A scan keeps a processor busy for a second, a record of a query needs one for less than a
  * millisecond, but at once. So the operating system is to give these threads what others leave over
@@ -25,6 +25,11 @@ public final class ScanThreads {
   private static final List<Integer> IDS = new ArrayList<>();
 
   private ScanThreads() {}
+
+  /** How many there are. */
+  static int number() {
+    return Math.max(1, Runtime.getRuntime().availableProcessors() - 1);
+  }
 
   /** The threads' numbers in the operating system; empty where it does not tell (not Linux). */
   public static List<Integer> ids() {
@@ -65,8 +70,7 @@ public final class ScanThreads {
 
   /** A class of its own: its threads note themselves while it comes up, and wait for no class. */
   private static final class Pool {
-    private static final CountDownLatch BEGUN =
-        new CountDownLatch(Runtime.getRuntime().availableProcessors());
+    private static final CountDownLatch BEGUN = new CountDownLatch(number());
     static final ExecutorService THREADS = start((int) BEGUN.getCount(), BEGUN);
 
     static void begin() {

@@ -15,7 +15,7 @@ class ScanThreadsTest {
   @Test
   void workIsDoneByOneOfTheThreadsThatAreNamed() throws IOException {
     List<Integer> ids = ScanThreads.ids();
-    assertEquals(Runtime.getRuntime().availableProcessors(), ids.size());
+    assertEquals(ScanThreads.number(), ids.size());
     String own = Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName().toString();
     String its =
         ScanThreads.run(
