@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,8 +49,9 @@ class EngineConfig:
     """Where the other servers of the service find this one."""
     interactive: bool = True
     """False: only what Engine.run_files is given is run, no other statements."""
-    checkpoints: Path | None = None
-    """A folder that all servers of the service reach; None: in the data folder."""
+    checkpoints: str | os.PathLike[str] | None = None
+    """A folder that all servers of the service reach, or the URL of one in an object store; None:
+    in the data folder."""
     warm_up: bool = False
     """Whether the JVM is made ready for the first query while there is none: for engines that wait
     for statements, as it takes some seconds of processor time."""

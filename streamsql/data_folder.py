@@ -14,6 +14,8 @@ from typing import IO
 import platformdirs
 
 from streamsql.errors import ConfigError
+from streamsql.places import place
+from streamsql.places.place import Place
 
 
 @dataclass(frozen=True)
@@ -21,17 +23,18 @@ class DataDir:
     """The paths below a data folder; nothing is created or owned by naming them."""
 
     root: Path
-    shared_checkpoints: Path | None = None
+    shared_checkpoints: Place | None = None
 
     @classmethod
     def at(
-        cls, chosen: str | os.PathLike[str] | None = None, checkpoints: Path | None = None
+        cls, chosen: str | os.PathLike[str] | None = None, checkpoints: Place | None = None
     ) -> DataDir:
         """The folder the user chose (`--data`), else STREAMSQL_DATA, else the user's own."""
         name = chosen or os.environ.get("STREAMSQL_DATA") or platformdirs.user_data_dir("streamsql")
         # Resolved: one folder must have one name, by which its broker is found again.
-        shared = checkpoints.expanduser().resolve() if checkpoints else None
-        return cls(Path(name).expanduser().resolve(), shared)
+        if isinstance(checkpoints, Path):
+            checkpoints = checkpoints.expanduser().resolve()
+        return cls(Path(name).expanduser().resolve(), checkpoints)
 
     @property
     def kafka(self) -> Path:
@@ -39,7 +42,7 @@ class DataDir:
         return self.root / "kafka"
 
     @property
-    def checkpoints(self) -> Path:
+    def checkpoints(self) -> Place:
         """One folder per persistent query: Spark's offsets and state. Perhaps elsewhere, where the
         other servers of a service reach it too."""
         return self.shared_checkpoints or self.own_checkpoints
@@ -86,11 +89,13 @@ class DataDir:
         return self.root / "logs"
 
     def free(self) -> dict[str, int]:
-        """How many bytes are free where the data are, and where the checkpoints are."""
+        """How many bytes are free where the data are, and where the checkpoints are; a store has no
+        end."""
         found = {}
         for name, folder in (("data", self.root), ("checkpoints", self.checkpoints)):
             with suppress(OSError):
-                found[name] = shutil.disk_usage(folder).free
+                if isinstance(folder, Path):
+                    found[name] = shutil.disk_usage(folder).free
         return found
 
     def create(self) -> DataDir:
@@ -104,7 +109,7 @@ class DataDir:
                 hint="Name another folder with --data.",
             ) from error
         try:
-            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            place.make(self.checkpoints)
         except OSError as error:
             raise ConfigError(
                 f"cannot use the folder of checkpoints {self.checkpoints}: {error.strerror}",

@@ -16,7 +16,7 @@ from streamsql.cli.execution.openlineage import reporting
 from streamsql.cli.execution.postgres import listener, postgres_address, warn_if_open
 from streamsql.cli.options.parser import assignments, properties_of
 from streamsql.cli.subcommands.queries_file import QueriesFile
-from streamsql.errors import ConfigError, UnsupportedError
+from streamsql.errors import ConfigError
 from streamsql.server.settings.config import ServerConfig, listen_address
 from streamsql.server.telemetry.logs import announce, configure_logging
 
@@ -125,7 +125,7 @@ def engine_config(args: argparse.Namespace, file: ConfigFile, server: ServerConf
         service_id=service_id,
         advertised_url=server.url,
         interactive=not args.queries_file,
-        checkpoints=_checkpoints(args.checkpoints),
+        checkpoints=args.checkpoints or None,
     )
 
 
@@ -145,15 +145,6 @@ def _folder(name: str | None, option: str) -> Path | None:
     if not path.is_dir():
         raise ConfigError(f"{option}: there is no folder {name}")
     return path
-
-
-def _checkpoints(name: str | None) -> Path | None:
-    if name is not None and "://" in name:
-        raise UnsupportedError(
-            f"--checkpoints {name}: checkpoints are kept in a folder",
-            hint="Mount the storage on all servers, and name the folder.",
-        )
-    return Path(name).expanduser() if name else None
 
 
 def _count(given: object, default: int) -> int:

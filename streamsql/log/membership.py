@@ -6,12 +6,15 @@ with the folder's own broker they are in a topic of that broker, for whoever use
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from streamsql.config import EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.log.entries import Entry, read_file
+from streamsql.places.place import place_of
+from streamsql.places.store import StoreFiles, no_store
 
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -35,11 +38,12 @@ def joined(config: EngineConfig) -> EngineConfig:
     return replace(config, service_id=known)
 
 
-def data_of(config: EngineConfig) -> DataDir:
-    """The paths of an engine. Services that share a folder of checkpoints do not mix them, nor do
-    a service of another cluster and the data folder's own engine."""
+def data_of(config: EngineConfig, store: Callable[[], StoreFiles] = no_store) -> DataDir:
+    """The paths of an engine; `store` is asked for files of an object store. Services that share a
+    folder of checkpoints do not mix them, nor do a service of another cluster and the data folder's
+    own engine. ConfigError for checkpoints in a store that is not known."""
     own = DataDir.at(config.data_dir)
-    shared = config.checkpoints
+    shared = None if config.checkpoints is None else place_of(config.checkpoints, store)
     if shared is None and config.service_id is not None and config.bootstrap_servers is not None:
         shared = own.root / "services"
     if shared is None:

@@ -55,7 +55,7 @@ class EngineState:
     def __init__(self, config: EngineConfig) -> None:
         given = validated(config.properties)
         self.config = config = replace(joined(config), properties=given)
-        self.data = data_of(config)
+        self.data = data_of(config, lambda: self.services.store.files())
         self.sizes = sizes_of(
             Machine.this(),
             given,

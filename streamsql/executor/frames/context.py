@@ -20,6 +20,7 @@ from streamsql.executor.frames.layouts import Layouts, StoreLayout
 from streamsql.executor.spark.jvm import FileTarget, Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
+from streamsql.places.place import Place
 from streamsql.planner.plans.delivery import Replay
 from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.registry.serdes import Schemas
@@ -122,11 +123,11 @@ class LoweringContext:
     muted: Muted | None = None
     """Of a query that is not to write what it makes; None: it writes."""
 
-    checkpoint_folder: Path | None = None
+    checkpoint_folder: Place | None = None
     """Where the checkpoints of persistent queries are, if not in the data folder."""
 
     @property
-    def checkpoints(self) -> Path:
+    def checkpoints(self) -> Place:
         """The folder in which each query has its checkpoint."""
         return self.checkpoint_folder or self.data_dir / "checkpoints"
 
@@ -221,7 +222,7 @@ class StreamingQuerySpec:
     shuffles: int
     """How many of its stages run behind a shuffle: all at a time in real time."""
     source_topics: tuple[str, ...]
-    checkpoint: Path
+    checkpoint: Place
     stores: tuple[StoreLayout, ...]
     """How its state is laid out."""
     shuffle_partitions: int

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 import time
 import uuid
 from collections.abc import Container, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from streamsql.errors import ExternalError
+from streamsql.places import place
+from streamsql.places.place import Place, entries
+from streamsql.places.store import Kept
 
 Positions = dict[str, dict[int, int]]
 """Per topic and partition the offset of the next record to process."""
@@ -30,11 +29,14 @@ _REBUILT = ".rebuilt"
 _REBUILD = "rebuild.json"
 BUILDING = -1
 """The generation of a checkpoint that is being built anew: no query's."""
+_NOBODY = -2
+"""That of one that is on its way out, where a folder does not go in one step."""
+_KEPT = Kept(_OWNER, json.dumps({"generation": _NOBODY}), ("metadata", _REBUILD))
 _MOST_STATEMENTS = 100
 """That are remembered, which is for longer than the processing log remembers failures."""
 
 
-def committed(checkpoint: Path) -> Positions | None:
+def committed(checkpoint: Place) -> Positions | None:
     """What the last committed batch has reached; None before the first commit."""
     done = _numbers(checkpoint / "commits")
     for number in sorted(done, reverse=True):
@@ -83,7 +85,7 @@ def merge(positions: Positions, source: dict[str, object]) -> None:
                 known[number] = min(known.get(number, offset), offset)
 
 
-def claim(checkpoint: Path, generation: int) -> None:
+def claim(checkpoint: Place, generation: int) -> None:
     """Have a checkpoint be that of a generation of its query: one of another is discarded.
 
     One that says nothing is of an earlier version, and taken over. ExternalError where a file
@@ -97,64 +99,53 @@ def claim(checkpoint: Path, generation: int) -> None:
     write_file(checkpoint, _OWNER, {"generation": generation})
 
 
-def write_file(checkpoint: Path, name: str, content: object) -> None:
+def write_file(checkpoint: Place, name: str, content: object) -> None:
     """Have a file of the checkpoint hold this, as JSON, whole or not at all. ExternalError where
     it cannot be written."""
-    new = checkpoint / f".{name}.new"
     try:
-        checkpoint.mkdir(parents=True, exist_ok=True)
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, checkpoint / name)
+        place.write(checkpoint / name, json.dumps(content))
     except OSError as error:
         raise ExternalError(
             f"cannot write to the checkpoint {checkpoint}: {error.strerror}"
         ) from error
 
 
-def remove(checkpoint: Path) -> None:
+def remove(checkpoint: Place) -> None:
     """Delete a checkpoint of which nothing else is to be seen to; does nothing if there is none."""
     gone = discard(checkpoint)
     if gone is not None:
         erase(gone)
 
 
-def discard(checkpoint: Path) -> Path | None:
+def discard(checkpoint: Place) -> Place | None:
     """Have a checkpoint be none any more, in one step: what is left of it, for `erase`, or None.
 
     What a crash leaves of it says which one it was, so that what else it had can go with it.
     """
     gone = checkpoint.with_name(f"{_GONE}{checkpoint.name}-{uuid.uuid4().hex[:8]}")
     try:
-        checkpoint.rename(gone)
-    except FileNotFoundError:
-        return None
+        return gone if place.set_aside(checkpoint, gone, _KEPT) else None
     except OSError as error:
         raise _not_deleted(checkpoint, error) from error
-    return gone
 
 
-def discarded(folder: Path) -> list[Path]:
+def discarded(folder: Place) -> list[Place]:
     """What is left in a folder of checkpoints that are none any more."""
-    return [found for found in _entries(folder) if found.name.startswith(_GONE)]
+    return [found for found in entries(folder) if found.name.startswith(_GONE)]
 
 
-def erase(gone: Path) -> None:
+def erase(gone: Place) -> None:
     """Delete what is left of a checkpoint; what another does at the same time is done."""
     try:
-        while gone.exists():
-            with suppress(FileNotFoundError):
-                shutil.rmtree(gone)
+        place.delete_folder(gone)
     except OSError as error:
         raise _not_deleted(gone, error) from error
 
 
-def discard_others(folder: Path, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
+def discard_others(folder: Place, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
     """Discard all checkpoints in a folder but those of these queries, each of its generation, and
     those of the names to spare."""
-    for found in _entries(folder):
+    for found in entries(folder):
         if found.name in spare or found.name.startswith(_GONE):
             continue
         if (query_id := found.name.removesuffix(_REBUILT)) != found.name:
@@ -164,7 +155,7 @@ def discard_others(folder: Path, keep: Mapping[str, int], spare: Container[str] 
             discard(found)
 
 
-def id_of(checkpoint: Path) -> str | None:
+def id_of(checkpoint: Place) -> str | None:
     """What Spark calls a checkpoint, or what is left of it: nobody else's name. None before its
     query has begun."""
     try:
@@ -174,23 +165,23 @@ def id_of(checkpoint: Path) -> str | None:
     return str(found)
 
 
-def _not_deleted(checkpoint: Path, error: OSError) -> ExternalError:
+def _not_deleted(checkpoint: Place, error: OSError) -> ExternalError:
     return ExternalError(f"cannot delete the checkpoint {checkpoint}: {error.strerror}")
 
 
-def _generation(checkpoint: Path) -> int | None:
+def _generation(checkpoint: Place) -> int | None:
     try:
         return int(json.loads((checkpoint / _OWNER).read_bytes())["generation"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def has_commits(checkpoint: Path) -> bool:
+def has_commits(checkpoint: Place) -> bool:
     """Whether a batch has ever been committed: then there may be state."""
     return bool(_numbers(checkpoint / "commits"))
 
 
-def begun(checkpoint: Path) -> Positions:
+def begun(checkpoint: Place) -> Positions:
     """What the newest batch of micro-batches is to reach, committed or not."""
     number = max(_numbers(checkpoint / "offsets"), default=None)
     if number is None:
@@ -198,24 +189,25 @@ def begun(checkpoint: Path) -> Positions:
     return parse_offsets((checkpoint / "offsets" / str(number)).read_text("utf-8"))
 
 
-def is_torn(checkpoint: Path) -> bool:
+def is_torn(checkpoint: Place) -> bool:
     """Whether a batch was begun that is not committed."""
     begun, done = _numbers(checkpoint / "offsets"), _numbers(checkpoint / "commits")
     return max(begun, default=-1) > max(done, default=-1)
 
 
-def remove_torn_files(checkpoint: Path) -> None:
+def remove_torn_files(checkpoint: Place) -> None:
     """Delete what a kill in the middle of the begin or the commit of a batch leaves behind.
 
     Such files mean nothing, but before the first commit Spark takes them for another query's and
     never starts this one again.
     """
     for folder in ("offsets", "commits"):
-        for torn in (checkpoint / folder).glob(".*.tmp*"):
-            torn.unlink(missing_ok=True)
+        for found in entries(checkpoint / folder):
+            if found.name.startswith(".") and ".tmp" in found.name:
+                place.delete(found)
 
 
-def remove_uncommitted_state(checkpoint: Path) -> None:
+def remove_uncommitted_state(checkpoint: Place) -> None:
     """Delete the state that a first batch has left behind when it was stopped before its commit.
 
     Spark runs that batch again, and refuses to if there is state already.
@@ -224,7 +216,7 @@ def remove_uncommitted_state(checkpoint: Path) -> None:
         erase(checkpoint / "state")
 
 
-def forget_uncommitted(checkpoint: Path) -> None:
+def forget_uncommitted(checkpoint: Place) -> None:
     """Have the next batch end where it likes, and not where the one was to end that has failed.
     Not for exactly-once delivery, which needs the same batch again. ExternalError where a file
     cannot be deleted."""
@@ -232,21 +224,14 @@ def forget_uncommitted(checkpoint: Path) -> None:
     try:
         for batch in _numbers(checkpoint / "offsets"):
             if batch > last:
-                (checkpoint / "offsets" / f".{batch}.crc").unlink(missing_ok=True)
-                (checkpoint / "offsets" / str(batch)).unlink(missing_ok=True)
+                place.delete(checkpoint / "offsets" / f".{batch}.crc")
+                place.delete(checkpoint / "offsets" / str(batch))
     except OSError as error:
         raise _not_deleted(checkpoint, error) from error
 
 
-def _numbers(folder: Path) -> list[int]:
-    return [int(p.name) for p in _entries(folder) if p.name.isdigit()]
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except OSError:
-        return []
+def _numbers(folder: Place) -> list[int]:
+    return [int(p.name) for p in entries(folder) if p.name.isdigit()]
 
 
 # -- built anew ----------------------------------------------------------------------------------
@@ -262,31 +247,38 @@ class RebuildNote:
     """Whether the table's own topic has them, too."""
 
 
-def rebuilt(checkpoint: Path) -> Path:
+def rebuilt(checkpoint: Place) -> Place:
     """Where a query's checkpoint is built anew beside the one that it runs on."""
     return checkpoint.with_name(checkpoint.name + _REBUILT)
 
 
-def hand_over(building: Path, generation: int) -> None:
+def hand_over(building: Place, generation: int) -> None:
     """Have a checkpoint that was built anew be that of a generation of its query. ExternalError
     where a file cannot be written."""
     write_file(building, _OWNER, {"generation": generation})
 
 
-def adopt(checkpoint: Path, generation: int) -> None:
+def adopt(checkpoint: Place, generation: int) -> None:
     """Put the checkpoint that was built anew for this generation, if there is one, in the place of
     the one before. ExternalError where a folder cannot be renamed."""
     new = rebuilt(checkpoint)
     if _generation(new) != generation:
         return
-    discard(checkpoint)
+    if _generation(checkpoint) == generation:
+        # A crash came after all had been copied, in a store, and before the rest had gone.
+        place.let_go(new, _KEPT)
+        return
     try:
-        new.rename(checkpoint)
+        if _generation(checkpoint) is None and id_of(checkpoint) in (None, id_of(new)):
+            place.delete_folder(checkpoint)
+        else:
+            discard(checkpoint)
+        place.put_in_place(new, checkpoint, _KEPT)
     except OSError as error:
         raise ExternalError(f"cannot rename {new}: {error.strerror}") from error
 
 
-def rebuild_note(checkpoint: Path) -> RebuildNote | None:
+def rebuild_note(checkpoint: Place) -> RebuildNote | None:
     """What is still to be done about it; None: nothing. ExternalError for a note that is damaged:
     the query must not run without it."""
     path = checkpoint / _REBUILD
@@ -299,15 +291,15 @@ def rebuild_note(checkpoint: Path) -> RebuildNote | None:
         raise ExternalError(f"cannot read {path}: {error}") from error
 
 
-def is_settled(checkpoint: Path, generation: int) -> bool:
+def is_settled(checkpoint: Place, generation: int) -> bool:
     """Whether it is that of this generation of its query, with nothing still to be done."""
     return _generation(checkpoint) == generation and not (checkpoint / _REBUILD).exists()
 
 
-def note_rebuild(checkpoint: Path, note: RebuildNote | None) -> None:
+def note_rebuild(checkpoint: Place, note: RebuildNote | None) -> None:
     """Have this be still to be done; None: nothing. ExternalError where it cannot be written."""
     if note is None:
-        (checkpoint / _REBUILD).unlink(missing_ok=True)
+        place.delete(checkpoint / _REBUILD)
     else:
         write_file(checkpoint, _REBUILD, {"topic": note.topic, "settled": note.settled})
 
@@ -329,7 +321,7 @@ class Takeover:
         return time < self.time and offset >= self.positions.get(topic, {}).get(partition, 0)
 
 
-def take_over(checkpoint: Path, generation: int, sql: str) -> None:
+def take_over(checkpoint: Place, generation: int, sql: str) -> None:
     """Have a checkpoint be that of a generation of its query, which is about to run by a statement.
     ExternalError where a file cannot be written or deleted."""
     claim(checkpoint, generation)
@@ -343,7 +335,7 @@ def take_over(checkpoint: Path, generation: int, sql: str) -> None:
     write_file(checkpoint, _STATEMENTS, {"statements": found})
 
 
-def takeovers(checkpoint: Path) -> list[Takeover]:
+def takeovers(checkpoint: Place) -> list[Takeover]:
     """Those that are known, in their order; none of a checkpoint that says nothing."""
     try:
         found = json.loads((checkpoint / _STATEMENTS).read_bytes())["statements"]

@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from streamsql.errors import ExternalError, UnsupportedError
 from streamsql.executor.frames.layouts import Columns, StoreLayout
 from streamsql.executor.queries.checkpoint import has_commits, write_file
+from streamsql.places.place import Place
 from streamsql.planner.plans.fingerprint import fingerprint
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.version import VERSION
@@ -50,7 +50,7 @@ class CheckpointMetadata:
         )
 
 
-def read(checkpoint: Path) -> CheckpointMetadata | None:
+def read(checkpoint: Place) -> CheckpointMetadata | None:
     """What a checkpoint says that a query can go on from; None where there is nothing to go on
     from, or an earlier version wrote it. UnsupportedError for what a later version wrote."""
     if not has_commits(checkpoint):
@@ -94,7 +94,7 @@ def _columns(found: list[list[str]]) -> Columns:
     return tuple((name, kind) for name, kind in found)
 
 
-def settle(checkpoint: Path, now: CheckpointMetadata, was: CheckpointMetadata | None) -> None:
+def settle(checkpoint: Place, now: CheckpointMetadata, was: CheckpointMetadata | None) -> None:
     """Have a checkpoint say that the query is going on from it now; UnsupportedError where it
     cannot, since its state or its sources are others."""
     if was is not None:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Collection, Container
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import checkpoint, deaths, observing, slots
@@ -32,6 +31,7 @@ from streamsql.executor.queries.persistent_query import (
     stuck,
 )
 from streamsql.executor.queries.spark_run import Unstarted, classify
+from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
 from streamsql.status import QueryInfo
@@ -46,7 +46,7 @@ class QueryManager:
     """All persistent queries of an engine; every method may be called from any thread."""
 
     def __init__(
-        self, launcher: Launcher, watch: Watch, checkpoints: Path, *, by_itself: bool = True
+        self, launcher: Launcher, watch: Watch, checkpoints: Place, *, by_itself: bool = True
     ) -> None:
         """`by_itself` False: queries run only when `drain` tells them to."""
         self._launcher = launcher

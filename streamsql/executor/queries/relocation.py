@@ -7,22 +7,24 @@ moved, or came back from a backup in another place, would be looked for where it
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 from streamsql.errors import ExternalError
+from streamsql.places import place
+from streamsql.places.place import Place, entries
+from streamsql.places.store import SCHEME
 
 _PATHS = "stateSchemaFilePaths"
 
 
-def relocate(checkpoint: Path) -> None:
+def relocate(checkpoint: Place) -> None:
     """Have the notes of a checkpoint point into it. ExternalError where one cannot be written."""
-    for note in checkpoint.glob("state/*/_metadata/v2/*"):
-        if note.name.isdigit():
-            _relocate(note, checkpoint / "state" / note.parents[2].name)
+    for operator in entries(checkpoint / "state"):
+        for note in entries(operator / "_metadata" / "v2"):
+            if note.name.isdigit():
+                _relocate(note, operator)
 
 
-def _relocate(note: Path, operator: Path) -> None:
+def _relocate(note: Place, operator: Place) -> None:
     try:
         version, _, text = note.read_text("utf-8").partition("\n")
         content = json.loads(text)
@@ -38,21 +40,22 @@ def _relocate(note: Path, operator: Path) -> None:
         return
     if not changed:
         return
-    new = note.with_name(f".{note.name}.new")
     try:
-        with new.open("w", encoding="utf-8") as file:
-            file.write(f"{version}\n{json.dumps(content, separators=(',', ':'))}")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, note)
+        place.write(note, f"{version}\n{json.dumps(content, separators=(',', ':'))}")
     except OSError as error:
         raise ExternalError(f"cannot write {note}: {error.strerror}") from error
 
 
-def _moved(path: str, operator: Path) -> str:
+def _moved(path: str, operator: Place) -> str:
     """The same file of the state operator, where that is now."""
-    scheme, colon, place = path.partition(":")
-    head, found, inside = place.rpartition(f"/{operator.parent.name}/{operator.name}/")
-    if scheme != "file" or not found or head == str(operator.parent.parent):
+    scheme, colon, where = path.partition(":")
+    head, found, inside = where.rpartition(f"/{operator.parent.name}/{operator.name}/")
+    now = str(operator).removeprefix(f"{scheme}:")
+    if scheme not in ("file", SCHEME) or not found or head == _above(now):
         return path
-    return f"{scheme}{colon}{operator}/{inside}"
+    return f"{scheme}{colon}{now}/{inside}"
+
+
+def _above(operator: str) -> str:
+    """The checkpoint that a state operator is of."""
+    return operator.rsplit("/", 2)[0]

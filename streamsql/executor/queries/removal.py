@@ -7,7 +7,6 @@ left is found again, and seeing to it twice changes nothing.
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.config import COMMITS_TOPIC
@@ -15,6 +14,7 @@ from streamsql.errors import ExternalError
 from streamsql.executor.queries.checkpoint import discarded, erase, id_of, rebuild_note
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.commit_tokens import retire_tokens
+from streamsql.places.place import Place
 
 SWEEP_SECONDS = 30.0
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def sweep(folder: Path, client: KafkaClient, spark: SparkSession | None) -> None:
+def sweep(folder: Place, client: KafkaClient, spark: SparkSession | None) -> None:
     """Have nothing be left of the discarded checkpoints in a folder. ExternalError where Kafka
     fails, or a file cannot be deleted: what is left then is found the next time."""
     gone = discarded(folder)

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +22,7 @@ from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import remove_torn_files
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
+from streamsql.places.place import Place, entries
 from streamsql.planner.plans.delivery import Replay
 from streamsql.properties import COMMIT_INTERVAL, TRANSACTION_INTERVAL, get_int
 
@@ -131,10 +131,10 @@ def pinned_shuffle_partitions(spec: StreamingQuerySpec) -> int:
     return checkpointed_shuffle_partitions(spec.checkpoint) or spec.shuffle_partitions
 
 
-def checkpointed_shuffle_partitions(checkpoint: Path) -> int | None:
+def checkpointed_shuffle_partitions(checkpoint: Place) -> int | None:
     """What the newest offset file of a checkpoint says; None before the first batch."""
     folder = checkpoint / "offsets"
-    batches = sorted((int(p.name) for p in folder.glob("*") if p.name.isdigit()), reverse=True)
+    batches = sorted((int(p.name) for p in entries(folder) if p.name.isdigit()), reverse=True)
     for batch in batches:
         lines = (folder / str(batch)).read_text("utf-8").splitlines()
         for line in lines[1:2]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import uuid
 from dataclasses import replace
-from pathlib import Path
 
 from streamsql.config import REBUILD_TOPIC_PREFIX
 from streamsql.errors import ExternalError, InternalError
@@ -19,6 +18,7 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import RETRY, Definition
 from streamsql.executor.queries.spark_run import Failure, Run
 from streamsql.executor.services.services import Services
+from streamsql.places.place import Place
 from streamsql.planner.plans.logical import Sink
 from streamsql.schema import Kind
 from streamsql.waiting import await_condition
@@ -41,7 +41,11 @@ class Rebuild:
     """One query's; of one thread. Whatever is not handed over in the end is to be discarded."""
 
     def __init__(
-        self, definition: Definition, launcher: SparkLauncher, services: Services, checkpoints: Path
+        self,
+        definition: Definition,
+        launcher: SparkLauncher,
+        services: Services,
+        checkpoints: Place,
     ) -> None:
         """`definition` is what the query is to be."""
         self.definition = definition

@@ -7,7 +7,6 @@ the next start goes on here.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from streamsql.executor.queries.checkpoint import (
     BUILDING,
@@ -19,11 +18,12 @@ from streamsql.executor.queries.checkpoint import (
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.services.services import Services
+from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
 
 
 def settle(
-    definition: Definition, launcher: SparkLauncher, services: Services, checkpoints: Path
+    definition: Definition, launcher: SparkLauncher, services: Services, checkpoints: Place
 ) -> None:
     """Have a query be where its rebuild has come to: it goes on from the new checkpoint, and its
     table holds what the new query makes. Does nothing where that is so. ExternalError where Kafka,
@@ -46,7 +46,7 @@ def settle(
 def _correct(
     definition: Definition,
     made: str,
-    folder: Path,
+    folder: Place,
     launcher: SparkLauncher,
     services: Services,
 ) -> None:

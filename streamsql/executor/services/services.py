@@ -11,10 +11,12 @@ from streamsql.config import EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.services.background import Report, Service, StartupStep
+from streamsql.executor.services.store import Store
 from streamsql.executor.spark.cluster import checked_settings, live_slots, master_of
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.security import checked
+from streamsql.places.store import StorePath
 from streamsql.properties import SCHEMA_REGISTRY_URL, with_owned_secrets
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.server import EmbeddedRegistry
@@ -48,6 +50,8 @@ class Services:
         self.jars: Service[bool] = Service("jars", self._fetch_jars)
         self.kafka: Service[KafkaClient] = Service("kafka", self._start_kafka)
         self.spark: Service[SparkRuntime] = Service("spark", self._start_spark)
+        self.store = Store(lambda: self.spark.get().start())
+        """Has the checkpoints, where they are in one."""
 
     def start(self) -> None:
         """Begin to bring all of them up; returns at once."""
@@ -110,6 +114,8 @@ class Services:
     def _fetch_jars(self, report: Report) -> bool:
         progress = _progress(report, "fetching Spark's Kafka connector")
         ensure_jars("spark", progress)
+        if isinstance(self._data.checkpoints, StorePath):
+            ensure_jars("s3", _progress(report, "fetching the client of object stores"))
         if self._config.bootstrap_servers is None:
             ensure_jars("kafka", _progress(report, "fetching Kafka"))
         report("building the JVM part", None)
@@ -147,6 +153,7 @@ class Services:
         self.jars.get()
         self._open()
         report("starting Spark", None)
+        from streamsql.executor.spark import store_files
         from streamsql.executor.spark.session import (
             LONG_RUNNING,
             SETTINGS,
@@ -155,14 +162,19 @@ class Services:
         )
 
         sizes = self._sizes
+        in_store = isinstance(self._data.checkpoints, StorePath)
+        own = {**SETTINGS, **(store_files.SETTINGS if in_store else {})}
         self._runtime = SparkRuntime(
             self._data.root,
             master=master_of(self._config.master, sizes.task_slots),
             heap=f"{sizes.heap_mb}m",
             settings={
-                **checked_settings(self._config.spark, SETTINGS),
+                **(store_files.DEFAULTS if in_store else {}),
+                **checked_settings(self._config.spark, own),
+                **(store_files.SETTINGS if in_store else {}),
                 STATE_MEMORY: str(sizes.state_memory_mb),
             },
+            further_jars=("s3",) if in_store else (),
             tuning=(*LONG_RUNNING, f"-Dstreamsql.store.memory.mb={sizes.store_memory_mb}"),
         )
         # As above: importing Spark takes a second.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from py4j.protocol import Py4JJavaError
@@ -19,6 +18,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
+from streamsql.places.place import Place
 from streamsql.schema import OnViolation
 
 if TYPE_CHECKING:
@@ -327,7 +327,9 @@ class Jvm:
         )
         return writer
 
-    def file_writer(self, rows: DataFrame, checkpoint: Path, files: FileTarget) -> DataStreamWriter:
+    def file_writer(
+        self, rows: DataFrame, checkpoint: Place, files: FileTarget
+    ) -> DataStreamWriter:
         """A stream writer of rows as files, each batch's exactly once: io.streamsql.sinks."""
         by = self._jvm.java.util.ArrayList()
         for name in files.partition_by:

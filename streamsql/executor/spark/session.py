@@ -28,8 +28,9 @@ from streamsql.executor.spark.cluster import (
     live_slots,
 )
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
-from streamsql.jvm.jars import Progress
+from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import Java
+from streamsql.jvm.lock import Group
 from streamsql.waiting import await_condition
 
 DEFAULT_HEAP = "2g"
@@ -150,10 +151,12 @@ class SparkRuntime:
         settings: Mapping[str, str] | None = None,
         progress: Progress | None = None,
         archive_to: Path | None = None,
+        further_jars: Sequence[Group] = (),
         tuning: Sequence[str] = LONG_RUNNING,
     ) -> None:
-        """`tuning` are further options of the JVM. `archive_to` is for
-        queries/class_archive.py: where the JVM leaves its classes when it ends."""
+        """`further_jars` are groups of jars besides those that are always needed; `tuning` are
+        further options of the JVM. `archive_to` is for queries/class_archive.py: where the JVM
+        leaves its classes when it ends."""
         self._data_dir = data_dir.absolute()
         self._master = master
         self._heap = heap
@@ -161,6 +164,7 @@ class SparkRuntime:
         self._progress = progress
         self._archive_to = archive_to
         self._tuning = tuple(tuning)
+        self._further_jars = tuple(further_jars)
         self._lock = threading.RLock()
         self._session: SparkSession | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -256,9 +260,13 @@ class SparkRuntime:
     def _start(self) -> SparkSession:
         java, jars = java_and_jars(self._progress)
         class_path = class_path_of(jars)
+        further = [
+            jar for group in self._further_jars for jar in ensure_jars(group, self._progress)
+        ]
         self._scratch = Path(tempfile.mkdtemp(prefix="streamsql-spark-"))
         options = [*self._jvm_options(), *self._archive_options(java, class_path)]
-        command = JvmCommand(java, options, class_path)
+        # Behind all others: what the archive knows has to be the begin of the class path.
+        command = JvmCommand(java, options, [*class_path, *map(str, further)])
         output = self.log_file.with_name("spark-jvm.log")
         environment = {
             **jvm_environment(self._scratch),
@@ -268,7 +276,7 @@ class SparkRuntime:
         SparkContext._ensure_initialized(gateway=gateway)
         _silence()
         conf = SparkConf().setMaster(self._master)
-        for name, value in self._all_settings(jars, self._scratch).items():
+        for name, value in self._all_settings([*jars, *further], self._scratch).items():
             conf.set(name, value)
         session = SparkSession.builder.config(conf=conf).getOrCreate()
         _remember_classes(session)

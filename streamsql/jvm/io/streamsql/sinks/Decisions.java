@@ -2,20 +2,13 @@ package io.streamsql.sinks;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.EnumSet;
 import java.util.Optional;
-import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
-import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.Options.CreateOpts;
-import org.apache.hadoop.fs.Options.Rename;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
 
 /** The decisions of a query's batches, each a file of its checkpoint, by the batch's number. */
 final class Decisions {
@@ -23,17 +16,18 @@ final class Decisions {
   private static final int KEPT = 100;
 
   private final Path folder;
-  private final FileContext files;
+  private final CheckpointFileManager files;
 
   Decisions(Path folder, Configuration conf) throws IOException {
     this.folder = folder;
-    this.files = FileContext.getFileContext(folder.toUri(), conf);
+    this.files = CheckpointFileManager.create(folder, conf);
+    files.mkdirs(folder);
   }
 
   /** What was decided for a batch, if anything was. */
   Optional<Decision> of(long batch) throws IOException {
     Path file = file(batch);
-    if (!files.util().exists(file)) {
+    if (!files.exists(file)) {
       return Optional.empty();
     }
     try (FSDataInputStream in = files.open(file)) {
@@ -43,27 +37,26 @@ final class Decisions {
 
   /** Of several attempts at a batch one decides; false: another one has. */
   boolean decide(long batch, Decision decision) throws IOException {
-    Path written = new Path(folder, "." + UUID.randomUUID() + ".tmp");
-    try (FSDataOutputStream out =
-        files.create(written, EnumSet.of(CreateFlag.CREATE), CreateOpts.createParent())) {
-      out.write(decision.json().getBytes(StandardCharsets.UTF_8));
-    }
+    CheckpointFileManager.CancellableFSDataOutputStream out =
+        files.createAtomic(file(batch), false);
     try {
-      files.rename(written, file(batch), Rename.NONE);
+      out.write(decision.json().getBytes(StandardCharsets.UTF_8));
+      out.close();
       return true;
     } catch (FileAlreadyExistsException decided) {
-      files.delete(written, false);
+      out.cancel();
       return false;
+    } catch (IOException | RuntimeException e) {
+      out.cancel();
+      throw e;
     }
   }
 
   /** Deletes what nobody asks for any more once a batch is done. */
   void forgetBefore(long batch) throws IOException {
-    RemoteIterator<FileStatus> found = files.listStatus(folder);
-    while (found.hasNext()) {
-      Path file = found.next().getPath();
-      if (isOutdated(file.getName(), batch)) {
-        files.delete(file, false);
+    for (FileStatus found : files.list(folder)) {
+      if (isOutdated(found.getPath().getName(), batch)) {
+        files.delete(found.getPath());
       }
     }
   }

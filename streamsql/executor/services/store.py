@@ -1,0 +1,34 @@
+"""Who is asked for files of an object store: Spark's JVM, which has a client of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from streamsql.places.store import StoreFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from streamsql.executor.spark.store_files import SparkStoreFiles
+
+
+class Store:
+    """Files by way of the session that there is; waits for Spark where that is only just coming
+    up, and starts it again where it has died."""
+
+    def __init__(self, session: Callable[[], SparkSession]) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._files: SparkStoreFiles | None = None
+
+    def files(self) -> StoreFiles:
+        """ExternalError where there is no Spark."""
+        from streamsql.executor.spark.store_files import SparkStoreFiles
+
+        session = self._session()
+        with self._lock:
+            if self._files is None or self._files.spark is not session:
+                self._files = SparkStoreFiles(session)
+            return self._files

@@ -1,0 +1,81 @@
+package io.streamsql.files;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
+import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager;
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager;
+
+/**
+ * How Spark writes the files of a checkpoint in an object store: each in one request, which the
+ * store takes whole or not at all. A file that must not replace another one is refused by the store
+ * itself ({@code If-None-Match}); so of two engines that take a query for their own, one writes what
+ * a batch is about, and the other one fails.
+ *
+ * <p>Spark's own way is to write under another name and to rename: in an object store a copy, which
+ * replaces what is there. Local files, as those of push queries, are written in that way. Written
+ * for Hadoop 3.5 and Spark 4.3.
+ */
+public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager {
+  private static final String SCHEME = "s3a";
+
+  private final FileSystem store;
+  private final FileContextBasedCheckpointFileManager local;
+
+  /** Called by Spark, by reflection. */
+  public CheckpointFiles(Path path, Configuration conf) throws IOException {
+    super(path, conf);
+    store = path.getFileSystem(conf);
+    local =
+        SCHEME.equals(store.getScheme())
+            ? null
+            : new FileContextBasedCheckpointFileManager(path, conf);
+  }
+
+  @Override
+  public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
+    if (local != null) {
+      return local.createAtomic(path, overwrite);
+    }
+    try {
+      return new Upload(store, StoreFiles.create(store, path, overwrite), path);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Is there once it has been closed; what is cancelled never is. */
+  private static final class Upload extends CancellableFSDataOutputStream {
+    private final FileSystem store;
+    private final FSDataOutputStream out;
+    private final Path path;
+    private boolean ended;
+
+    Upload(FileSystem store, FSDataOutputStream out, Path path) {
+      super(out);
+      this.store = store;
+      this.out = out;
+      this.path = path;
+    }
+
+    @Override
+    public synchronized void cancel() {
+      if (!ended) {
+        ended = true;
+        out.abort();
+      }
+    }
+
+    @Override
+    public synchronized void close() throws IOException {
+      if (!ended) {
+        ended = true;
+        StoreFiles.close(out, store, path);
+      }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+package io.streamsql.files;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.PathIOException;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * Small files of an object store, and folders of them, by the URLs of either: what Python asks for
+ * (executor/spark/store_files.py) and {@link CheckpointFiles} writes. A folder is there as long as a
+ * file is.
+ */
+public final class StoreFiles {
+  private static final String CONDITIONAL = "fs.option.create.conditional.overwrite";
+
+  /** Asks nothing before it writes: not whether it is a folder's name, which ours never are. */
+  private static final String AT_ONCE = "fs.s3a.create.performance";
+
+  private final Configuration conf;
+
+  public StoreFiles(SparkSession spark) {
+    this.conf = spark.sessionState().newHadoopConf();
+  }
+
+  /** What is in a file; null: there is none. */
+  public byte[] read(String url) throws IOException {
+    Path path = new Path(url);
+    try (InputStream in = path.getFileSystem(conf).open(path)) {
+      return in.readAllBytes();
+    } catch (FileNotFoundException none) {
+      return null;
+    }
+  }
+
+  /** Have a file hold this, whole or not at all. */
+  public void write(String url, byte[] content) throws IOException {
+    Path path = new Path(url);
+    FSDataOutputStream out = create(path.getFileSystem(conf), path, true);
+    try {
+      out.write(content);
+    } catch (IOException | RuntimeException e) {
+      out.abort();
+      throw e;
+    }
+    out.close();
+  }
+
+  /** The names of the files and folders in a folder. */
+  public List<String> names(String url) throws IOException {
+    List<String> names = new ArrayList<>();
+    for (FileStatus status : list(new Path(url))) {
+      names.add(status.getPath().getName());
+    }
+    return names;
+  }
+
+  /** Whether there is such a file or folder. */
+  public boolean exists(String url) throws IOException {
+    Path path = new Path(url);
+    return path.getFileSystem(conf).exists(path);
+  }
+
+  /** Deletes a file, or a folder with all that is in it; whether there was one. */
+  public boolean delete(String url) throws IOException {
+    Path path = new Path(url);
+    return path.getFileSystem(conf).delete(path, true);
+  }
+
+  /** Copies a file, or all that is in a folder, and replaces what is there. */
+  public void copy(String from, String to) throws IOException {
+    Path source = new Path(from);
+    copy(source.getFileSystem(conf), source, new Path(to));
+  }
+
+  private void copy(FileSystem store, Path source, Path target) throws IOException {
+    if (store.getFileStatus(source).isDirectory()) {
+      for (FileStatus status : list(source)) {
+        copy(store, status.getPath(), new Path(target, status.getPath().getName()));
+      }
+      return;
+    }
+    try (InputStream in = store.open(source);
+        OutputStream out = create(store, target, true)) {
+      in.transferTo(out);
+    }
+  }
+
+  private FileStatus[] list(Path path) throws IOException {
+    try {
+      return path.getFileSystem(conf).listStatus(path);
+    } catch (FileNotFoundException none) {
+      return new FileStatus[0];
+    }
+  }
+
+  /** A new file: there once it has been closed by {@link #close}. */
+  static FSDataOutputStream create(FileSystem store, Path path, boolean overwrite)
+      throws IOException {
+    FSDataOutputStreamBuilder<?, ?> file = store.createFile(path);
+    file.create();
+    file.overwrite(overwrite);
+    file.opt(AT_ONCE, true);
+    if (!overwrite) {
+      file.must(CONDITIONAL, true);
+    }
+    return file.build();
+  }
+
+  /**
+   * Has a file be there.
+   *
+   * @throws FileAlreadyExistsException where another one is, which was not to be replaced
+   */
+  static void close(FSDataOutputStream out, FileSystem store, Path path) throws IOException {
+    try {
+      out.close();
+    } catch (PathIOException refused) {
+      if (!store.exists(path)) {
+        throw refused;
+      }
+      throw (IOException)
+          new FileAlreadyExistsException(path + " is there already").initCause(refused);
+    }
+  }
+}
