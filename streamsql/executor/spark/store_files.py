@@ -27,7 +27,6 @@ DEFAULTS: Mapping[str, str] = {
     # A store that is away is to be told soon; the query waits for it, and tries again.
     "spark.hadoop.fs.s3a.attempts.maximum": "3",
     "spark.hadoop.fs.s3a.retry.limit": "3",
-    "spark.hadoop.fs.s3a.connection.establish.timeout": "5s",
 }
 """That a user may change."""
 
@@ -72,5 +71,10 @@ class SparkStoreFiles:
             raise ExternalError(
                 f"the store of {url} does not do what it is asked for",
                 retryable=True,
-                detail=str(error),
+                detail=_told(error),
             ) from error
+
+
+def _told(error: Exception) -> str:
+    """Without the hundred lines of where it was thrown."""
+    return str(getattr(error, "java_exception", error))
