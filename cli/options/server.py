@@ -42,7 +42,9 @@ def _add_service(group: argparse._ArgumentGroup) -> None:
         "--advertised-url", metavar="URL", help="how other servers of the service reach this one"
     )
     group.add_argument(
-        "--checkpoints", metavar="DIR", help="a folder that all servers of the service reach"
+        "--checkpoints",
+        metavar="PLACE",
+        help="a folder that all servers of the service reach, or s3a://BUCKET/FOLDER",
     )
     group.add_argument(
         "--queries-file",

@@ -32,6 +32,10 @@ def test_a_queries_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) ->
     assert "cannot read nowhere.sql" in capsys.readouterr().err
 
 
-def test_checkpoints_in_an_object_store(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["server", "--checkpoints", "s3a://bucket/flights"]) == 1
-    assert "Mount the storage on all servers" in capsys.readouterr().err
+def test_checkpoints_in_a_store_that_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data"
+    assert main(["server", "--checkpoints", "gs://bucket/flights", "--data", str(data)]) == 1
+    assert "mount the storage on all servers" in capsys.readouterr().err
+    assert not data.exists()

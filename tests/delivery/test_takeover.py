@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 from awaiting import await_until
+from delivery.leaders import leads, stopped
 from delivery.load import Events, let_pass
 from delivery.reading import problems
 from delivery.shapes import SHAPES, SOURCES
@@ -22,24 +20,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 LOOK_SECONDS = 0.5
 TAKE_OVER_SECONDS = 60.0
-
-
-def leads(server: ServerProcess) -> bool:
-    return "STANDBY" not in server.states().values()
-
-
-@contextmanager
-def stopped(server: ServerProcess) -> Iterator[None]:
-    """The server and its Spark are stopped by SIGSTOP."""
-    process = psutil.Process(server.pid)
-    family = [process, *process.children(recursive=True)]
-    for each in family:
-        each.suspend()
-    try:
-        yield
-    finally:
-        for each in reversed(family):
-            each.resume()
 
 
 @pytest.mark.parametrize("times", [3])

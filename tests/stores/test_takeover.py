@@ -1,14 +1,17 @@
-"""Servers on machines that share no disk: the checkpoints are in an object store."""
+"""Servers on machines that share no disk: their checkpoints are in an object store."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from awaiting import await_until
+from delivery.leaders import leads, stopped
 from delivery.load import Events, let_pass
 from delivery.reading import committed, problems
 from delivery.shapes import SHAPES, SOURCES
@@ -28,21 +31,11 @@ EXACTLY_ONCE = (
 RUN = [shape for shape in SHAPES if shape.name in ("group_by", "projection")]
 
 
-def leads(server: ServerProcess) -> bool:
-    states = server.states()
-    return bool(states) and "STANDBY" not in states.values()
-
-
-def is_live(server: ServerProcess) -> bool:
-    return all(
-        query["state"] == "RUNNING" and query["mode"] == "real-time" for query in server.queries()
-    )
-
-
-@pytest.mark.parametrize("times", [2])
-def test_another_server_on_an_empty_disk_takes_over(
-    tmp_path: Path, broker: EmbeddedBroker, topic_name: str, times: int
-) -> None:
+@pytest.fixture
+def servers(
+    tmp_path: Path, broker: EmbeddedBroker, topic_name: str
+) -> Iterator[list[ServerProcess]]:
+    """Two, whose queries run in real time with exactly-once delivery."""
     with s3_server(tmp_path / "s3") as s3:
         config = tmp_path / "spark.properties"
         config.write_text("\n".join(f"{n}={v}" for n, v in s3.settings.items()), "utf-8")
@@ -52,49 +45,85 @@ def test_another_server_on_an_empty_disk_takes_over(
             *("--checkpoints", f"s3a://{BUCKET}/flights"),
             *("--spark-config", str(config)),
         )
-        servers = [ServerProcess(tmp_path / name, *options) for name in ("a", "b")]
+        found = [ServerProcess(tmp_path / name, *options) for name in ("a", "b")]
         try:
-            for server in servers:
+            for server in found:
                 server.start()
-            for server in servers:
+            for server in found:
                 server.await_ready()
-            servers[0].run(EXACTLY_ONCE + SOURCES)
+            found[0].run(EXACTLY_ONCE + SOURCES)
             for shape in RUN:
-                servers[0].run(EXACTLY_ONCE + shape.sql)
-            with Events(broker.bootstrap, 200.0):
-                for _ in range(times):
-                    leader, follower = sorted(servers, key=leads, reverse=True)
-                    assert leads(leader) and not leads(follower)
-                    await_until(
-                        lambda server=leader: is_live(server),  # type: ignore[misc]
-                        "real time",
-                        RUN_SECONDS,
-                        every=LOOK_SECONDS,
-                    )
-                    let_pass(12.0)
-                    print("taken over in", _taken_over(leader, broker.bootstrap), "s")
-                    shutil.rmtree(tmp_path / leader.log.parent.name / "data")
-                    leader.start()
-                    leader.await_ready()
-            found = problems(broker.bootstrap, RUN)
-            assert not found, json.dumps([found, [s.queries() for s in servers]], indent=1)
+                found[0].run(EXACTLY_ONCE + shape.sql)
+            yield found
             assert not list(tmp_path.glob("?/data/**/offsets")), "no checkpoint is on a disk"
         finally:
-            for server in servers:
+            for server in found:
                 server.kill()
 
 
-def _taken_over(leader: ServerProcess, bootstrap: str) -> float:
-    """Kill the leader; how long it takes until the table goes on."""
-    leader.kill()
-    began, killed_ms = time.monotonic(), time.time_ns() // 1_000_000
+@pytest.mark.parametrize("times", [2])
+def test_a_server_on_an_empty_disk_takes_over(
+    servers: list[ServerProcess], broker: EmbeddedBroker, times: int
+) -> None:
+    with Events(broker.bootstrap, 200.0):
+        for _ in range(times):
+            leader, _ = by_leadership(servers)
+            await_live(leader)
+            let_pass(12.0)
+            with going_on(broker.bootstrap):
+                leader.kill()
+            shutil.rmtree(leader.log.parent / "data")
+            leader.start()
+            leader.await_ready()
+    assert_exact(servers, broker)
+
+
+@pytest.mark.parametrize("times", [2])
+def test_a_leader_that_wakes_up_is_refused(
+    servers: list[ServerProcess], broker: EmbeddedBroker, times: int
+) -> None:
+    with Events(broker.bootstrap, 200.0):
+        for _ in range(times):
+            leader, follower = by_leadership(servers)
+            await_live(leader)
+            let_pass(8.0)
+            with stopped(leader):
+                with going_on(broker.bootstrap):
+                    pass
+                await_live(follower)
+                let_pass(7.0)
+            let_pass(10.0)
+    assert_exact(servers, broker)
+
+
+def by_leadership(servers: list[ServerProcess]) -> list[ServerProcess]:
+    """The leader and the follower."""
+    leader, follower = sorted(servers, key=leads, reverse=True)
+    assert leads(leader) and not leads(follower)
+    return [leader, follower]
+
+
+def await_live(server: ServerProcess) -> None:
+    def is_live() -> bool:
+        found = [(query["state"], query["mode"]) for query in server.queries()]
+        return set(found) == {("RUNNING", "real-time")}
+
+    await_until(is_live, "real time", RUN_SECONDS, every=LOOK_SECONDS)
+
+
+@contextmanager
+def going_on(bootstrap: str) -> Iterator[None]:
+    """What is done to the leader, and then waited until the table counts a later record."""
+    began, began_ms = time.monotonic(), time.time_ns() // 1_000_000
+    yield
 
     def goes_on() -> bool:
-        """Whether a record that came after the kill counts."""
-        topics = committed(bootstrap)
-        later = {r.key for r in topics["events"] if (r.timestamp or 0) > killed_ms}
-        newest = max((r.timestamp or 0 for r in topics["TOTALS"]), default=0)
-        return bool(later) and newest > killed_ms
+        return any((r.timestamp or 0) > began_ms for r in committed(bootstrap)["TOTALS"])
 
     await_until(goes_on, "the table to go on", TAKE_OVER_SECONDS, every=LOOK_SECONDS)
-    return round(time.monotonic() - began, 1)
+    print(f"taken over in {time.monotonic() - began:.1f} s")
+
+
+def assert_exact(servers: list[ServerProcess], broker: EmbeddedBroker) -> None:
+    found = problems(broker.bootstrap, RUN)
+    assert not found, json.dumps([found, [s.queries() for s in servers]], indent=1)

@@ -125,6 +125,9 @@ rootLogger.appenderRef.file.ref = file
 # It warns of every timer that is set twice, as those are that several rows share.
 logger.timers.name = {timers}
 logger.timers.level = error
+# It prints all that it counts, in ten thousand characters, with each upload that was broken off.
+logger.uploads.name = org.apache.hadoop.fs.s3a.S3AInstrumentation
+logger.uploads.level = error
 appender.file.type = RollingFile
 appender.file.name = file
 appender.file.fileName = {file}

@@ -22,6 +22,8 @@ DEFAULTS: Mapping[str, str] = {
     # What else there is takes jars that are not among ours.
     "spark.hadoop.fs.s3a.input.stream.type": "classic",
     "spark.hadoop.fs.s3a.audit.enabled": "false",
+    # What is uploaded waits among the JVM's own temporary files, not in one folder for all of them.
+    "spark.hadoop.fs.s3a.buffer.dir": "${java.io.tmpdir}/s3a",
     # A folder is there as long as a file is: nobody has to look after what is above it.
     "spark.hadoop.fs.s3a.performance.flags": "create,delete,mkdir",
     # A store that is away is to be told soon; the query waits for it, and tries again.
@@ -69,7 +71,7 @@ class SparkStoreFiles:
             return ask()
         except SPARK_FAILURES as error:
             raise ExternalError(
-                f"the store of {url} does not do what it is asked for",
+                f"the store of {url} fails",
                 retryable=True,
                 detail=_told(error),
             ) from error

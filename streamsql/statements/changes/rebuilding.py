@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 
-from streamsql.errors import StreamSQLError, UnsupportedError
+from streamsql.errors import ExternalError, StreamSQLError, UnsupportedError
 from streamsql.executor.queries.checkpoint import is_settled
 from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 from streamsql.executor.rebuilds.building import Rebuild, committed_all
 from streamsql.log.entries import Offsets
+from streamsql.places.place import Place
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.results import Warning
 from streamsql.runtime.state import EngineState
@@ -175,13 +176,20 @@ def await_settled(state: EngineState, switched: Sequence[Definition]) -> list[Wa
     late = []
     for query in switched:
         folder = state.data.checkpoints / query.id
-        while not is_settled(folder, query.generation):
+        while not _is_settled(folder, query.generation):
             if time.monotonic() > deadline:
                 late.append(Warning(_UNSETTLED.format(query.id)))
                 break
             time.sleep(_LOOK_SECONDS)
     state.launcher.sweep()  # of the old checkpoints
     return late
+
+
+def _is_settled(checkpoint: Place, generation: int) -> bool:
+    """As far as is known: a store may be away for a moment."""
+    with suppress(ExternalError):
+        return is_settled(checkpoint, generation)
+    return False
 
 
 def _same(built: Definition, wanted: Definition) -> bool:

@@ -4,8 +4,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.PathFilter;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager;
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager;
@@ -23,12 +25,14 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedChe
 public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager {
   private static final String SCHEME = "s3a";
 
+  private final Path folder;
   private final FileSystem store;
   private final FileContextBasedCheckpointFileManager local;
 
   /** Called by Spark, by reflection. */
   public CheckpointFiles(Path path, Configuration conf) throws IOException {
     super(path, conf);
+    folder = path;
     store = path.getFileSystem(conf);
     local =
         SCHEME.equals(store.getScheme())
@@ -43,6 +47,33 @@ public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager 
     }
     try {
       return new Upload(store, StoreFiles.create(store, path, overwrite), path);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** A folder is there as long as a file is: an object of its name would only have to go again. */
+  @Override
+  public void mkdirs(Path path) {
+    if (local != null) {
+      local.mkdirs(path);
+    }
+  }
+
+  @Override
+  public Path createCheckpointDirectory() {
+    return local != null ? local.createCheckpointDirectory() : store.makeQualified(folder);
+  }
+
+  @Override
+  public FileStatus[] list(Path path, PathFilter filter) {
+    if (local != null) {
+      return local.list(path, filter);
+    }
+    try {
+      return StoreFiles.list(store, path).stream()
+          .filter(status -> filter.accept(status.getPath()))
+          .toArray(FileStatus[]::new);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -27,6 +27,7 @@ public final class StoreFiles {
   /** Asks nothing before it writes: not whether it is a folder's name, which ours never are. */
   private static final String AT_ONCE = "fs.s3a.create.performance";
 
+  private static final int TRIES = 5;
   private final Configuration conf;
 
   public StoreFiles(SparkSession spark) {
@@ -36,10 +37,17 @@ public final class StoreFiles {
   /** What is in a file; null: there is none. */
   public byte[] read(String url) throws IOException {
     Path path = new Path(url);
-    try (InputStream in = path.getFileSystem(conf).open(path)) {
-      return in.readAllBytes();
-    } catch (FileNotFoundException none) {
-      return null;
+    for (int tries = 1; ; tries++) {
+      try (InputStream in = path.getFileSystem(conf).open(path)) {
+        return in.readAllBytes();
+      } catch (FileNotFoundException none) {
+        return null;
+      } catch (PathIOException replaced) {
+        // Between the question how long it is and the reading.
+        if (tries == TRIES) {
+          throw replaced;
+        }
+      }
     }
   }
 
@@ -59,7 +67,8 @@ public final class StoreFiles {
   /** The names of the files and folders in a folder. */
   public List<String> names(String url) throws IOException {
     List<String> names = new ArrayList<>();
-    for (FileStatus status : list(new Path(url))) {
+    Path path = new Path(url);
+    for (FileStatus status : list(path.getFileSystem(conf), path)) {
       names.add(status.getPath().getName());
     }
     return names;
@@ -68,7 +77,12 @@ public final class StoreFiles {
   /** Whether there is such a file or folder. */
   public boolean exists(String url) throws IOException {
     Path path = new Path(url);
-    return path.getFileSystem(conf).exists(path);
+    FileSystem store = path.getFileSystem(conf);
+    try {
+      return isThere(store, store.getFileStatus(path));
+    } catch (FileNotFoundException none) {
+      return false;
+    }
   }
 
   /** Deletes a file, or a folder with all that is in it; whether there was one. */
@@ -85,7 +99,7 @@ public final class StoreFiles {
 
   private void copy(FileSystem store, Path source, Path target) throws IOException {
     if (store.getFileStatus(source).isDirectory()) {
-      for (FileStatus status : list(source)) {
+      for (FileStatus status : list(store, source)) {
         copy(store, status.getPath(), new Path(target, status.getPath().getName()));
       }
       return;
@@ -96,11 +110,27 @@ public final class StoreFiles {
     }
   }
 
-  private FileStatus[] list(Path path) throws IOException {
+  /** What is in a folder: nothing in what is none. */
+  static List<FileStatus> list(FileSystem store, Path path) throws IOException {
+    List<FileStatus> found = new ArrayList<>();
     try {
-      return path.getFileSystem(conf).listStatus(path);
+      for (FileStatus status : store.listStatus(path)) {
+        if (isThere(store, status)) {
+          found.add(status);
+        }
+      }
     } catch (FileNotFoundException none) {
-      return new FileStatus[0];
+      return List.of();
+    }
+    return found;
+  }
+
+  /** Some stores show a folder for minutes after its last file has gone. */
+  private static boolean isThere(FileSystem store, FileStatus status) throws IOException {
+    try {
+      return status.isFile() || store.listFiles(status.getPath(), true).hasNext();
+    } catch (FileNotFoundException none) {
+      return false;
     }
   }
 
