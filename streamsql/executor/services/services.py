@@ -179,7 +179,11 @@ class Services:
         )
         # As above: importing Spark takes a second.
         self._open()
-        self._runtime.start()
+        session = self._runtime.start()
+        if in_store:
+            # The first request takes seconds, which a server that takes over should not need.
+            with suppress(ExternalError):
+                store_files.SparkStoreFiles(session).names(str(self._data.checkpoints))
         report("", None)
         return self._runtime
 

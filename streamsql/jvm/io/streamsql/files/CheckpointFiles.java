@@ -15,8 +15,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedChe
 /**
  * How Spark writes the files of a checkpoint in an object store: each in one request, which the
  * store takes whole or not at all. A file that must not replace another one is refused by the store
- * itself ({@code If-None-Match}); so of two engines that take a query for their own, one writes what
- * a batch is about, and the other one fails.
+ * itself ({@code If-None-Match}); so of two engines that take a query for their own, one writes
+ * what a batch is about, and the other one fails.
  *
  * <p>Spark's own way is to write under another name and to rename: in an object store a copy, which
  * replaces what is there. Local files, as those of push queries, are written in that way. Written
@@ -82,14 +82,14 @@ public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager 
   /** Is there once it has been closed; what is cancelled never is. */
   private static final class Upload extends CancellableFSDataOutputStream {
     private final FileSystem store;
-    private final FSDataOutputStream out;
+    private final FSDataOutputStream upload;
     private final Path path;
     private boolean ended;
 
-    Upload(FileSystem store, FSDataOutputStream out, Path path) {
-      super(out);
+    Upload(FileSystem store, FSDataOutputStream upload, Path path) {
+      super(upload);
       this.store = store;
-      this.out = out;
+      this.upload = upload;
       this.path = path;
     }
 
@@ -97,7 +97,7 @@ public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager 
     public synchronized void cancel() {
       if (!ended) {
         ended = true;
-        out.abort();
+        upload.abort();
       }
     }
 
@@ -105,7 +105,7 @@ public final class CheckpointFiles extends FileSystemBasedCheckpointFileManager 
     public synchronized void close() throws IOException {
       if (!ended) {
         ended = true;
-        StoreFiles.close(out, store, path);
+        StoreFiles.close(upload, store, path);
       }
     }
   }

@@ -18,8 +18,8 @@ import org.apache.spark.sql.SparkSession;
 
 /**
  * Small files of an object store, and folders of them, by the URLs of either: what Python asks for
- * (executor/spark/store_files.py) and {@link CheckpointFiles} writes. A folder is there as long as a
- * file is.
+ * (executor/spark/store_files.py) and {@link CheckpointFiles} writes. A folder is there as long as
+ * a file is.
  */
 public final class StoreFiles {
   private static final String CONDITIONAL = "fs.option.create.conditional.overwrite";
