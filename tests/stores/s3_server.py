@@ -70,6 +70,10 @@ class S3Server:
                 stderr=log,
             )
         await_until(self._answers, "the S3 server to answer", _START_SECONDS)
+        # A bucket is a folder of its own file system.
+        filer = f"http://127.0.0.1:{self._ports['filer']}"
+        made = httpx.post(f"{filer}/buckets/{BUCKET}/")
+        assert made.is_success or "already exists" in made.text, made.text
 
     def kill(self) -> None:
         assert self._process is not None

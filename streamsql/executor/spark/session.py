@@ -28,6 +28,7 @@ from streamsql.executor.spark.cluster import (
     live_slots,
 )
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
+from streamsql.executor.spark.log import configured_log
 from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import Java
 from streamsql.jvm.lock import Group
@@ -112,34 +113,6 @@ LONG_RUNNING = (
     "-XX:Tier4BackEdgeThreshold=800000",
 )
 """What a JVM is tuned for that runs queries for long."""
-
-_TIMERS = (
-    "org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers"
-    ".TimerStateImpl"
-)
-
-_LOG4J = """\
-status = off
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = file
-# It warns of every timer that is set twice, as those are that several rows share.
-logger.timers.name = {timers}
-logger.timers.level = error
-# It prints all that it counts, in ten thousand characters, with each upload that was broken off.
-logger.uploads.name = org.apache.hadoop.fs.s3a.S3AInstrumentation
-logger.uploads.level = error
-appender.file.type = RollingFile
-appender.file.name = file
-appender.file.fileName = {file}
-appender.file.filePattern = {file}.%i
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}} [%t]: %m%n%ex
-appender.file.policies.type = Policies
-appender.file.policies.size.type = SizeBasedTriggeringPolicy
-appender.file.policies.size.size = 20MB
-appender.file.strategy.type = DefaultRolloverStrategy
-appender.file.strategy.max = 3
-"""
 
 
 class SparkRuntime:
@@ -305,11 +278,7 @@ class SparkRuntime:
         return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
 
     def _jvm_options(self) -> list[str]:
-        configuration = self.log_file.with_name("log4j2.properties")
-        configuration.parent.mkdir(parents=True, exist_ok=True)
-        configuration.write_text(
-            _LOG4J.format(file=self.log_file, timers=_TIMERS), encoding="utf-8"
-        )
+        configuration = configured_log(self.log_file)
         return [
             f"-Xmx{self._heap}",
             *_JVM_OPTIONS,
