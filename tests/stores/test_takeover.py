@@ -16,7 +16,7 @@ from delivery.load import Events, let_pass
 from delivery.reading import committed, problems
 from delivery.shapes import SHAPES, SOURCES
 from soak.server_process import ServerProcess
-from stores.s3_server import BUCKET, s3_server
+from stores.s3_server import BUCKET, S3Server, s3_server
 
 from streamsql.kafka.broker import EmbeddedBroker
 
@@ -32,33 +32,38 @@ RUN = [shape for shape in SHAPES if shape.name in ("group_by", "projection")]
 
 
 @pytest.fixture
+def s3(tmp_path: Path) -> Iterator[S3Server]:
+    with s3_server(tmp_path / "s3") as found:
+        yield found
+
+
+@pytest.fixture
 def servers(
-    tmp_path: Path, broker: EmbeddedBroker, topic_name: str
+    s3: S3Server, tmp_path: Path, broker: EmbeddedBroker, topic_name: str
 ) -> Iterator[list[ServerProcess]]:
     """Two, whose queries run in real time with exactly-once delivery."""
-    with s3_server(tmp_path / "s3") as s3:
-        config = tmp_path / "spark.properties"
-        config.write_text("\n".join(f"{n}={v}" for n, v in s3.settings.items()), "utf-8")
-        options = (
-            *("--bootstrap-servers", broker.bootstrap),
-            *("--service-id", topic_name),
-            *("--checkpoints", f"s3a://{BUCKET}/flights"),
-            *("--spark-config", str(config)),
-        )
-        found = [ServerProcess(tmp_path / name, *options) for name in ("a", "b")]
-        try:
-            for server in found:
-                server.start()
-            for server in found:
-                server.await_ready()
-            found[0].run(EXACTLY_ONCE + SOURCES)
-            for shape in RUN:
-                found[0].run(EXACTLY_ONCE + shape.sql)
-            yield found
-            assert not list(tmp_path.glob("?/data/**/offsets")), "no checkpoint is on a disk"
-        finally:
-            for server in found:
-                server.kill()
+    config = tmp_path / "spark.properties"
+    config.write_text("\n".join(f"{n}={v}" for n, v in s3.settings.items()), "utf-8")
+    options = (
+        *("--bootstrap-servers", broker.bootstrap),
+        *("--service-id", topic_name),
+        *("--checkpoints", f"s3a://{BUCKET}/flights"),
+        *("--spark-config", str(config)),
+    )
+    found = [ServerProcess(tmp_path / name, *options) for name in ("a", "b")]
+    try:
+        for server in found:
+            server.start()
+        for server in found:
+            server.await_ready()
+        found[0].run(EXACTLY_ONCE + SOURCES)
+        for shape in RUN:
+            found[0].run(EXACTLY_ONCE + shape.sql)
+        yield found
+        assert not list(tmp_path.glob("?/data/**/offsets")), "no checkpoint is on a disk"
+    finally:
+        for server in found:
+            server.kill()
 
 
 @pytest.mark.parametrize("times", [2])
@@ -93,6 +98,27 @@ def test_a_leader_that_wakes_up_is_refused(
                 await_live(follower)
                 let_pass(7.0)
             let_pass(10.0)
+    assert_exact(servers, broker)
+
+
+def test_queries_wait_for_a_store_that_is_away(
+    s3: S3Server, servers: list[ServerProcess], broker: EmbeddedBroker
+) -> None:
+    leader, _ = by_leadership(servers)
+    with Events(broker.bootstrap, 200.0):
+        await_live(leader)
+        let_pass(8.0)
+        s3.kill()
+        await_until(
+            lambda: set(leader.states().values()) == {"WAITING"},
+            "the queries to wait",
+            RUN_SECONDS,
+            every=LOOK_SECONDS,
+        )
+        print([query["reason"] for query in leader.queries()])
+        s3.start()
+        await_live(leader)
+        let_pass(8.0)
     assert_exact(servers, broker)
 
 
