@@ -18,6 +18,7 @@ from delivery.shapes import SHAPES, SOURCES
 from soak.server_process import ServerProcess
 from stores.s3_server import BUCKET, S3Server, s3_server
 
+from streamsql.data_folder import DataDir
 from streamsql.kafka.broker import EmbeddedBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
@@ -35,6 +36,17 @@ RUN = [shape for shape in SHAPES if shape.name in ("group_by", "projection")]
 def s3(tmp_path: Path) -> Iterator[S3Server]:
     with s3_server(tmp_path / "s3") as found:
         yield found
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
+    """One for each test: what comes out is told from all that is in the topics."""
+    found = EmbeddedBroker(DataDir.at(tmp_path / "kafka"))
+    try:
+        found.start(120)
+        yield found
+    finally:
+        found.stop(timeout=0)
 
 
 @pytest.fixture
