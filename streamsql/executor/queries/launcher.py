@@ -310,9 +310,9 @@ class SparkLauncher:
         """Abort what earlier runs of these queries have left open; none runs here. Raises nothing:
         what was not reached, the broker ends after a while."""
         once = (q for q in queries if q.plan.guarantee is Guarantee.EXACTLY_ONCE)
-        ids = {i for q in once if (i := id_of(self._data.checkpoints / q.id)) is not None}
         spark = self._services.current_spark()
         try:
+            ids = {i for q in once if (i := id_of(self._data.checkpoints / q.id)) is not None}
             found = abort_transactions(ids, self._services.kafka.get(), spark, ABORT_SECONDS)
         except StreamSQLError as error:
             _log.warning("transactions of earlier runs may still be open: %s", error.message)
