@@ -151,7 +151,7 @@ def run(folder: Path, bootstrap: str, options: argparse.Namespace) -> Result:
         await_read(engine)
         first = time.monotonic() - began
         (query,) = engine.queries()
-        checkpoint = DataDir.at(folder).checkpoints / query.id
+        checkpoint = DataDir.at(folder).own_checkpoints / query.id
         before = size_of(checkpoint)
         rows = Rows(kafka, SINK)
         load = producing(
