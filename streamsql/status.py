@@ -141,8 +141,9 @@ class Latency:
 
 @dataclass(frozen=True)
 class QueryMetrics:
-    """One query's numbers; None is not known: on a cluster of several JVMs, what is written, and
-    before the first batch has ended (in real time it may be a minute long), the state."""
+    """One query's numbers; None is not known: before the first batch has ended (in real time it may
+    be a minute long), the state, and where executors have not told what they count, what is
+    written."""
 
     records_in: int = 0
     bytes_in: int | None = 0

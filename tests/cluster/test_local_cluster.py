@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from engine.postgresql import PASSWORD, USER, database
 
 from streamsql.engine import EngineConfig, QueryState
 from streamsql.kafka.broker import EmbeddedBroker
+from streamsql.kafka.client import NewRecord
+from streamsql.status import QueryMetrics
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -61,6 +64,46 @@ def test_a_pipeline_runs_in_the_executors(live: Live) -> None:
     runtime = live.engine._state.services.spark.get()
     executors = runtime.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
     assert executors == 3, "the driver and two executors"
+
+
+def test_what_executors_count_is_added_up(live: Live) -> None:
+    made = live.run("""
+        CREATE STREAM $paid (k STRING KEY, v INT, at BIGINT,
+            CONSTRAINT positive EXPECT (v > 0) ON VIOLATION DROP ROW)
+          WITH (kafka_topic='$paid', value_format='JSON', partitions=2, timestamp='at');
+        CREATE STREAM $big AS SELECT k, v * 2 AS d FROM $paid WHERE v > 1;
+        CREATE TABLE $hourly AS SELECT k, COUNT(*) AS n
+          FROM $paid WINDOW SESSION (1 HOUR, GRACE PERIOD 0 SECONDS) GROUP BY k;
+    """)
+    big, hourly = (id for r in made if (id := getattr(r, "query_id", None)))
+    kafka = live.engine._state.services.kafka.get()
+
+    def pay(v: int, hour: int) -> None:
+        value = json.dumps({"V": v, "AT": hour * 3_600_000}).encode()
+        kafka.produce(live.name("PAID"), [NewRecord(b"a", value)])
+
+    def counted(id: str, wanted: Callable[[QueryMetrics], bool]) -> QueryMetrics:
+        def found() -> QueryMetrics | None:
+            return live.engine.query_metrics().get(id)
+
+        await_until(lambda: (m := found()) is not None and wanted(m), f"{id}: {wanted}", PATIENCE)
+        metrics = found()
+        assert metrics is not None
+        return metrics
+
+    for v, hour in ((1, 5), (2, 5), (3, 9), (-1, 9)):
+        pay(v, hour)
+    kafka.produce(live.name("PAID"), [NewRecord(b"a", b"{this is no json")])
+    metrics = counted(big, lambda m: (m.records_in, m.records_out, m.errors) == (5, 2, 1))
+    assert metrics.bytes_out == 2 * (1 + len('{"D":4}'))
+    assert metrics.violations == {live.name("PAID") + ".POSITIVE": 1}
+    assert metrics.latency is not None and metrics.latency.count == 2
+    assert metrics.last_out_ms is not None
+    counted(hourly, lambda m: m.records_in == 5 and (m.records_out or 0) > 0)
+    pay(4, 5)
+    counted(hourly, lambda m: (m.records_in, m.rows_late) == (6, 1))
+    live.run(f"TERMINATE {big};")
+    assert big not in live.engine.query_metrics()
 
 
 def test_look_ups_in_the_executors(live: Live, tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ CREATE STREAM $c AS SELECT id, v FROM $s WHERE v >= 0;
 CREATE TABLE $t AS SELECT id, COUNT(*) AS n FROM $s GROUP BY id;
 """
 RECORDS = 1_000
+COUNTED_SECONDS = 15.0
+"""Much less than the minute that a batch takes."""
 SETTINGS = {
     "spark.executor.memory": "900m",
     "spark.driver.host": HOST,
@@ -45,12 +47,15 @@ def test_executors_and_workers_that_are_killed(tmp_path: Path, broker: EmbeddedB
             live.run(SCRIPT)
             kafka = live.engine._state.services.kafka.get()
             copied(live, kafka, 0)
+            written = counted(live, RECORDS)
             assert {query.mode for query in live.engine.queries()} == {"real-time"}
             assert live.engine.resources().task_slots == 12
             for round in (1, 2):
                 (executor,) = Standalone.executors(workers[round % 2])
                 executor.kill()
                 copied(live, kafka, round)
+                # The second before the kill may be missing: nothing was written in it.
+                written = counted(live, written + RECORDS)
             orphans = Standalone.executors(workers[1])
             workers[1].kill()
             for executor in orphans:
@@ -58,6 +63,19 @@ def test_executors_and_workers_that_are_killed(tmp_path: Path, broker: EmbeddedB
             copied(live, kafka, 3)
         finally:
             restartable.engine.close()
+
+
+def counted(live: Live, wanted: int) -> int:
+    """The copy's records are known to be written, though its batch lasts for a minute more; some
+    twice where what was under way had to be done again. How many."""
+
+    def found() -> int:
+        (query,) = (q for q in live.engine.queries() if q.sink == live.name("C"))
+        metrics = live.engine.query_metrics().get(query.id)
+        return (metrics and metrics.records_out) or 0
+
+    await_until(lambda: found() >= wanted, f"{wanted} records to be counted", COUNTED_SECONDS)
+    return found()
 
 
 def copied(live: Live, kafka: KafkaClient, round: int) -> None:

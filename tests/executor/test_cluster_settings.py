@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from streamsql.errors import ConfigError, StreamSQLError, UnsupportedError
 from streamsql.executor.spark.capacity import SlotBudget
-from streamsql.executor.spark.cluster import checked_settings
+from streamsql.executor.spark.cluster import checked_settings, cluster_settings, merged
 from streamsql.executor.spark.session import SETTINGS
 
 
@@ -37,6 +39,27 @@ def test_settings_that_cannot_be(
     with pytest.raises(error, match=message) as caught:
         checked_settings({name: value}, SETTINGS)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("master", "given", "plugins"),
+    [
+        ("local[4]", {}, None),
+        ("local[4]", {"spark.plugins": "a.Mine"}, "a.Mine"),
+        ("spark://host:7077", {}, "io.streamsql.monitoring.ExecutorCounts"),
+        (
+            "spark://host:7077",
+            {"spark.plugins": "a.Mine", "spark.cores.max": "4"},
+            "io.streamsql.monitoring.ExecutorCounts,a.Mine",
+        ),
+    ],
+)
+def test_plugins_of_a_user_come_after_the_one_that_tells_what_executors_count(
+    master: str, given: dict[str, str], plugins: str | None, tmp_path: Path
+) -> None:
+    settings = merged({**SETTINGS, **cluster_settings(master, [], tmp_path)}, given)
+    assert settings.get("spark.plugins") == plugins
+    assert given.items() - {("spark.plugins", "a.Mine")} <= settings.items()
 
 
 def test_slots_are_those_of_the_executors_that_live() -> None:

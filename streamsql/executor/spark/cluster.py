@@ -23,6 +23,9 @@ DEFAULT_MASTER = f"local[{TASK_SLOTS}]"
 _EXECUTOR_OPTIONS = "-Duser.timezone=UTC -Dfile.encoding=UTF-8 -XX:-UsePerfData"
 _IN_PROCESS_SHUFFLE = "io.streamsql.shuffle.InProcessShuffle"
 """Hands on the rows of real-time queries within the driver's JVM."""
+_PLUGINS = "spark.plugins"
+_EXECUTOR_COUNTS = "io.streamsql.monitoring.ExecutorCounts"
+"""Tells the driver what executors count."""
 _SCALA = "2.13"
 """Of PySpark's jars; told, or Spark looks for the folders of a build."""
 _THREADS = re.compile(r"local\[(\d+)(?:,\s*\d+)?\]")
@@ -114,7 +117,16 @@ def cluster_settings(master: str, jars: Sequence[Path], scratch: Path) -> Mappin
         settings |= {
             "spark.jars": ",".join(str(jar) for jar in jars),
             "spark.executor.extraJavaOptions": _EXECUTOR_OPTIONS,
+            _PLUGINS: _EXECUTOR_COUNTS,
         }
+    return settings
+
+
+def merged(own: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """The engine's settings and a user's, which come first; of plugins there are several."""
+    settings = {**own, **given}
+    if _PLUGINS in own and _PLUGINS in given:
+        settings[_PLUGINS] = f"{own[_PLUGINS]},{given[_PLUGINS]}"
     return settings
 
 

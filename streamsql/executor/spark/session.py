@@ -26,6 +26,7 @@ from streamsql.executor.spark.cluster import (
     cluster_settings,
     is_local,
     live_slots,
+    merged,
 )
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
 from streamsql.executor.spark.log import configured_log
@@ -269,7 +270,7 @@ class SparkRuntime:
             **cluster_settings(self._master, jars, scratch),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         }
-        return {**SETTINGS, **own, **self._settings}
+        return merged({**SETTINGS, **own}, self._settings)
 
     def _archive_options(self, java: Java, class_path: list[str]) -> list[str]:
         if self._archive_to is not None:

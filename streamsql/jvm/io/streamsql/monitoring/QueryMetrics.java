@@ -5,10 +5,15 @@ import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BiConsumer;
 import org.apache.kafka.clients.producer.RecordMetadata;
 
 /**
@@ -17,8 +22,8 @@ import org.apache.kafka.clients.producer.RecordMetadata;
  *
  * <p>Counted where it happens, so it is known at any moment: Spark tells at the end of a batch,
  * which in Real-Time Mode is a minute. What only Spark knows (the state's size, how long a batch
- * takes) comes from {@link QueryProgress}. On a cluster the executors count for themselves and
- * nobody adds it up: there records read are Spark's numbers, and what is written is not known.
+ * takes) comes from {@link QueryProgress}. On a cluster each executor counts for itself, and tells
+ * the driver, which adds it up, every second: {@link ExecutorCounts}.
  */
 public final class QueryMetrics {
   /** Upper bounds of the latency's classes in ms; one more class has no bound. */
@@ -26,7 +31,14 @@ public final class QueryMetrics {
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000
   };
 
+  private static final String LATENCY = "latency ";
+  private static final String VIOLATION = "violation ";
+  private static final String LAST_OUT = "last out";
+
   private static final Map<String, QueryMetrics> ALL = new ConcurrentHashMap<>();
+
+  /** Queries that were started here, and not forgotten since. */
+  private static final Set<String> STARTED = ConcurrentHashMap.newKeySet();
 
   private final LongAdder recordsIn = new LongAdder();
   private final LongAdder bytesIn = new LongAdder();
@@ -38,11 +50,29 @@ public final class QueryMetrics {
   private final Map<String, LongAdder> violations = new ConcurrentHashMap<>();
   private final LongAdder latencySum = new LongAdder();
   private final LongAdder[] latencies = new LongAdder[BOUNDS.length + 1];
+
+  /** Those that there are from the start, by the names that JVMs tell each other. */
+  private final Map<String, LongAdder> named = new HashMap<>();
+
+  /** What they had come to when they were last told. */
+  private final Map<String, Long> told = new HashMap<>();
+
   private volatile long lastOut;
   private volatile QueryProgress.Seen progress = QueryProgress.Seen.NOTHING;
 
   private QueryMetrics() {
     Arrays.setAll(latencies, i -> new LongAdder());
+    named.put("records in", recordsIn);
+    named.put("bytes in", bytesIn);
+    named.put("records out", recordsOut);
+    named.put("bytes out", bytesOut);
+    named.put("errors", errors);
+    named.put("lost", lost);
+    named.put("late", late);
+    named.put("latency", latencySum);
+    for (int i = 0; i < latencies.length; i++) {
+      named.put(LATENCY + i, latencies[i]);
+    }
   }
 
   /** The counters of a query. */
@@ -95,6 +125,72 @@ public final class QueryMetrics {
 
   void progressed(QueryProgress.Seen seen) {
     progress = progress.and(seen);
+  }
+
+  /** What has been counted since it was last told, by the names of counters; for one thread. */
+  private Map<String, Long> news() {
+    Map<String, Long> news = new HashMap<>();
+    BiConsumer<String, LongAdder> tell =
+        (name, counter) -> {
+          long sum = counter.sum();
+          Long before = told.put(name, sum);
+          if (sum != (before == null ? 0 : before)) {
+            news.put(name, sum - (before == null ? 0 : before));
+          }
+        };
+    named.forEach(tell);
+    violations.forEach((constraint, counter) -> tell.accept(VIOLATION + constraint, counter));
+    if (!news.isEmpty()) {
+      news.put(LAST_OUT, lastOut);
+    }
+    return news;
+  }
+
+  private void add(Map<String, Long> news) {
+    news.forEach(
+        (name, count) -> {
+          if (name.equals(LAST_OUT)) {
+            lastOut = Math.max(lastOut, count);
+          } else if (name.startsWith(VIOLATION)) {
+            violations
+                .computeIfAbsent(name.substring(VIOLATION.length()), key -> new LongAdder())
+                .add(count);
+          } else {
+            named.get(name).add(count);
+          }
+        });
+  }
+
+  /**
+   * What each query has counted here since the last call, for the driver's {@link #addAll}; of
+   * those without news, too. In classes of Java's own, which every class loader knows.
+   */
+  static Map<String, Map<String, Long>> allNews() {
+    Map<String, Map<String, Long>> found = new HashMap<>();
+    ALL.forEach((query, metrics) -> found.put(query, metrics.news()));
+    return found;
+  }
+
+  /**
+   * Adds what an executor has counted. Gives the queries that are none of this driver's any more:
+   * what their tasks counted last is told after they were forgotten here.
+   */
+  static List<String> addAll(Map<String, Map<String, Long>> told) {
+    List<String> unknown = new ArrayList<>();
+    told.forEach(
+        (query, news) -> {
+          if (STARTED.contains(query)) {
+            of(query).add(news);
+          } else {
+            unknown.add(query);
+          }
+        });
+    return unknown;
+  }
+
+  /** A query starts, whose tasks may run in executors. */
+  static void started(String queryId) {
+    STARTED.add(queryId);
   }
 
   /** All queries' numbers: JSON of an object by query id. */
@@ -157,6 +253,7 @@ public final class QueryMetrics {
 
   /** Forgets a query: it has ended, or begins anew. */
   public static void forget(String queryId) {
+    STARTED.remove(queryId);
     ALL.remove(queryId);
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.streaming.StateOperatorProgress;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
-/** Notes in {@link QueryMetrics} what Spark tells of a query at the end of each batch. */
+/** Notes in {@link QueryMetrics} what Spark tells of a query: that it starts, and each batch. */
 public final class QueryProgress extends StreamingQueryListener {
   private static final long serialVersionUID = 1L;
   private static final Set<SparkSession> FOLLOWED = Collections.newSetFromMap(new WeakHashMap<>());
@@ -36,7 +36,11 @@ public final class QueryProgress extends StreamingQueryListener {
   }
 
   @Override
-  public void onQueryStarted(QueryStartedEvent event) {}
+  public void onQueryStarted(QueryStartedEvent event) {
+    if (event.name() != null) {
+      QueryMetrics.started(event.name()); // before it has tasks
+    }
+  }
 
   @Override
   public void onQueryTerminated(QueryTerminatedEvent event) {}
