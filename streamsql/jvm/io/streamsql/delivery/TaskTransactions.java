@@ -116,8 +116,24 @@ public final class TaskTransactions {
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // `written` hears of it, and so does the commit
+  /**
+   * What fails here is not in the transaction, though the gate has counted it: no token must say
+   * that it was written. A task that is being stopped is interrupted while it waits here.
+   */
   private void send(ProducerRecord<byte[], byte[]> record) {
+    try {
+      sendInTransaction(record);
+    } catch (RuntimeException e) {
+      failure = e;
+      throw e;
+    } catch (Error e) {
+      failure = new IllegalStateException("a record was not sent: " + e, e);
+      throw e;
+    }
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // `written` hears of it, and so does the commit
+  private void sendInTransaction(ProducerRecord<byte[], byte[]> record) {
     if (!open) {
       producers.current().beginTransaction();
       open = true;

@@ -1,0 +1,85 @@
+package io.streamsql.delivery;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.InterruptException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is committed in time, and what must not be. */
+class TaskTransactionsTest {
+  private static final int INTERVAL_MILLIS = 50;
+  private static final Delivery DELIVERY =
+      new Delivery("Q", "tokens", INTERVAL_MILLIS, Delivery.Replay.SOURCE);
+  private static final TaskIdentity TASK = new TaskIdentity("c", "run", 0, 7, false);
+
+  private final MockProducer<byte[], byte[]> producer = producer();
+  private TaskTransactions transactions;
+
+  @BeforeEach
+  void aTaskBegins() {
+    ProducerPair only = new ProducerPair(producer, producer);
+    TransactionalProducers.hold(Map.of(), DELIVERY.transactionalId(TASK), TASK.run(), true, only);
+    transactions = TaskTransactions.begin(DELIVERY, TASK, Map.of(), (written, e) -> {});
+  }
+
+  @AfterEach
+  void noneIsHeld() {
+    TransactionalProducers.discardAll(id -> true);
+  }
+
+  @Test
+  void whatIsWrittenIsCommittedInTimeWithItsToken() throws Exception {
+    transactions.write(record(1), 0, 1);
+    await(() -> producer.commitCount() == 1);
+    assertEquals(
+        List.of("out", "tokens"), producer.history().stream().map(ProducerRecord::topic).toList());
+  }
+
+  @Test
+  void noTokenSaysThatARecordWasWrittenThatWasNotSent() throws Exception {
+    transactions.write(record(1), 0, 1);
+    InterruptException stopped = new InterruptException("the task is being stopped");
+    assertTrue(Thread.interrupted(), "Kafka's exception sets it");
+    producer.sendException = stopped;
+    assertSame(
+        stopped, assertThrows(InterruptException.class, () -> transactions.write(record(2), 0, 2)));
+    producer.sendException = null;
+    TimeUnit.MILLISECONDS.sleep(4 * INTERVAL_MILLIS); // that nothing happens has no other sign
+    assertEquals(0, producer.commitCount());
+    transactions.abandon();
+    await(producer::transactionAborted);
+    assertFalse(producer.transactionCommitted());
+  }
+
+  private static ProducerRecord<byte[], byte[]> record(int value) {
+    return new ProducerRecord<>("out", new byte[] {(byte) value});
+  }
+
+  private static void await(BooleanSupplier condition) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (!condition.getAsBoolean()) {
+      assertTrue(System.nanoTime() < deadline, "not in time");
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
+  }
+
+  private static MockProducer<byte[], byte[]> producer() {
+    ByteArraySerializer bytes = new ByteArraySerializer();
+    MockProducer<byte[], byte[]> made = new MockProducer<>(true, null, bytes, bytes);
+    made.initTransactions();
+    return made;
+  }
+}
