@@ -17,7 +17,6 @@ from streamsql.errors import (
     PlanError,
     StreamSQLError,
     TypeMismatchError,
-    UnsupportedError,
 )
 from streamsql.kafka.client import KafkaClient, NewRecord
 from streamsql.results import Rows, RowStream, Warning
@@ -251,8 +250,8 @@ def test_or_replace_of_a_running_query(live: Live) -> None:
     found = live.rows("SELECT id, v, t FROM $o WHERE t IS NOT NULL EMIT CHANGES;", 1)
     assert found == [("c", 9, "x")]
     live.run("CREATE TABLE $t AS SELECT id, COUNT(*) AS n FROM $s GROUP BY id;")
-    with pytest.raises(UnsupportedError, match="CREATE OR REPLACE"):
-        live.run("CREATE OR REPLACE TABLE $t AS SELECT id, COUNT(t) AS n FROM $s GROUP BY id;")
+    with pytest.raises(StreamSQLError, match="A table with the same name already exists"):
+        live.run("CREATE OR REPLACE STREAM $t AS SELECT id, v FROM $s;")
 
 
 def test_microbatch_mode(live: Live) -> None:
