@@ -24,7 +24,7 @@ def place_of(given: str | os.PathLike[str], files: Callable[[], StoreFiles]) -> 
     """A folder, or by its URL one in a store, which `files` is asked for. ConfigError for a URL
     that is none of ours."""
     if not isinstance(given, str) or not is_url(given):
-        return Path(given).expanduser()
+        return Path(given)
     scheme, _, rest = given.partition("://")
     if scheme not in SCHEMES or not rest.strip("/"):
         raise ConfigError(

@@ -29,8 +29,6 @@ RETRY = Backoff(1.0, 60.0)
 _MEMORY_SECONDS = 10.0
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
-
-
 MANY = 10_000
 """Records: what reading fewer takes says nothing of how fast many are read."""
 
