@@ -33,7 +33,8 @@ def retire_tokens(client: KafkaClient, topic: str, checkpoints: Collection[str])
 
 def _keys(client: KafkaClient, topic: str, checkpoints: Collection[str]) -> set[bytes]:
     """The keys that there are tokens of. Those of transactions that are open or were aborted count,
-    too: nothing has to be waited for, and taking out too much takes nothing out."""
+    too: nothing has to be waited for, and taking out too much takes nothing out. What comes
+    meanwhile is of others, and of those that commit every few milliseconds it has no end."""
     consumer = Consumer(
         {
             "fetch.queue.backoff.ms": 5,
@@ -49,21 +50,24 @@ def _keys(client: KafkaClient, topic: str, checkpoints: Collection[str]) -> set[
     wanted = set(checkpoints)
     keys: dict[bytes, bool] = {}
     try:
-        begin = client.begin_offsets(topic)[0]
-        consumer.assign([TopicPartition(topic, 0, begin)])
-        while True:
+        position, end = client.begin_offsets(topic)[0], client.end_offsets(topic)[0]
+        consumer.assign([TopicPartition(topic, 0, position)])
+        while position < end:
             first = consumer.poll(client.timeout)
             if first is None:
                 raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
             for message in (first, *consumer.consume(_BATCH, timeout=0)):
                 error = message.error()
                 if error is None:
+                    position = (message.offset() or 0) + 1
                     key = message.key() or b""
                     if key.decode("utf-8", "replace").rpartition("/")[0] in wanted:
                         keys[key] = message.value() is not None
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    return {key for key, is_there in keys.items() if is_there}
+                    # Reached also where the last offsets hold no records, but commit markers.
+                    position = end
                 else:
                     raise KafkaException(error)
+        return {key for key, is_there in keys.items() if is_there}
     finally:
         consumer.close()

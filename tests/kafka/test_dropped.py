@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 
 import pytest
@@ -12,6 +13,8 @@ from streamsql.kafka.client import KafkaClient, NewRecord
 from streamsql.kafka.commit_tokens import retire_tokens
 
 pytestmark = pytest.mark.kafka
+
+SECONDS = 20.0
 
 
 def newest(kafka: KafkaClient, topic: str) -> dict[bytes | None, bytes | None]:
@@ -51,3 +54,36 @@ def test_tokens_of_some_checkpoints_are_taken_out(kafka: KafkaClient, topic_name
     open_one.abort_transaction()
     left = {key for key, value in newest(kafka, topic_name).items() if value is not None}
     assert left == {key for key in tokens if not key.startswith(b"gone/")}
+
+
+def test_tokens_are_taken_out_while_others_come_all_the_time(
+    kafka: KafkaClient, topic_name: str
+) -> None:
+    kafka.create_topic(topic_name)
+    kafka.produce(topic_name, [NewRecord(b"gone/0", b"{}")])
+    ended, flowing = threading.Event(), threading.Event()
+
+    def flow() -> None:
+        producer = Producer({**kafka.settings, "linger.ms": 0})
+        while not ended.is_set():
+            for _ in range(1_000):
+                producer.produce(topic_name, b"{}", b"kept/0")
+            producer.flush()
+            flowing.set()
+
+    retired: list[int] = []
+    writers = [threading.Thread(target=flow) for _ in range(4)]
+    reader = threading.Thread(
+        target=lambda: retired.append(retire_tokens(kafka, topic_name, ["gone"])), daemon=True
+    )
+    for writer in writers:
+        writer.start()
+    try:
+        assert flowing.wait(SECONDS)
+        reader.start()
+        reader.join(SECONDS)
+        assert retired == [1]
+    finally:
+        ended.set()
+        for writer in writers:
+            writer.join()
