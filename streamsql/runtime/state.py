@@ -17,6 +17,7 @@ from streamsql.config import EngineConfig
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.push import PushQueries
+from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.rebuilds.settling import settle
 from streamsql.executor.services.background import Service
 from streamsql.executor.services.services import Services
@@ -71,8 +72,9 @@ class EngineState:
         self.services = Services(config, self.data, self.sizes)
         self.watch = KafkaWatch(self.services)
         self.launcher = SparkLauncher(self.services, self.data, self.sizes, config.master)
+        self.comparisons = Comparisons()
         self.launcher.settle = lambda query: settle(
-            query, self.launcher, self.services, self.data.checkpoints
+            query, self.launcher, self.services, self.data.checkpoints, self.comparisons
         )
         self.queries = QueryManager(
             self.launcher,

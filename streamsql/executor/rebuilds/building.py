@@ -17,6 +17,7 @@ from streamsql.executor.queries.checkpoint import BUILDING, Positions, RebuildNo
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import RETRY, Definition
 from streamsql.executor.queries.spark_run import Failure, Run
+from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
 from streamsql.places.place import Place
 from streamsql.planner.plans.logical import Sink
@@ -46,11 +47,13 @@ class Rebuild:
         launcher: SparkLauncher,
         services: Services,
         checkpoints: Place,
+        compared: Comparisons,
     ) -> None:
         """`definition` is what the query is to be."""
         self.definition = definition
         self._launcher = launcher
         self._services = services
+        self._compared = compared
         self._folder = checkpoint.rebuilt(checkpoints / definition.id)
         plan = replace(definition.plan, query_id=self._folder.name)
         self._own = replace(definition, id=self._folder.name, plan=plan, generation=BUILDING)
@@ -87,7 +90,7 @@ class Rebuild:
         for number in range(MAX_ROUNDS):
             self._read()
             if number == 0 and self.topic is not None:
-                self._rehearse(self.topic)
+                self._compare(self.topic)
             lag = self._lag()
             # One more would end as far from the end: what comes is as much as it reads meanwhile.
             if lag <= NEAR or (before is not None and 2 * lag > before):
@@ -145,6 +148,8 @@ class Rebuild:
     def discard(self) -> None:
         """Let nothing be left of it, as far as that is possible now."""
         self._stop()
+        if self.topic is not None:
+            self._compared.release(self.topic)
         if checkpoint.discard(self._folder) is not None:
             self._launcher.sweep()
         self._launcher.counters.forget(self._own.id)
@@ -179,10 +184,12 @@ class Rebuild:
 
         return run(self._own, self.topic, self._launcher, follows=follows)
 
-    def _rehearse(self, made: str) -> None:
-        from streamsql.executor.rebuilds.corrections import rehearse
+    def _compare(self, made: str) -> None:
+        from streamsql.executor.rebuilds.corrections import Corrections
 
-        rehearse(self.definition, made, self._launcher, self._services.kafka.get())
+        client = self._services.kafka.get()
+        corrections = Corrections.of(self.definition, made, self._launcher, client)
+        self._compared.keep(made, corrections.compare())
 
     def _read_until(self, until: Positions | None) -> None:
         from streamsql.executor.rebuilds.muted import read_until

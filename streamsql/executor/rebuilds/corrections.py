@@ -1,20 +1,24 @@
 """What a table's topic has to be told: the rows in which it differs from what its new query makes.
 
 Compared by the bytes of keys and values with what the topic really holds, so that it can be done
-again at any moment. Spark compares, the JVM writes; no row comes to Python.
+again at any moment. Spark compares, the JVM writes; no row comes to Python. Both topics are
+compared beforehand (`compare`), while nobody waits; what is left then is what has come since.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.lowering.batch import Batch, kafka_records
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.offset_ranges import offset_ranges, told_as
+from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges, told_as
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.spark.jvm import producer_settings
 from streamsql.executor.spark.rebuilds import write_corrections
@@ -22,64 +26,127 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
 
-
-def correct(
-    definition: Definition,
-    made: str,
-    writer: str | None,
-    launcher: SparkLauncher,
-    client: KafkaClient,
-) -> None:
-    """Have the topic of a query's table hold, by its keys, what the topic `made` does; with a
-    `writer` in transactions of its own. ExternalError where Kafka or Spark fails."""
-    context = launcher.context(definition.properties, None, Mode.MICRO_BATCH)
-    target = definition.writes or ""
-    with told_as(f"the correction of {target}"):
-        rows = _corrections(definition, made, context, client)
-        settings = producer_settings(context.bootstrap_servers, "catchup")
-        write_corrections(rows, {**settings, **context.producer_settings}, target, writer)
+MOST_SINCE = 200_000
+"""Records that may have come since two topics were compared: their keys are in memory, and are
+looked for among those of the comparison. Of more the topics are compared as a whole."""
+_MADE = ("value", "time", "headers")
+_THERE = ("old", "old_time")
 
 
-def rehearse(
-    definition: Definition, made: str, launcher: SparkLauncher, client: KafkaClient
-) -> None:
-    """Compare without writing anything: the JVM compiles now what nobody waits for yet, which is
-    most of the time that a comparison takes. ExternalError where Kafka or Spark fails."""
-    context = launcher.context(definition.properties, None, Mode.MICRO_BATCH)
-    with told_as(f"the comparison with {definition.writes}"):
-        rows = _corrections(definition, made, context, client)
-        rows.write.format("noop").mode("overwrite").save()
+@dataclass(frozen=True)
+class Comparison:
+    """Two topics, compared up to some offsets."""
+
+    rows: DataFrame
+    """Of each key what is wanted (value, time, headers) and what is there (old, old_time); on
+    Spark's disks."""
+    read: OffsetRanges
+
+    def release(self) -> None:
+        """Spark need hold it no more."""
+        self.rows.unpersist()
 
 
-def _corrections(
-    definition: Definition, made: str, context: LoweringContext, client: KafkaClient
-) -> DataFrame:
-    once = definition.plan.guarantee is Guarantee.EXACTLY_ONCE
-    there = replace(context, committed_only=once)
-    target = definition.writes or ""
-    return _differing(_last(made, context, client), _last(target, there, client))
+class Corrections:
+    """Of a table's topic, whose new rows are in a topic of their own."""
+
+    def __init__(
+        self, target: str, made: str, once: bool, context: LoweringContext, client: KafkaClient
+    ) -> None:
+        """`once`: of the table's rows only those count whose transactions were committed."""
+        self._target = target
+        self._made = made
+        self._client = client
+        self._context = context
+        self._contexts = {made: context, target: replace(context, committed_only=once)}
+
+    @staticmethod
+    def of(
+        definition: Definition, made: str, launcher: SparkLauncher, client: KafkaClient
+    ) -> Corrections:
+        """Those of a query that is built anew, by the topic of its results."""
+        context = launcher.context(definition.properties, None, Mode.MICRO_BATCH)
+        once = definition.plan.guarantee is Guarantee.EXACTLY_ONCE
+        return Corrections(definition.writes or "", made, once, context, client)
+
+    def compare(self) -> Comparison:
+        """As the topics are now. What takes most of the time of a correction, reading them and the
+        JVM's compiling, is done by this. ExternalError where Kafka or Spark fails."""
+        with self._told_as("the comparison with"):
+            read = offset_ranges(self._contexts, {}, self._client)
+            rows = self._rows(read).persist(StorageLevel.DISK_ONLY)
+            found = Comparison(rows, read)
+            _differing(rows).write.format("noop").mode("overwrite").save()
+            since = self._since(found)
+            if since is not None:
+                _differing(since).write.format("noop").mode("overwrite").save()
+            return found
+
+    def write(self, before: Comparison | None, writer: str | None) -> None:
+        """Have the table's topic hold, by its keys, what the results' does; with a `writer` in
+        transactions of its own. ExternalError where Kafka or Spark fails."""
+        with self._told_as("the correction of"):
+            rows = None if before is None else self._since(before)
+            if rows is None:
+                rows = self._rows(offset_ranges(self._contexts, {}, self._client))
+            settings = producer_settings(self._context.bootstrap_servers, "catchup")
+            settings = {**settings, **self._context.producer_settings}
+            write_corrections(_differing(rows), settings, self._target, writer)
+
+    def _rows(self, offsets: OffsetRanges) -> DataFrame:
+        made = self._last(self._made, offsets, _MADE)
+        return made.join(self._last(self._target, offsets, _THERE), "key", "full_outer")
+
+    def _since(self, before: Comparison) -> DataFrame | None:
+        """The rows as they are now: of keys that have come since, with what was known of them
+        before; of others only those that differ. None: too many have come."""
+        ends = {topic: self._client.end_offsets(topic) for topic in self._contexts}
+        offsets = {
+            topic: {p: (before.read[topic][p][1], end) for p, end in partitions.items()}
+            for topic, partitions in ends.items()
+        }
+        count = sum(end - begin for each in offsets.values() for begin, end in each.values())
+        if count > MOST_SINCE:
+            return None
+        touched = self._rows(offsets).withColumns(
+            {"made": F.col("time").isNotNull(), "there": F.col("old_time").isNotNull()}
+        )
+        keys = F.broadcast(touched.select("key"))
+        known = before.rows.join(keys, "key", "left_semi").select(
+            "key", F.struct(*_MADE, *_THERE).alias("known")
+        )
+        newest = touched.join(known, "key", "left").select(
+            "key",
+            *(_newest(name, "made") for name in _MADE),
+            *(_newest(name, "there") for name in _THERE),
+        )
+        return newest.unionByName(_unequal(before.rows).join(keys, "key", "left_anti"))
+
+    def _last(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
+        """The last record of each key of a topic, were it a tombstone."""
+        records = kafka_records(topic, Batch(self._contexts[topic], offsets, topic))
+        row = F.struct("value", F.unix_millis("timestamp").alias("time"), "headers")
+        last = F.max_by(row, F.struct("partition", "offset")).alias("last")
+        found = records.where(F.col("key").isNotNull()).groupBy("key").agg(last)
+        fields = zip(("value", "time", "headers"), names, strict=False)
+        return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
+
+    @contextmanager
+    def _told_as(self, what: str) -> Iterator[None]:
+        with told_as(f"{what} {self._target}"):
+            yield
 
 
-def _last(topic: str, context: LoweringContext, client: KafkaClient) -> DataFrame:
-    """The last record of each key of a topic, were it a tombstone."""
-    offsets = offset_ranges([topic], {}, client)
-    records = kafka_records(topic, Batch(context, offsets, topic))
-    row = F.struct("value", F.unix_millis("timestamp").alias("time"), "headers")
-    last = F.max_by(row, F.struct("partition", "offset")).alias("last")
-    found = records.where(F.col("key").isNotNull()).groupBy("key").agg(last)
-    return found.select("key", "last.value", "last.time", "last.headers")
+def _newest(name: str, has_come: str) -> Column:
+    return F.when(F.col(has_come), F.col(name)).otherwise(F.col(f"known.{name}")).alias(name)
 
 
-def _differing(wanted: DataFrame, there: DataFrame) -> DataFrame:
+def _unequal(rows: DataFrame) -> DataFrame:
+    return rows.where(~F.col("value").eqNullSafe(F.col("old")))
+
+
+def _differing(rows: DataFrame) -> DataFrame:
     """The records that make of what is there what is wanted: a key that is not gets a tombstone of
     the time of its last row."""
-    old = there.select(
-        F.col("key").alias("old_key"), F.col("value").alias("old"), F.col("time").alias("old_time")
-    )
-    both = wanted.join(old, F.col("key") == F.col("old_key"), "full_outer")
-    return both.where(~F.col("value").eqNullSafe(F.col("old"))).select(
-        F.coalesce("key", "old_key").alias("key"),
-        "value",
-        F.coalesce("time", "old_time").alias("timestamp"),
-        "headers",
-    )
+    time = F.coalesce("time", "old_time").alias("timestamp")
+    return _unequal(rows).select("key", "value", time, "headers")

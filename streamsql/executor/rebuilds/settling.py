@@ -17,13 +17,18 @@ from streamsql.executor.queries.checkpoint import (
 )
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
 from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
 
 
 def settle(
-    definition: Definition, launcher: SparkLauncher, services: Services, checkpoints: Place
+    definition: Definition,
+    launcher: SparkLauncher,
+    services: Services,
+    checkpoints: Place,
+    compared: Comparisons,
 ) -> None:
     """Have a query be where its rebuild has come to: it goes on from the new checkpoint, and its
     table holds what the new query makes. Does nothing where that is so. ExternalError where Kafka,
@@ -37,8 +42,9 @@ def settle(
         return
     if note.topic is not None:
         if not note.settled:
-            _correct(definition, note.topic, folder, launcher, services)
+            _correct(definition, note.topic, folder, launcher, services, compared)
             note_rebuild(folder, replace(note, settled=True))
+        compared.release(note.topic)
         services.kafka.get().delete_topic(note.topic, missing_ok=True)
     note_rebuild(folder, None)
 
@@ -49,9 +55,11 @@ def _correct(
     folder: Place,
     launcher: SparkLauncher,
     services: Services,
+    compared: Comparisons,
 ) -> None:
-    from streamsql.executor.rebuilds.corrections import correct
+    from streamsql.executor.rebuilds.corrections import Corrections
 
     once = definition.plan.guarantee is Guarantee.EXACTLY_ONCE
     writer = f"{definition.id}.{id_of(folder)}" if once else None
-    correct(definition, made, writer, launcher, services.kafka.get())
+    corrections = Corrections.of(definition, made, launcher, services.kafka.get())
+    corrections.write(compared.of(made), writer)

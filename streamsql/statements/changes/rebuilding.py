@@ -127,7 +127,13 @@ class Rebuilds:
                 built.discard()
                 built = None
             if built is None:
-                built = Rebuild(definition, state.launcher, state.services, state.data.checkpoints)
+                built = Rebuild(
+                    definition,
+                    state.launcher,
+                    state.services,
+                    state.data.checkpoints,
+                    state.comparisons,
+                )
                 self._built[definition.id] = built
                 built.begin()
             self._built[definition.id] = built

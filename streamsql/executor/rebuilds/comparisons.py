@@ -1,0 +1,38 @@
+"""How tables' topics were found to differ before their queries switch, while that is of use.
+
+Known to this process alone: one that finds none compares the topics as a whole.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamsql.executor.rebuilds.corrections import Comparison
+
+
+class Comparisons:
+    """Of queries that are built anew, by the topics of their results. For any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: dict[str, Comparison] = {}
+
+    def keep(self, topic: str, found: Comparison) -> None:
+        """In place of an earlier one."""
+        self.release(topic)
+        with self._lock:
+            self._found[topic] = found
+
+    def of(self, topic: str) -> Comparison | None:
+        """None: there is none."""
+        with self._lock:
+            return self._found.get(topic)
+
+    def release(self, topic: str) -> None:
+        """It is needed no more."""
+        with self._lock:
+            found = self._found.pop(topic, None)
+        if found is not None:
+            found.release()
