@@ -8,7 +8,7 @@ compared beforehand (`compare`), while nobody waits; what is left then is what h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
@@ -20,6 +20,7 @@ from streamsql.executor.lowering.batch import Batch, kafka_records
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges, told_as
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
 from streamsql.executor.spark.rebuilds import write_corrections
 from streamsql.kafka.client import KafkaClient
@@ -43,8 +44,9 @@ class Comparison:
     read: OffsetRanges
 
     def release(self) -> None:
-        """Spark need hold it no more."""
-        self.rows.unpersist()
+        """Spark need hold it no more; one that has died does not."""
+        with suppress(*SPARK_FAILURES):
+            self.rows.unpersist()
 
 
 class Corrections:
@@ -99,7 +101,10 @@ class Corrections:
 
     def _since(self, before: Comparison) -> DataFrame | None:
         """The rows as they are now: of keys that have come since, with what was known of them
-        before; of others only those that differ. None: too many have come."""
+        before; of others only those that differ. None: too many have come, or another Spark runs
+        than then."""
+        if before.rows.sparkSession is not self._context.spark:
+            return None
         ends = {topic: self._client.end_offsets(topic) for topic in self._contexts}
         offsets = {
             topic: {p: (before.read[topic][p][1], end) for p, end in partitions.items()}
