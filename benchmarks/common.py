@@ -83,14 +83,19 @@ class Bench:
         return name
 
     def in_sql(
-        self, script: str, trigger: Trigger, records_per_batch: int | None = None
+        self,
+        script: str,
+        trigger: Trigger,
+        records_per_batch: int | None = None,
+        folder: Path | None = None,
     ) -> StreamingQuery:
-        """The script's last statement, a query, started by streamsql."""
+        """The script's last statement, a query, started by streamsql; `folder` is for its
+        checkpoint."""
         catalog = Catalog()
         context = LoweringContext(
             self.spark,
             self.bootstrap,
-            self.folder / uuid.uuid4().hex,
+            folder or self.folder / uuid.uuid4().hex,
             self.topic("log"),
             shuffle_partitions=self.shuffle_partitions,
             max_records_per_batch=records_per_batch,
@@ -147,15 +152,17 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 
 @contextmanager
-def bench(options: argparse.Namespace) -> Iterator[Bench]:
-    """A broker (unless one is named) and a Spark, both gone afterwards."""
+def bench(
+    options: argparse.Namespace, settings: Mapping[str, str] | None = None
+) -> Iterator[Bench]:
+    """A broker (unless one is named) and a Spark with these settings, both gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
         folder = Path(name)
         broker = None
         if options.bootstrap_servers is None:
             broker = EmbeddedBroker(DataDir.at(folder))
             broker.start(120)
-        runtime = SparkRuntime(folder, master=options.master)
+        runtime = SparkRuntime(folder, master=options.master, settings=settings)
         kafka = KafkaClient(broker.bootstrap if broker else options.bootstrap_servers)
         try:
             yield Bench(runtime.start(), kafka, folder / "checkpoints")

@@ -19,7 +19,7 @@ from streamsql.api.checking import NamedText, check
     ],
 )
 def test_what_is_flat(rows: list[int], sizes: list[int], flat: bool) -> None:
-    found = [Sample(0, count, size, 0) for count, size in zip(rows, sizes, strict=True)]
+    found = [Sample(0, count, size, 0, 0, 0) for count, size in zip(rows, sizes, strict=True)]
     assert is_flat(found) is flat
 
 
