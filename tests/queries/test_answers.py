@@ -16,6 +16,18 @@ CASES = Path(__file__).parent.parent / "cases"
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 COMPARED = (
+    ("habits", "aggregates that PostgreSQL has, of a stream"),
+    ("habits", "the same of a table, whose rows change, move and go"),
+    ("habits", "QUALIFY is a Top-N, with its rank in the key"),
+    ("habits", "differences of timestamps, compared with an INTERVAL and taken apart"),
+    ("habits_in_all", "aggregates, stored"),
+    ("habits_in_all", "casts and conditions, stored"),
+    ("habits_in_all", "dates and times, stored"),
+    ("habits_in_all", "words of the grammar as names, stored"),
+    ("habits_in_all", "GROUP BY an hour, stored"),
+    ("join_conditions", "of two streams, full: rows of both sides that meet none"),
+    ("join_conditions", "of tables, inner, left and right: a row that stops to meet the condition"),
+    ("join_conditions", "of tables by a foreign key, left and inner"),
     ("join_foreign_key", "LEFT keeps rows whose foreign key has no row, or that have none"),
     ("join_stream_stream", "with GRACE PERIOD it is out when its window has closed"),
     ("join_stream_table", "a stream row meets the table's row as of its time"),

@@ -208,10 +208,10 @@ def _checked(condition: Condition, kind: JoinKind, join: nodes.Join) -> Expressi
     if condition.besides is not None and full_of_tables:
         raise UnsupportedError(
             "a FULL OUTER JOIN of tables takes equalities only",
-            detail="Rows that agree and do not meet the other condition would be two rows of one "
-            "key.",
-            hint="A pull query (without EMIT) takes it. Else use LEFT JOIN, or put the condition "
-            "into a subquery: JOIN (SELECT * FROM t WHERE ..).",
+            detail="Two rows of one key that do not meet the other condition would both stand "
+            "alone in the result, and a table has one row of a key.",
+            hint="A LEFT JOIN and a RIGHT JOIN take it: make a table of each. A pull query "
+            "(without EMIT) takes the FULL JOIN as it is.",
             span=span_of(condition.besides),
         )
     return condition.besides
