@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from streamsql.errors import BindError, Span, did_you_mean
 from streamsql.functions.base import AggregateFunction, Function, TableFunction
+from streamsql.functions.elsewhere import HINTS
 from streamsql.functions.user import find_user_function, user_function_names
 
 
@@ -36,7 +37,8 @@ class Registry:
         if found is None:
             raise BindError(
                 f"Can't find any functions with the name '{name}'",
-                hint=did_you_mean(name, (*self._functions, *user_function_names())),
+                hint=HINTS.get(name.upper())
+                or did_you_mean(name, (*self._functions, *user_function_names())),
                 span=span,
             )
         return found

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import BindError, TypeMismatchError
 from streamsql.functions import REGISTRY, AggregateFunction, Function, ScalarFunction, TableFunction
+from streamsql.functions.elsewhere import HINTS
 from streamsql.functions.reference import markdown
 from streamsql.functions.resolve import resolve
 from streamsql.functions.signature import (
@@ -145,6 +146,17 @@ def test_registry_suggests() -> None:
         REGISTRY.get("substrin")
     assert caught.value.message == "Can't find any functions with the name 'substrin'"
     assert caught.value.hint == "Did you mean SUBSTRING?"
+
+
+@pytest.mark.parametrize("name", HINTS)
+def test_what_other_databases_call_so(name: str) -> None:
+    assert REGISTRY.find(name) is None, "the hint is never seen"
+    called = re.findall(r"\b([A-Z][A-Z_]+)\(", HINTS[name])
+    written_otherwise = {"POSITION", "EXTRACT", "COUNT", "OVER"}
+    assert all(REGISTRY.find(other) for other in {*called} - written_otherwise), called
+    with pytest.raises(BindError) as caught:
+        REGISTRY.get(name.lower())
+    assert caught.value.hint == HINTS[name]
 
 
 def test_kinds() -> None:

@@ -94,6 +94,8 @@ def _operator(trouble: Trouble) -> str | None:
 def _known_elsewhere(trouble: Trouble) -> str | None:
     if trouble.found == "ORDER" and trouble.open_brackets and trouble.type_at(-1) != "LPAR":
         return "Aggregates take values in order of arrival: there is no ORDER BY inside of them."
+    if trouble.found == "WITHIN" and trouble.type_at(1) == "GROUP":
+        return "WITHIN GROUP is for PERCENTILE_CONT(share)."
     if trouble.found == "ALL" and trouble.type_at(-1) in ("EXCEPT", "INTERSECT"):
         return f"{trouble.type_at(-1)} gives each row once: it takes no ALL."
     if trouble.found == "ON" and trouble.type_at(-1) == "DISTINCT":
