@@ -8,9 +8,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from streamsql.executor.expressions import calls
 from streamsql.executor.expressions.context import Lowering, never_null
 from streamsql.functions.maps import comparable
 from streamsql.nodes import Expression
+from streamsql.planner.types.scope import is_comparison
 from streamsql.types import type_of
 
 _OPERATORS: dict[type[Expression], Callable[[Column, Column], Column]] = {
@@ -72,7 +74,10 @@ def is_null(node: exp.Is, lowering: Lowering) -> Column:
 
 
 def like(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Column:
-    """Lowers LIKE and ILIKE, with or without ESCAPE."""
+    """Lowers LIKE, of which a null is a failure, as in ksqlDB, and ILIKE, which that lacks."""
+    match = node.this if isinstance(node, exp.Escape) else node
+    if isinstance(match, exp.ILike):
+        return _or_false(matched(node, lowering))
     return lowering.checked_condition(matched(node, lowering), "LIKE of null")
 
 
@@ -87,6 +92,12 @@ def matched(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Colu
         pattern = _without_escapes(match.expression, pattern)
         return function(value, pattern)
     return function(value, pattern, F.lit(escape))
+
+
+def called(node: exp.Anonymous, lowering: Lowering) -> Column:
+    """Lowers a call; what is written as an operator (`~`, SIMILAR TO) compares: null is false."""
+    value = calls.scalar(node, lowering)
+    return _or_false(value) if is_comparison(node) else value
 
 
 def _without_escapes(node: Expression, pattern: Column) -> Column:

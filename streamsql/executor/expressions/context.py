@@ -16,7 +16,7 @@ from streamsql import types
 from streamsql.errors import InternalError
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.types.scope import text_of
+from streamsql.planner.types.scope import is_comparison, text_of
 from streamsql.types import SQLType, type_of
 from streamsql.values.nested import scalar
 
@@ -33,7 +33,7 @@ def never_null(node: Expression) -> bool:
     """Whether the value is surely not null, unless its evaluation has failed."""
     if isinstance(node, exp.And | exp.Or | exp.Not | exp.Neg | exp.Like | exp.ILike | exp.Escape):
         return not isinstance(node, exp.Neg) or never_null(node.this)
-    return isinstance(node, _NEVER_NULL)
+    return isinstance(node, _NEVER_NULL) or is_comparison(node)
 
 
 def literal(node: Expression) -> Column:

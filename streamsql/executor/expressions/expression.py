@@ -168,7 +168,7 @@ RULES: Mapping[type[Expression], Rule] = {
     exp.Struct: containers.struct,
     exp.Bracket: containers.subscript,
     exp.Dot: containers.field,
-    exp.Anonymous: calls.scalar,
+    exp.Anonymous: compare.called,
 }
 
 CONDITIONS: Mapping[type[Expression], Rule] = {
@@ -189,5 +189,6 @@ EXPECTATIONS: Mapping[type[Expression], Rule] = {
     exp.Like: compare.matched,
     exp.ILike: compare.matched,
     exp.Escape: compare.matched,
+    exp.Anonymous: calls.scalar,
 }
 """Rules of three-valued logic."""

@@ -17,7 +17,15 @@ from streamsql.planner.scopes.qualified import bare_name
 from streamsql.planner.types import differences
 from streamsql.planner.types.arithmetic import base_name
 from streamsql.planner.types.common import common_type_of
-from streamsql.planner.types.scope import Scope, cast_to, describe, span_of, text_of, typed
+from streamsql.planner.types.scope import (
+    COMPARES,
+    Scope,
+    cast_to,
+    describe,
+    span_of,
+    text_of,
+    typed,
+)
 from streamsql.planner.types.timestamps import parse_timestamp
 from streamsql.types import SQLType, type_of
 
@@ -138,7 +146,7 @@ def _regexp_like(
     node: Expression, text: Expression, pattern: list[Expression], scope: Scope
 ) -> Expression:
     call = exp.Anonymous(this="REGEXP_LIKE", expressions=[text.copy(), *pattern])
-    call.meta.update(node.meta)
+    call.meta.update({**node.meta, COMPARES: True})
     return scope.infer(call)
 
 

@@ -91,6 +91,15 @@ def cast_node(node: Expression, target: SQLType) -> Expression:
     return new
 
 
+COMPARES = "compares"
+"""In a call's `meta`: it is written as an operator that compares, so that NULL gives FALSE."""
+
+
+def is_comparison(node: Expression) -> bool:
+    """Whether it is a call that stands for an operator, `~` or SIMILAR TO."""
+    return COMPARES in node.meta
+
+
 def is_literal(node: Expression) -> bool:
     """A literal, perhaps with a sign."""
     inner = node.this if isinstance(node, exp.Neg) else node
