@@ -33,9 +33,14 @@ PER_SECOND = 1000
 """Records in a second of event time; a key has ten events, within a fifth of a second."""
 STEPS = 10
 ALLOWED_GROWTH = 2.0
-SETTINGS = {"spark.sql.streaming.stateStore.maintenanceInterval": "5s"}
-"""How often Spark deletes versions of the state that nobody needs any more. Once a minute, as by
-default, would be once or twice in all: what a catch-up leaves behind until then is no state."""
+SETTINGS = {
+    "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
+}
+"""Spark deletes older versions of the state soon: by default it keeps ten, looks for others once a
+minute, and needs an upload of tables before it can. What a catch-up leaves until then is no state,
+and bounded by that time, but more than the state."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--query", choices=[*STATE], action="append", help="default: all")
     parser.add_argument("--records", type=int, default=3_000_000)
-    parser.add_argument("--batch", type=int, default=20_000, help="records a micro-batch")
+    parser.add_argument("--batch", type=int, default=10_000, help="records a micro-batch")
     options = parser.parse_args()
     with bench(options, SETTINGS) as place:
         topics = place.topic("events"), place.topic("other")
