@@ -11,7 +11,7 @@ from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
 from streamsql.errors import StreamSQLError
 from streamsql.planner.changes.classes import ChangeClass
-from streamsql.planner.plans.statements import SchemaLookup
+from streamsql.planner.plans.statements import QueryStatementPlan, SchemaLookup
 from streamsql.properties import secrets_of
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
@@ -233,10 +233,20 @@ def plan_of_running(
     wanted = read_wanted(texts, session, schemas, running, partial=partial)
     items = tuple(differences(wanted, running, prune=prune))
     shown = (
-        _shown(item, _readers(item.name, wanted.catalog if item.definitions else running.catalog))
+        _shown(item, _seen_by(item, wanted.catalog if item.definitions else running.catalog))
         for item in items
     )
     return ChangePlan(tuple(shown), tuple(wanted.errors), items)
+
+
+def _seen_by(item: Item, catalog: Catalog) -> list[str]:
+    """Who sees what becomes of it. What an INSERT query writes to sees it first."""
+    if item.kind != "QUERY":
+        return _readers(item.name, catalog)
+    planned = item.definitions[0].planned if item.definitions else None
+    made = planned.writes if isinstance(planned, QueryStatementPlan) else None
+    target = made or catalog.queries[item.name].writes
+    return [target, *_readers(target, catalog)]
 
 
 def _readers(source: str, catalog: Catalog) -> list[str]:

@@ -47,6 +47,9 @@ class Entry:
     rebuilds: bool = False
     """Of a statement that replaces a query: whether the query goes on from a checkpoint that was
     built anew, and nothing from what was there."""
+    replaces: bool = False
+    """Of an INSERT INTO .. SELECT: whether the query of its id goes on as this one. To earlier
+    versions it would be a second query, so they refuse it."""
 
     @property
     def is_row(self) -> bool:
@@ -155,7 +158,7 @@ def encode(entry: Entry) -> bytes:
 def _content(entry: Entry) -> dict[str, Any]:
     content = asdict(entry)
     content["parts"] = [_content(part) for part in entry.parts]
-    for name in ("deletes", "parts", "rebuilds"):
+    for name in ("deletes", "parts", "rebuilds", "replaces"):
         if not content[name]:
             del content[name]
     return content
@@ -194,6 +197,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "deletes": (dict,),
     "parts": (list,),
     "rebuilds": (bool,),
+    "replaces": (bool,),
 }
 """The fields of an entry, and what JSON they hold."""
 
@@ -220,12 +224,21 @@ def foreign(content: object, place: str) -> ConfigError:
             f"{what}: it is no statement of streamsql",
             hint="Nothing has been changed. Restore it from a backup, or start afresh elsewhere.",
         )
-    unknown = sorted(found.keys() - _KINDS.keys())
+    unknown = sorted(_unknown(found))
     return ConfigError(
         f"{what}: it was written by streamsql {writer}, and this is {VERSION}",
         detail=f"This version does not know: {', '.join(unknown)}." if unknown else None,
         hint=f"Nothing has been changed. Start streamsql {writer} or a later version.",
     )
+
+
+def _unknown(content: Mapping[str, object]) -> set[str]:
+    """The fields that no entry of this version has, in those of a set too."""
+    found, parts = content.keys() - _KINDS.keys(), content.get("parts")
+    of_parts = (
+        _unknown(p) for p in (parts if isinstance(parts, list) else ()) if isinstance(p, dict)
+    )
+    return set(found).union(*of_parts)
 
 
 def read_file(path: Path) -> list[Entry]:

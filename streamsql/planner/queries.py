@@ -106,7 +106,9 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
     root = sink_of(built.root, target, planning.catalog.types)
     query = query_plan(root, statement.query, built, planning, query_id)
     warning = growth_warning(root, properties)
-    return QueryStatementPlan(query, target, statement=statement, warning=warning)
+    return QueryStatementPlan(
+        query, target, replaces=planning.replaces, statement=statement, warning=warning
+    )
 
 
 def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:

@@ -56,18 +56,19 @@ def plan(
     schemas: SchemaLookup | None = None,
     *,
     rebuilds: bool = False,
+    replaces: bool = False,
 ) -> Planned:
     """What the statement will do; the catalog is only read.
 
     `properties` are the session's, by canonical names. `topics` None: whether topics exist is not
     asked (check); so with `schemas` and a schema registry. `query_id` forces the id of a
-    persistent query; one that `rebuilds` need not go on from what
-    it replaces. Raises a StreamSQLError, with its place in the statement's text, for whatever
-    cannot be done.
+    persistent query; one that `rebuilds` need not go on from what it replaces, and an INSERT INTO
+    .. SELECT that `replaces` takes the place of the query of its id. Raises a StreamSQLError, with
+    its place in the statement's text, for whatever cannot be done.
     """
     try:
         with using(functions_of(catalog)):
-            planning = Planning(catalog, properties, topics, query_id, schemas, rebuilds)
+            planning = Planning(catalog, properties, topics, query_id, schemas, rebuilds, replaces)
             return plan_statement(statement, planning)
     except StreamSQLError as error:
         error.span = _pointed(error.span or statement.span, statement)

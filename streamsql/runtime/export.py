@@ -103,7 +103,7 @@ class _History:
             if not lifetime.steps:
                 self._by_name[thing[1]].append(lifetime)
             lifetime.steps.append(number)
-            if entry.rebuilds:
+            if entry.rebuilds or entry.replaces:
                 lifetime.rebuilt = number
             self._by_step[number].append(lifetime)
 

@@ -138,12 +138,14 @@ class History:
         named = self._named(statement)
         if named is None:
             return
+        gone = self._gone(planned)
         if isinstance(planned, QueryStatementPlan) and planned.query.query_id is not None:
+            if entry.replaces:  # An INSERT without a QUERY_ID is called by its text.
+                gone |= {self._owners[planned.query.query_id]} - {named}
             self._owners[planned.query.query_id] = named
             if isinstance(statement, nodes.InsertInto):
                 self.queries[named] = replay.queries[planned.query.query_id].definition
         event = Event(canonical(statement), entry)
-        gone = self._gone(planned)
         concerned = {named, *gone, *self._touched(planned)}
         self._concerned[event.text] |= concerned
         for thing in concerned:

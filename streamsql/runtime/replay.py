@@ -141,6 +141,7 @@ def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
             query_id=entry.query_id,
             schemas=RememberedSchemas(entry.schemas),
             rebuilds=entry.rebuilds,
+            replaces=entry.replaces,
         )
     except StreamSQLError as error:
         raise InternalError(

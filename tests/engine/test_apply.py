@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+
 import pytest
-from engine.live import Live
+from awaiting import await_until
+from engine import shops
+from engine.flow import Load
+from engine.live import PATIENCE, Live
 
 from streamsql.errors import UnsupportedError
+from streamsql.kafka.client import KafkaClient
 from streamsql.results import Message, Result
 from streamsql.run_script import NamedText
 from streamsql.statements.changes import apply
@@ -94,3 +101,66 @@ def test_what_cannot_be_done_changes_nothing(live: Live, log_length: int) -> Non
         applied(live, SOURCE + changed + LARGE.format(5))
     assert live.engine.inspection.sequence == length
     assert live.name("L") not in live.engine.catalog().sources
+
+
+TARGET = """
+CREATE STREAM $j (k STRING KEY, n INT, text STRING)
+  WITH (KAFKA_TOPIC='$j', VALUE_FORMAT='JSON', PARTITIONS=2);
+"""
+INSERT = "INSERT INTO $j SELECT k, n, '{0}' AS text FROM $s{1};\n"
+BESIDE = "INSERT INTO $j SELECT k, n, 'beside' AS text FROM $s;\n"
+
+
+def test_an_insert_goes_on_by_another_text(
+    live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each record has its row, by the text of its time; the query beside it is not touched. The
+    engine is killed once the entry is there, and what was applied is taken back."""
+    before = shops.SOURCE + TARGET + "SET 'processing.guarantee' = 'exactly_once';\n" + BESIDE
+    old = before + INSERT.format("old", "")
+    new = before + INSERT.format("new", " WHERE n % 2 = 0")
+    shops.apply(live, old)
+    ids = [query.id for query in live.engine.queries() if query.sink == live.name("J")]
+    (changed,) = (i for i in ids if "'old'" in live.query(i).sql)
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(300)
+    shops.await_read(live, kafka, changed)
+    by_batches = old.replace(BESIDE, BESIDE + "SET 'processing.mode' = 'microbatch';\n")
+    assert shops.apply(live, by_batches) == [f"Query {changed} changed (class 1, settings)"]
+    load.produce(100)
+    shops.await_read(live, kafka, changed)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(apply, "_become", killed)
+        with pytest.raises(KeyboardInterrupt):
+            shops.apply(live, new)
+    live.restart()
+    assert shops.apply(live, new) == ["Nothing to do: what is written is what runs."]
+    load.produce(200)
+    shops.await_read(live, kafka, changed)
+    (undone,) = said(live, live.engine.changes.undo())
+    assert undone == f"Query {changed} changed (class 2, goes on where it stopped)"
+    load.produce(100)
+    expected = {
+        "beside": list(range(700)),
+        "old": [*range(400), *range(600, 700)],
+        "new": list(range(400, 600, 2)),
+    }
+    await_until(lambda: _rows_by_text(live, kafka) == expected, "each row once", PATIENCE)
+    assert [query.id for query in live.engine.queries() if query.sink == live.name("J")] == ids
+    grouped = INSERT.format("old", " PARTITION BY shop").replace(" k,", " shop AS k,")
+    with pytest.raises(UnsupportedError, match="of class 4") as caught:
+        shops.apply(live, before + grouped)
+    assert f"TERMINATE {changed}; first" in (caught.value.hint or "")
+
+
+def _rows_by_text(live: Live, kafka: KafkaClient) -> dict[str, list[int]]:
+    """The numbers of the records that a row was written of, by the text that has written it."""
+    topic, found = live.name("J"), defaultdict(list)
+    for record in kafka.consume(topic, until=kafka.end_offsets(topic)):
+        row = json.loads(record.value or b"{}")
+        found[row["TEXT"]].append(row["N"])
+    return {text: sorted(numbers) for text, numbers in found.items()}

@@ -117,6 +117,14 @@ def test_an_entry_of_a_later_version_stays_and_refuses_the_start(
     assert path.read_bytes() == content
 
 
+def test_what_is_not_known_of_a_set_is_named(path: Path) -> None:
+    part = LATER | {"replaces": True, "lineage": {"a": 1}}
+    path.write_bytes(json.dumps(LATER | {"parts": [part]}).encode() + b"\n")
+    with pytest.raises(ConfigError) as caught:
+        FileLog(path)
+    assert caught.value.detail == "This version does not know: lineage."
+
+
 @pytest.mark.parametrize("line", [b"null", b"{}", b'{"sql": "SHOW STREAMS;"}', b"[1, 2]"])
 def test_what_is_no_entry_at_all_stays_too(path: Path, line: bytes) -> None:
     written(path, 1)

@@ -18,7 +18,7 @@ from streamsql.catalog import Catalog
 from streamsql.errors import StreamSQLError
 from streamsql.executor.queries.checkpoint import claim
 from streamsql.log.entries import Entry, decode, encode, read_file
-from streamsql.nodes import Statement
+from streamsql.nodes import InsertInto, Statement
 from streamsql.parser import parse, to_sql
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
@@ -75,7 +75,9 @@ TEXTS = (
 )
 NAMES = st.sampled_from(["a", "b", "c"])
 LINES = st.builds(str.format, st.sampled_from(TEXTS), NAMES, NAMES, st.integers(0, 2))
-CHANGES = [text for text in TEXTS if text.startswith(("CREATE", "DROP", "ALTER"))]
+REPLACING = "INSERT INTO {0} WITH (QUERY_ID = 'q{2}') SELECT k, x * {2} AS x FROM {1} EMIT CHANGES;"
+"""As `apply` has it, where the query of the id runs."""
+CHANGES = [*(text for text in TEXTS if text.startswith(("CREATE", "DROP", "ALTER"))), REPLACING]
 TOGETHER = st.lists(
     st.builds(str.format, st.sampled_from(CHANGES), NAMES, st.just("a"), st.integers(0, 2)),
     min_size=3,
@@ -123,28 +125,38 @@ class Engine:
         (statement,) = _parsed(sql)
         properties = dict(self.replay.properties)
         rebuilds = together and "REPLACE" in sql and " AS SELECT" in sql
+        inserting = together and isinstance(statement, InsertInto)
+        inserts = str(statement.properties[0].value).upper() if inserting else None
         try:
             planned = plan(
                 statement,
                 self.replay.catalog,
                 properties,
                 RememberedTopics({}),
-                query_id=None,
+                query_id=inserts,
                 rebuilds=rebuilds,
+                replaces=inserts is not None,
             )
         except StreamSQLError:
             return None
         if isinstance(planned, NothingToDo):
             return None
         query = planned.query.query_id if isinstance(planned, QueryStatementPlan) else None
-        if rebuilds and query not in self.replay.queries:
-            return None  # `apply` refuses to build a query anew that does not run.
+        if (rebuilds or inserts) and query not in self.replay.queries:
+            return None  # `apply` takes no place of a query that does not run.
         deletes = {}
         if isinstance(planned, DropPlan) and planned.delete_topic:
             deletes = {planned.source.topic.name: f"id {number}"}
         text = to_sql(statement) + ";"
         entry = Entry(
-            number, text, properties, query, version="1", deletes=deletes, rebuilds=rebuilds
+            number,
+            text,
+            properties,
+            query,
+            version="1",
+            deletes=deletes,
+            rebuilds=rebuilds,
+            replaces=inserts is not None,
         )
         self.replay.add(entry)
         if query is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.parts import Part, Place, parts_of_plan
-from streamsql.planner.plans.logical import LogicalPlan, QueryPlan
+from streamsql.planner.plans.logical import LogicalPlan, QueryPlan, Sink
 from streamsql.schema import Kind
 from streamsql.types import SQLType, is_numeric, to_sql, widens_to
 
@@ -18,6 +18,21 @@ def compare_queries(old: QueryPlan, new: QueryPlan) -> Change:
     """What becomes of a query of which the one plan is run, and the other is wanted."""
     change = compare_plans(old.root, new.root)
     return change.and_also(_settings(old, new))
+
+
+def compare_inserts(old: QueryPlan, new: QueryPlan) -> Change:
+    """The same of an INSERT INTO .. SELECT, which does not make what it writes to."""
+    was, now = (plan.root.target for plan in (old, new) if isinstance(plan.root, Sink))
+    found = []
+    if was.name != now.name:
+        effect = "what was written stays where it is: that would be another query"
+        text = _both(was.name, now.name)
+        found.append(Difference(ChangeClass.REBUILD, "INSERT INTO", text, effect))
+    elif was.timestamp != now.timestamp:
+        names = (source.timestamp.name if source.timestamp else "none" for source in (was, now))
+        effect = "holds for what is written from now on"
+        found.append(Difference(ChangeClass.IN_PLACE, "TIMESTAMP", _both(*names), effect))
+    return compare_queries(old, new).and_also(found)
 
 
 def compare_plans(old: LogicalPlan, new: LogicalPlan) -> Change:

@@ -39,8 +39,8 @@ def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect:
     if made is None:
         raise UnsupportedError(
             f"{statement.name} is an INSERT INTO: ALTER QUERY is for CREATE .. AS SELECT",
-            hint=f"TERMINATE {statement.name}, SET the property, and INSERT anew: the new query "
-            "begins where 'auto.offset.reset' says.",
+            hint="SET the property before the INSERT in a file, and `streamsql apply` it with the "
+            "rest of what runs: the query goes on where it is.",
             span=statement.span,
         )
     create = parse_one(made.statement)

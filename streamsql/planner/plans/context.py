@@ -22,3 +22,5 @@ class Planning:
     rebuilds: bool = False
     """Whether a query that replaces another is built anew from the log: then it need not go on from
     what is there."""
+    replaces: bool = False
+    """Whether an INSERT INTO .. SELECT takes the place of the query of its id."""

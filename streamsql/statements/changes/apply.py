@@ -191,8 +191,10 @@ def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
             catalog,
             step.properties,
             topics,
+            query_id=step.replaces,
             schemas=schemas,
             rebuilds=step.rebuilds,
+            replaces=step.replaces is not None,
         )
         apply(planned, catalog)
         if (topic := _made_topic(planned)) is not None:
@@ -235,6 +237,7 @@ def _entry(drafts: Sequence[_Draft], context: Context) -> Entry:
             VERSION,
             draft.schemas.to_json(),
             rebuilds=draft.step.rebuilds,
+            replaces=draft.step.replaces is not None,
         )
         for draft in drafts
     ]

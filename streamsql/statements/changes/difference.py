@@ -10,7 +10,7 @@ from streamsql import nodes
 from streamsql.catalog import Source, Thing, View
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
-from streamsql.planner.changes.queries import compare_queries
+from streamsql.planner.changes.queries import compare_inserts, compare_queries
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
 from streamsql.planner.changes.sources import as_known, compare_sources
 from streamsql.planner.changes.users import users_of, users_of_columns
@@ -229,7 +229,7 @@ class _Inserts:
             return replace(item, action=Action.NONE)
         if not self._running.mode_known:
             before = replace(before, mode=query.mode)
-        change = compare_queries(before, query)
+        change = compare_inserts(before, query)
         action = Action.CHANGE if change.differences else Action.NONE
         obstacle = "an INSERT INTO .. SELECT writes beside others, and is not built anew"
         state = _state(before, change)

@@ -26,6 +26,8 @@ class Step:
     properties: Mapping[str, str]
     rebuilds: bool = False
     """Whether its query is built anew from the log."""
+    replaces: str | None = None
+    """The id of the query whose place an INSERT INTO .. SELECT takes."""
 
 
 def steps_of(items: Sequence[Item], there: Catalog, properties: Mapping[str, str]) -> list[Step]:
@@ -53,6 +55,9 @@ def _changing(item: Item, there: Catalog) -> Iterator[tuple[int, Step]]:
     _check(item)
     first, *rest = item.definitions
     statements: list[tuple[Definition, Statement]] = []
+    if item.kind == "QUERY":
+        yield first.number, Step(item, first.statement, first.properties, replaces=item.query_id)
+        return
     if item.thing[0] == "type":
         statements = [(first, nodes.DropType(name=item.name)), (first, first.statement)]
     elif not _only_altered(item):
@@ -78,18 +83,13 @@ def _check(item: Item) -> None:
     change = item.change
     if change.change > ChangeClass.IN_PLACE and not item.rebuilds:
         first = change.decisive[0]
+        way = f"TERMINATE {item.name};" if item.kind == "QUERY" else "DROP"
         raise UnsupportedError(
             f"cannot apply the change of {item.kind} {item.name}, of class {change.change.value} "
             f"({change.change.meaning}): {first.clause}: {first.text}",
             detail="\n".join(_details(item)),
             hint="Nothing has been changed. What else there is to do is applied without it; "
-            "this takes a DROP first: its query then begins anew.",
-        )
-    if item.kind == "QUERY":
-        raise UnsupportedError(
-            f"cannot apply the change of {item.name}: an INSERT INTO .. SELECT cannot be replaced",
-            hint=f"Nothing has been changed. TERMINATE {item.name}; first: the changed query then "
-            "begins anew.",
+            f"this takes a {way} first: its query then begins anew.",
         )
 
 

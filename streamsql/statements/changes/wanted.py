@@ -120,6 +120,9 @@ class _Planner:
         catalog = self._running.catalog.copy()
         for line in self._lines:
             kind, name = line.statement.creates, _name(line.statement)
+            if isinstance(line.statement, nodes.InsertInto):
+                for given in (p for p in line.statement.properties if p.name == "QUERY_ID"):
+                    catalog.queries.pop(str(given.value).upper(), None)
             if kind is not None and kind != "query":
                 catalog.things(kind).pop(name, None)
             if kind == "source" and (made := self._running.catalog.sources.get(name)) is not None:
