@@ -142,6 +142,10 @@ class QueryLinks:
     id: str
     reads: tuple[str, ...]
     writes: str
+    by_key: tuple[str, ...] = ()
+    """Those of `reads` of which it takes the rows by their key."""
+    hands_on: tuple[str, ...] = ()
+    """Those of `reads` whose key is that of the result, or a part of it."""
 
 
 def _things(kind: str) -> Any:
@@ -236,6 +240,11 @@ class Catalog:
     def readers(self, name: str) -> list[str]:
         """Ids of the queries that read the source."""
         return [q.id for q in self.queries.values() if name in q.reads]
+
+    def readers_of_topic(self, topic: str) -> list[str]:
+        """Ids of the queries that read a source over the topic."""
+        names = {source.name for source in self.sources.values() if source.topic.name == topic}
+        return [q.id for q in self.queries.values() if names.intersection(q.reads)]
 
     def writers(self, name: str) -> list[str]:
         """Ids of the queries that write into the source."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 
 from streamsql.errors import ConfigError
@@ -40,6 +41,23 @@ def explicit_offsets(
             offsets = offsets_of(start, topic, client())
             found[topic] = {str(p): offset for p, offset in offsets.items()}
     return found
+
+
+def starting_text(
+    offsets: Mapping[str, Mapping[str, int]] | None, partitions: Callable[[str], int | None]
+) -> str:
+    """What Spark is told of where a new query begins. Of each topic that it is told of it wants all
+    partitions: those that came later are read from their beginning."""
+    if not offsets:
+        return "earliest"
+    whole = {
+        topic: {**{str(p): _EARLIEST for p in range(partitions(topic) or 0)}, **chosen}
+        for topic, chosen in offsets.items()
+    }
+    return json.dumps(whole)
+
+
+_EARLIEST = -2
 
 
 def _given(start: StartPosition, topic: str, client: KafkaClient) -> dict[int, int]:

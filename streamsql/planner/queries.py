@@ -13,6 +13,7 @@ from streamsql.planner.ddl.replacement import Replacement, is_built_anew
 from streamsql.planner.ddl.replacing import check_name_is_free
 from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
+from streamsql.planner.ddl.topics import Growth
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
@@ -55,6 +56,7 @@ def plan_create_as(
     replacing = get_bool(planning.session, CREATE_OR_REPLACE) is not False
     check_name_is_free(existing, statement, replacing)
     _check_persistent(statement.query, f"CREATE {statement.kind.value} AS SELECT")
+    growth = Growth.of(existing, catalog) if existing is not None else None
     properties = read_properties(statement.properties, Place.CREATE_AS)
     built = build_query(statement.query, catalog, statement.name, ttl=state_ttl(properties))
     check_ttl_is_used(built.root, properties)
@@ -71,6 +73,7 @@ def plan_create_as(
         planning.topics,
         query_id,
         planning.schemas,
+        growth,
     )
     if existing is not None:
         _check_single_writer(existing, catalog)

@@ -16,6 +16,7 @@ from streamsql.errors import PlanError, Span, StreamSQLError
 from streamsql.functions.user import using
 from streamsql.ksqldb import says
 from streamsql.planner import ddl
+from streamsql.planner.changes.keyed import keyed
 from streamsql.planner.create_sink import plan_create_sink
 from streamsql.planner.ddl.drops import check_not_a_sink
 from streamsql.planner.ddl.sources import plan_create_source
@@ -168,5 +169,8 @@ def _(planned: QueryStatementPlan, catalog: Catalog) -> None:
         catalog.put(planned.sink)
     if planned.external is not None:
         catalog.sinks[planned.external.name] = planned.external
-    catalog.queries[query.query_id] = QueryLinks(query.query_id, query.reads, planned.writes)
+    keys = keyed(query.root)
+    catalog.queries[query.query_id] = QueryLinks(
+        query.query_id, query.reads, planned.writes, keys.taken, keys.handed_on
+    )
     catalog.next_query = max(catalog.next_query, number_of(query.query_id)) + 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from streamsql.formats import FORMATS
+from streamsql.kafka.partitions import add_partitions
 from streamsql.planner.plans.statements import TopicInfo
 from streamsql.schema import Kind
 
@@ -61,6 +62,25 @@ def create_topic(client: KafkaClient, source: Source) -> None:
         topic_config(source),
         exists_ok=True,
     )
+
+
+def grow_topic(client: KafkaClient, source: Source, told: TopicFacts) -> bool:
+    """Add the partitions that a source asks for and its topic had not when it was planned; whether
+    there are any. That can be done again, and harms nobody if nothing follows."""
+    then = grown_facts(source, told)
+    if (facts := then.get(source.topic.name)) == told.get(source.topic.name) or facts is None:
+        return False
+    add_partitions(client, source.topic.name, facts[0])
+    return True
+
+
+def grown_facts(source: Source, told: TopicFacts) -> dict[str, tuple[int, int] | None]:
+    """What planning it would be told once its topic has the partitions that it asks for. That is
+    what the log remembers: planned again, it then asks for none that are not there."""
+    found, wanted = told.get(source.topic.name), source.topic.partitions
+    if found is None or wanted is None or wanted <= found[0]:
+        return dict(told)
+    return {**told, source.topic.name: (wanted, found[1])}
 
 
 def topic_config(source: Source) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from streamsql.catalog import Source
 from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto, Statement
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
@@ -17,7 +18,7 @@ from streamsql.results import Message, Result, Warning
 from streamsql.run_script import NamedText
 from streamsql.runtime.replay import define
 from streamsql.runtime.state import Context, EngineState
-from streamsql.runtime.topics import KafkaTopics, create_topic
+from streamsql.runtime.topics import KafkaTopics, create_topic, grow_topic, grown_facts
 from streamsql.statements.changes.apply import Files, apply_files
 from streamsql.statements.changes.rebuilding import Rebuilds
 from streamsql.statements.control import OLD_RUNS
@@ -98,6 +99,12 @@ def _build_anew(
     return [Message(f"Created query with ID {query_id}", query_id), *warnings]
 
 
+def _start_readers_anew(grown: Source | None, state: EngineState) -> None:
+    """They see at once all partitions of a topic that has more of them now."""
+    for query_id in state.catalog.readers_of_topic(grown.topic.name) if grown else ():
+        state.queries.replace(state.queries.definition(query_id))
+
+
 def _started(
     statement: CreateAsSelect | InsertInto | CreateSink,
     planned: QueryStatementPlan,
@@ -125,10 +132,14 @@ def _started(
             definition.topics, planned.query.starts, properties
         )
         definition = replace(definition, starting_offsets=offsets)
+    grown = None
     if planned.sink is not None:
         if planned.create_topic:
             create_topic(state.services.kafka.get(), planned.sink)
         register_written(schemas.registry, planned.sink)
+        if grow_topic(state.services.kafka.get(), planned.sink, topics.told):
+            grown = planned.sink
+            topics.told = grown_facts(planned.sink, topics.told)
     context.commit(
         statement,
         planned,
@@ -140,6 +151,7 @@ def _started(
     is_replaced = True
     if planned.replaces:
         is_replaced = state.queries.replace(definition)
+        _start_readers_anew(grown, state)
     else:
         state.queries.add(definition)
     done = Message(f"Created query with ID {query_id}", query_id)

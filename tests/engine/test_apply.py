@@ -97,7 +97,7 @@ def test_what_cannot_be_done_changes_nothing(live: Live, log_length: int) -> Non
     live.run(SOURCE + COUNTS.format(""))
     length = live.engine.inspection.sequence
     changed = COUNTS.format("").replace("'JSON'", "'JSON', PARTITIONS=3")
-    with pytest.raises(UnsupportedError, match="of class 3 .* partitions: 1, now 3"):
+    with pytest.raises(UnsupportedError, match="of class 5 .* partitions: 1, now 3"):
         applied(live, SOURCE + changed + LARGE.format(5))
     assert live.engine.inspection.sequence == length
     assert live.name("L") not in live.engine.catalog().sources

@@ -9,6 +9,7 @@ from planner.plan_script import Script
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError
 from streamsql.planner.changes.classes import Change, ChangeClass
+from streamsql.planner.changes.partitions import growth_obstacle
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.changes.sources import compare_sources
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
@@ -33,10 +34,12 @@ def _change(case: Case) -> str:
     """What becomes of the last statement's query and source, and whether OR REPLACE does it."""
     before, after = _halves(case)
     readers = [name for name in case.args.get("readers", "").split(",") if name]
-    old, new = Script().run(before), Script().run(after)
+    script = Script()
+    old, new = script.run(before), Script().run(after)
     change = Change()
     if not (isinstance(old, QueryStatementPlan) and old.external):
-        change = compare_sources(_made(old), _made(new), readers)
+        in_the_way = growth_obstacle(_made(old), script.catalog)
+        change = compare_sources(_made(old), _made(new), readers, in_the_way)
     if isinstance(old, QueryStatementPlan) and isinstance(new, QueryStatementPlan):
         change = compare_queries(old.query, new.query).and_also(change.differences)
     found = _replaced(before, after)

@@ -6,7 +6,6 @@ imported where it is first needed: an engine answers before Spark is up.
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import threading
@@ -40,7 +39,7 @@ from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots
-from streamsql.kafka.start_offsets import explicit_offsets
+from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
 from streamsql.planner.plans.delivery import Replay, replay_of
@@ -372,7 +371,7 @@ class SparkLauncher:
             processing_log_topic=PROCESSING_LOG_TOPIC,
             # Real-Time Mode has no batches to limit, and rejects the setting.
             max_records_per_batch=most if mode is Mode.MICRO_BATCH else None,
-            starting_offsets=json.dumps(offsets) if offsets else "earliest",
+            starting_offsets=starting_text(offsets, client.partitions),
             goes_on=accepted(properties),
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
             schemas=Schemas(lambda: self._services.registry(properties)),

@@ -25,9 +25,12 @@ def as_known(new: Source, old: Source, statement: Statement) -> Source:
     return replace(new, topic=topic)
 
 
-def compare_sources(old: Source, new: Source, users: Collection[str] = ()) -> Change:
-    """What becomes of a stream or table; `users` are the queries and views that use it."""
-    return Change(tuple(_differences(old, new, users)))
+def compare_sources(
+    old: Source, new: Source, users: Collection[str] = (), in_the_way: str | None = None
+) -> Change:
+    """What becomes of a stream or table; `users` are the queries and views that use it,
+    `in_the_way` is why a topic that a query fills cannot get more partitions."""
+    return Change((*_differences(old, new, users), *_partitions(old, new, in_the_way)))
 
 
 def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[Difference]:
@@ -134,19 +137,28 @@ def _topics(old: Topic, new: Topic) -> Iterator[Difference]:
         if was != now:
             text = f"{_format(was)}, now {_format(now)}"
             yield Difference(ChangeClass.REBUILD, name.replace("_", " "), text, _WRITTEN)
-    yield from _partitions(old.partitions, new.partitions)
 
 
-def _partitions(old: int | None, new: int | None) -> Iterator[Difference]:
-    if old is None or new is None or old == new:
+def _partitions(old: Source, new: Source, in_the_way: str | None) -> Iterator[Difference]:
+    was, now = old.topic.partitions, new.topic.partitions
+    if old.topic.name != new.topic.name or old.lookup or new.lookup or old.kind is not new.kind:
         return
-    text = f"{old}, now {new}"
-    if new < old:
+    if was is None or now is None or was == now:
+        return
+    text = f"{was}, now {now}"
+    if now < was:
         effect = "Kafka takes no partition away: give it another topic"
         yield Difference(ChangeClass.REFUSED, "partitions", text, effect)
-    else:
+    elif old.created_by_query is None:
         effect = "keys move to other partitions, and with them their state"
         yield Difference(ChangeClass.STATE, "partitions", text, effect)
+    elif in_the_way is None:
+        yield Difference(ChangeClass.IN_PLACE, "partitions", text, _ADDED)
+    else:
+        yield Difference(ChangeClass.REFUSED, "partitions", text, in_the_way)
+
+
+_ADDED = "what is written from now on may be in another partition than earlier records of its key"
 
 
 def _times(old: Source, new: Source) -> Iterator[Difference]:

@@ -10,6 +10,7 @@ from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass
+from streamsql.planner.changes.partitions import growth_obstacle
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
 from streamsql.planner.changes.sources import as_known, compare_sources
@@ -42,7 +43,8 @@ def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
     old = _old_plan(existing, catalog)
     change = Change() if old is None else compare_plans(old, wanted.query.root)
     known = as_known(wanted.sink, existing, wanted.statement)
-    whole = change.and_also(compare_sources(existing, known, users).differences)
+    in_the_way = growth_obstacle(existing, catalog)
+    whole = change.and_also(compare_sources(existing, known, users, in_the_way).differences)
     writers = catalog.writers(existing.name)
     obstacle = rebuild_obstacle(existing, whole, old, wanted.query, users, writers)
     needed = not whole.may_mix and whole.change is not ChangeClass.REFUSED

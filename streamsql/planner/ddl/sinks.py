@@ -10,7 +10,7 @@ from streamsql.nodes import CreateAsSelect
 from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.ddl.schema_inference import check_written_by
 from streamsql.planner.ddl.sources import timestamp_column
-from streamsql.planner.ddl.topics import check_conforms, existing_topic
+from streamsql.planner.ddl.topics import Growth, check_conforms, existing_topic
 from streamsql.planner.plans.logical import LogicalPlan, Sink
 from streamsql.planner.plans.statements import SchemaLookup, TopicLookup
 from streamsql.planner.select.build import Built
@@ -30,8 +30,9 @@ def new_sink(
     topics: TopicLookup | None,
     query_id: str,
     schemas: SchemaLookup | None = None,
+    growth: Growth | None = None,
 ) -> tuple[Source, bool]:
-    """The sink, and whether its topic is to be made."""
+    """The sink, and whether its topic is to be made; `growth` of one that is replaced."""
     schema = built.root.schema
     origin = built.source.origin.source.topic
     key_format, value_format = formats_of_sink(
@@ -43,8 +44,8 @@ def new_sink(
         name = (get_text(session, TOPIC_PREFIX) or "") + statement.name
     found = existing_topic(topics, name)
     if found is not None:
-        check_conforms(found, name, properties)
-        partitions: int | None = found.partitions
+        check_conforms(found, name, properties, growth)
+        partitions: int | None = properties.partitions or found.partitions
         replicas: int | None = found.replicas
     else:
         partitions = properties.partitions or origin.partitions

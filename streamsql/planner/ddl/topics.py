@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from streamsql.catalog import Catalog, Source
 from streamsql.errors import PlanError, Span
 from streamsql.ksqldb import says
+from streamsql.planner.changes.partitions import growth_obstacle
 from streamsql.planner.plans.statements import TopicInfo, TopicLookup
 from streamsql.planner.with_clause.properties import WithProperties
 
@@ -13,10 +17,31 @@ def existing_topic(topics: TopicLookup | None, name: str) -> TopicInfo | None:
     return None if topics is None else topics.topic(name)
 
 
-def check_conforms(found: TopicInfo, name: str, properties: WithProperties) -> None:
-    """PlanError where WITH asks for other counts than an existing topic has."""
+@dataclass(frozen=True)
+class Growth:
+    """What is known of a topic whose query is replaced."""
+
+    topic: str
+    in_the_way: str | None
+    """Why it cannot get more partitions."""
+
+    @staticmethod
+    def of(existing: Source, catalog: Catalog) -> Growth:
+        """Of the topic of what is there."""
+        return Growth(existing.topic.name, growth_obstacle(existing, catalog))
+
+
+def check_conforms(
+    found: TopicInfo, name: str, properties: WithProperties, growth: Growth | None = None
+) -> None:
+    """PlanError where WITH asks for other counts than an existing topic has, but for more
+    partitions where it can have them."""
     partitions, replicas = properties.partitions, properties.replicas
     same = replicas in (None, found.replicas) or -1 in (replicas, found.replicas)  # any number
+    grows = growth is not None and growth.topic == name and (partitions or 0) > found.partitions
+    reason = growth.in_the_way if growth is not None and grows else None
+    if grows and reason is None:
+        partitions = found.partitions
     if not same or partitions not in (None, found.partitions):
         partitions, replicas = partitions or found.partitions, replicas or found.replicas
         raise PlanError(
@@ -24,6 +49,7 @@ def check_conforms(found: TopicInfo, name: str, properties: WithProperties) -> N
             "partition/replica configuration than required. "
             f"streamsql expects {partitions} partitions (topic has {found.partitions}), and "
             f"{replicas} replication factor (topic has {found.replicas}).",
+            detail=reason and f"It can have no more: {reason}.",
             hint="Leave PARTITIONS and REPLICAS out, or name another topic.",
             span=properties.span("PARTITIONS") or properties.span("REPLICAS"),
             ksqldb=says(

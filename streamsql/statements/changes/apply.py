@@ -33,7 +33,7 @@ from streamsql.runtime import permissions
 from streamsql.runtime.replay import Replay
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
-from streamsql.runtime.topics import KafkaTopics, create_topic
+from streamsql.runtime.topics import KafkaTopics, create_topic, grow_topic, grown_facts
 from streamsql.schema import Topic
 from streamsql.statements.changes.difference import Action, Item, differences
 from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
@@ -64,6 +64,14 @@ class _Draft:
         """Of the query that it makes or replaces."""
         found = self.planned
         return found.query.query_id if isinstance(found, QueryStatementPlan) else None
+
+    @property
+    def told(self) -> dict[str, tuple[int, int] | None]:
+        """What planning it again is told of topics."""
+        match self.planned:
+            case QueryStatementPlan(sink=Source() as sink):
+                return grown_facts(sink, self.topics.told)
+        return dict(self.topics.told)
 
     @property
     def warnings(self) -> list[Warning]:
@@ -172,9 +180,20 @@ def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warni
     for query in work.going_on:
         context.state.launcher.make_ready(query)
     with rebuilds.switching(work.anew, work.entry.sequence):
+        # Whoever is killed here has partitions more, which those that run use as well.
+        grown = [sink for draft in work.drafts if (sink := _grown(draft, context)) is not None]
         context.state.log.append(work.entry)
         rebuilds.logged(work.anew)
-        return _become(work.drafts, work.before, work.after, context)
+        return _become(work.drafts, work.before, work.after, context, grown)
+
+
+def _grown(draft: _Draft, context: Context) -> Source | None:
+    """What a query fills whose topic has partitions more now."""
+    match draft.planned:
+        case QueryStatementPlan(sink=Source() as sink):
+            client = context.state.services.kafka.get()
+            return sink if grow_topic(client, sink, draft.topics.told) else None
+    return None
 
 
 def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
@@ -232,7 +251,7 @@ def _entry(drafts: Sequence[_Draft], context: Context) -> Entry:
             to_sql(draft.step.statement) + ";",
             _logged(draft.step.properties, context),
             draft.query_id,
-            dict(draft.topics.told),
+            draft.told,
             None,
             VERSION,
             draft.schemas.to_json(),
@@ -315,9 +334,14 @@ def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:
 
 
 def _become(
-    drafts: Sequence[_Draft], before: Replay, after: Replay, context: Context
+    drafts: Sequence[_Draft],
+    before: Replay,
+    after: Replay,
+    context: Context,
+    grown: Sequence[Source] = (),
 ) -> list[Warning]:
-    """Have the engine be what the fold came to; what is said of queries that do not stop yet."""
+    """Have the engine be what the fold came to; what is said of queries that do not stop yet. Who
+    reads a topic that has `grown` starts anew, and sees all of its partitions at once."""
     state = context.state
     state.deletions, state.catalog = after.deletions, after.catalog
     ended = [query_id for draft in drafts for query_id in _ended(draft.planned)]
@@ -329,6 +353,9 @@ def _become(
             state.queries.add(now.definition)
         elif was.definition is not now.definition:
             replaced.append(now.definition)
+    readers = {r for sink in grown for r in after.catalog.readers_of_topic(sink.topic.name)}
+    again = readers - {query.id for query in replaced}
+    replaced += [after.queries[query_id].definition for query_id in sorted(again)]
     return [*warnings, *_replaced(replaced, state)]
 
 

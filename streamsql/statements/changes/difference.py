@@ -10,6 +10,7 @@ from streamsql import nodes
 from streamsql.catalog import Source, Thing, View
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
+from streamsql.planner.changes.partitions import growth_obstacle
 from streamsql.planner.changes.queries import compare_inserts, compare_queries
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
 from streamsql.planner.changes.sources import as_known, compare_sources
@@ -110,7 +111,8 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     by_query = _by_query(old, new, before.plan if before else None, query, running)
     users = users_of(old, running.catalog)
     concerned = users if planned else users_of_columns(old, known, running.catalog)
-    by_columns = compare_sources(old, known, concerned)
+    in_the_way = growth_obstacle(old, running.catalog)
+    by_columns = compare_sources(old, known, concerned, in_the_way)
     change = Change(tuple(by_query)).and_also(by_columns.differences)
     action = Action.CHANGE if change.differences else Action.NONE
     was = before.plan if before else None

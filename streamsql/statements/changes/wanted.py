@@ -14,6 +14,7 @@ from streamsql.catalog import Catalog, Source, Thing
 from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.parser.tokens.lexer import lex
+from streamsql.planner.changes.sources import as_known
 from streamsql.planner.plans.statements import (
     Planned,
     QueryStatementPlan,
@@ -168,6 +169,7 @@ class _Planner:
         planned = self._known(line.statement, properties)
         if planned is None:
             planned = plan(line.statement, catalog, properties, schemas=self._schemas)
+            planned = self._with_its_topic(planned, line.statement)
         apply(planned, catalog)
         definition = Definition(line, properties, planned, self._count)
         self._count += 1
@@ -178,6 +180,16 @@ class _Planner:
                 self.wanted.definitions.setdefault((kind, name), []).append(definition)
             elif isinstance(line.statement, nodes.InsertInto):
                 self.wanted.definitions[("query", name)] = [definition]
+
+    def _with_its_topic(self, planned: Planned, statement: Statement) -> Planned:
+        """What a query makes, with the partitions that it has: those of what is read may be more
+        by now, and would be those of a topic that is to be made."""
+        if not (isinstance(planned, QueryStatementPlan) and planned.creates_sink and planned.sink):
+            return planned
+        there = self._running.catalog.sources.get(planned.sink.name)
+        if there is None or there.topic.name != planned.sink.topic.name:
+            return planned
+        return replace(planned, sink=as_known(planned.sink, there, statement))
 
     def _check_defined(self, statement: Statement) -> None:
         """UnsupportedError for ALTER, COMMENT and DROP of what is taken as it runs."""
