@@ -8,115 +8,35 @@ are compared that have one; of what is built anew all are.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import pytest
 from awaiting import await_until
-from datadriven import CASES, Case, read
-from engine.flow import START_MS, latest
+from engine.flow import latest
 from engine.live import PATIENCE, Live
+from engine.matrix import (
+    SOURCES,
+    Changed,
+    await_all_read,
+    changes_of,
+    insert_streams,
+    insert_tables,
+)
 
 from streamsql.kafka.client import KafkaClient
 from streamsql.run_script import NamedText
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
-SOURCES = """
-CREATE STREAM $views (user_id STRING KEY, page STRING, viewed_at BIGINT, duration INT)
-  WITH (KAFKA_TOPIC='$views', VALUE_FORMAT='JSON', PARTITIONS=2);
-CREATE STREAM $clicks (user_id STRING KEY, page STRING, target STRING)
-  WITH (KAFKA_TOPIC='$clicks', VALUE_FORMAT='JSON', PARTITIONS=2);
-CREATE TABLE $users (id STRING PRIMARY KEY, name STRING, age INT)
-  WITH (KAFKA_TOPIC='$users', VALUE_FORMAT='JSON', PARTITIONS=2);
-CREATE TABLE $teams (id STRING PRIMARY KEY, title STRING, owner STRING)
-  WITH (KAFKA_TOPIC='$teams', KEY_FORMAT='JSON', VALUE_FORMAT='DELIMITED', PARTITIONS=2);
-"""
-TOPICS = ("VIEWS", "CLICKS", "USERS", "TEAMS")
 TOGETHER = 12
 """So many changes are one `apply`."""
-PAGES = "abcdefgh"
-"""Of each user one, so that the rows of a page are in one partition, in their order."""
-MINUTE_MS = 60_000
-_TABLE = re.compile(r"CREATE TABLE x (WITH \([^)]*\) )?AS\b")
-
-
-@dataclass(frozen=True)
-class Changed:
-    """A change of the matrix. The statements make the table $x with the number behind it."""
-
-    id: str
-    number: int
-    before: str
-    after: str
-    keeps_state: bool
-
-    @property
-    def table(self) -> str:
-        return f"x{self.number}"
-
-    @property
-    def anew(self) -> str:
-        """The new statement, as that of another table."""
-        return self.after.replace(f"${self.table} ", f"$anew{self.number} ", 1)
-
-
-def _changes() -> Iterator[Changed]:
-    files = sorted((CASES / "changes").glob("*.txt"))
-    for number, case in enumerate(case for path in files for case in read(path)):
-        before, _, after = case.input.partition("\n=>\n")
-        change = int(case.expected[0])
-        single = all(_TABLE.match(sql) and sql.count(";") == 1 for sql in (before, after))
-        if single and change in (2, 3, 4):
-            yield Changed(case.id, number, *_named(case, number), keeps_state=change == 2)
-
-
-def _named(case: Case, number: int) -> tuple[str, str]:
-    before, _, after = re.sub(r"\b(views|clicks|users|teams)\b", r"$\1", case.input).partition(
-        "\n=>\n"
-    )
-    return before.replace(" x ", f" $x{number} ", 1), after.replace(" x ", f" $x{number} ", 1)
-
-
-CHANGES = list(_changes())
+CHANGES = changes_of("TABLE")
 BATCHES = [CHANGES[n : n + TOGETHER] for n in range(0, len(CHANGES), TOGETHER)]
 
 
 def _insert(live: Live, phase: int) -> None:
-    """Every page has rows in both phases but the last one, and users and teams come and go."""
-    time, views, clicks = START_MS + phase * 200 * MINUTE_MS, [], []
-    for n in range(64):
-        user = n % 8
-        if user == 7 and phase == 1 or user == 6 and n > 8:
-            continue
-        row = f"{time + n * MINUTE_MS}, 'u{user}', '{PAGES[user]}'"
-        views.append(f"({row}, {n}, {n * 7 % 64 * 2 + phase})")
-        clicks.append(f"({row}, 't{n % 3}')")
-    columns = "(ROWTIME, user_id, page, viewed_at, duration)"
-    live.run(f"INSERT INTO $views {columns} VALUES {', '.join(views)};")
-    live.run(f"INSERT INTO $clicks (ROWTIME, user_id, page, target) VALUES {', '.join(clicks)};")
-    rows = range(phase, 8 + phase)
-    users = ", ".join(f"({time}, 'u{n}', 'name {n}', {(n + phase) % 6})" for n in rows)
-    live.run(f"INSERT INTO $users (ROWTIME, id, name, age) VALUES {users};")
-    teams = ", ".join(f"({time}, 'u{n}', 'title {phase}', 'u{n}')" for n in rows if n % 3 > 0)
-    live.run(f"INSERT INTO $teams (ROWTIME, id, title, owner) VALUES {teams};")
-
-
-def _await_all_read(live: Live, kafka: KafkaClient) -> None:
-    ends = {live.name(topic): kafka.end_offsets(live.name(topic)) for topic in TOPICS}
-
-    def have_read() -> bool:
-        positions = [
-            live.engine._state.queries.position(query.id) or {}
-            for query in live.engine.queries()
-            if query.sink is not None and live.suffix in query.sink
-        ]
-        return all(
-            found and all(found[topic] == ends[topic] for topic in found) for found in positions
-        )
-
-    await_until(have_read, "all queries to have read all", PATIENCE)
+    insert_streams(live, phase)
+    insert_tables(live, phase)
 
 
 def _rows(kafka: KafkaClient, topic: str) -> dict[bytes, bytes]:
@@ -132,7 +52,7 @@ def _is_empty(row: bytes) -> bool:
 
 def _differs(changed: Changed, live: Live, kafka: KafkaClient, since: dict[int, int]) -> str:
     """In which rows the table is another one than the one that was made anew."""
-    topic = live.name(changed.table.upper())
+    topic = live.name(changed.name.upper())
     found = _rows(kafka, topic)
     expected = _rows(kafka, live.name(f"ANEW{changed.number}"))
     if changed.keeps_state:
@@ -153,14 +73,14 @@ def test_tables_are_what_the_new_statements_make(
 ) -> None:
     live.run(SOURCES + "\n".join(changed.before for changed in batch))
     _insert(live, 0)
-    _await_all_read(live, kafka)
-    since = {c.number: kafka.end_offsets(live.name(c.table.upper())) for c in batch}
+    await_all_read(live, kafka)
+    since = {c.number: kafka.end_offsets(live.name(c.name.upper())) for c in batch}
     text = live.sql(SOURCES + "\n".join(changed.after for changed in batch))
     live.engine.changes.apply([NamedText("f.sql", text)])
     _insert(live, 1)
-    _await_all_read(live, kafka)
+    await_all_read(live, kafka)
     live.run("\n".join(changed.anew for changed in batch))
-    _await_all_read(live, kafka)
+    await_all_read(live, kafka)
     found: list[str] = []
 
     def are_alike() -> bool:

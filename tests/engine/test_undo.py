@@ -7,9 +7,9 @@ import json
 
 import pytest
 from awaiting import await_until
-from engine.flow import START_MS, Load
+from engine.flow import START_MS, Load, latest
 from engine.live import PATIENCE, Live
-from engine.shops import BY_SHOP, SOURCE, apply, as_made_anew, await_read, query_of
+from engine.shops import BY_CITY, BY_SHOP, SOURCE, apply, as_made_anew, await_read, query_of
 
 from streamsql.errors import UnsupportedError
 from streamsql.kafka.client import KafkaClient
@@ -89,6 +89,40 @@ def test_a_column_more_goes_where_nothing_reads_it(live: Live, kafka: KafkaClien
         live.engine.changes.undo()
     with pytest.raises(UnsupportedError, match="`EXTRA` STRING is gone"):
         apply(live, SOURCE + BY_SHOP)
+
+
+def test_what_or_replace_has_built_anew_is_taken_back(live: Live, kafka: KafkaClient) -> None:
+    """The statement is one of the shell's, and what it has applied a set like any."""
+    live.run(SOURCE + BY_SHOP)
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(700)
+    query_id = query_of(live, "T")
+    await_read(live, kafka, query_id)
+    await_until(lambda: _counted(live, kafka) == 700, "the table", PATIENCE)
+    state, rows = _kept(live, query_id), latest(kafka, live.name("T"))
+    said = live.texts(BY_CITY.replace("CREATE", "CREATE OR REPLACE"))
+    assert said == [f"Created query with ID {query_id}"]
+    assert _kept(live, query_id) != state
+    assert not rows.keys() & latest(kafka, live.name("T")).keys()
+    _undo(live, SOURCE + BY_SHOP)
+    assert _kept(live, query_id) == state
+    assert latest(kafka, live.name("T")) == rows
+    load.produce(200)
+    await_read(live, kafka, query_id)
+    as_made_anew(live, kafka, "", BY_SHOP)
+    live.restart()
+    load.produce(100)
+    await_until(lambda: _counted(live, kafka) == 1_000, "the table to go on", PATIENCE)
+
+
+def _counted(live: Live, kafka: KafkaClient) -> int:
+    return sum(json.loads(row)["C"] for row in latest(kafka, live.name("T")).values())
+
+
+def _kept(live: Live, query_id: str) -> object:
+    """What a query's checkpoint says of its plan and of the layout of its state."""
+    folder = live.engine._state.data.checkpoints / query_id
+    return json.loads((folder / "state.json").read_text("utf-8"))
 
 
 FILTERED = "CREATE STREAM $j AS SELECT k, n{0} FROM $s;"
