@@ -5,6 +5,7 @@ comes behind it is what the new statement adds to what it makes of those. Each r
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -29,6 +30,7 @@ TOGETHER = 8
 """So many changes are one `apply`."""
 CHANGES = changes_of("STREAM")
 BATCHES = [CHANGES[n : n + TOGETHER] for n in range(0, len(CHANGES), TOGETHER)]
+QUIET_SECONDS = 5.0
 ONCE = "SET 'processing.guarantee' = 'exactly_once';\n"
 
 Rows = Counter[tuple[bytes | None, bytes | None, int]]
@@ -40,17 +42,31 @@ def _ends(live: Live, kafka: KafkaClient, name: str) -> Ends:
     return kafka.end_offsets(live.name(name.upper()))
 
 
-def _rows(
-    live: Live, kafka: KafkaClient, name: str, since: Ends | None = None, until: Ends | None = None
-) -> Rows:
-    """Those of a stream's topic from some offsets on, up to others or its end."""
+def _ends_at_rest(live: Live, kafka: KafkaClient, names: Sequence[str]) -> dict[str, Ends]:
+    """Once nothing has been written for a while: rows that wait for later ones follow what was
+    read."""
+    seen: dict[str, Ends] = {}
+    changed = time.monotonic()
+
+    def are_at_rest() -> bool:
+        nonlocal seen, changed
+        found = {name: _ends(live, kafka, name) for name in names}
+        if found != seen:
+            seen, changed = found, time.monotonic()
+        return time.monotonic() - changed > QUIET_SECONDS
+
+    await_until(are_at_rest, "the streams to be at rest", PATIENCE)
+    return seen
+
+
+def _rows(live: Live, kafka: KafkaClient, name: str, since: Ends | None = None) -> Rows:
+    """Those of a stream's topic, from some offsets on."""
     topic, first = live.name(name.upper()), since or {}
     records = kafka.consume(topic, until=kafka.end_offsets(topic))
     return Counter(
         (record.key, record.value, record.timestamp)
         for record in records
         if record.offset >= first.get(record.partition, 0)
-        and (until is None or record.offset < until.get(record.partition, 0))
     )
 
 
@@ -100,7 +116,7 @@ def test_streams_go_on_by_the_new_statements(
     live.run("".join(f"DROP STREAM $was{changed.number};\n" for changed in batch))
     live.run("\n".join(changed.anew for changed in batch))
     await_all_read(live, kafka)
-    begun = {c.number: _ends(live, kafka, f"anew{c.number}") for c in batch}
+    begun = _ends_at_rest(live, kafka, [f"anew{changed.number}" for changed in batch])
     insert_tables(live, 1)
     await_all_read(live, kafka)
     insert_streams(live, 1)
@@ -111,8 +127,9 @@ def test_streams_go_on_by_the_new_statements(
         wrong[:] = []
         for changed in batch:
             rows = _rows(live, kafka, changed.name, since[changed.number])
-            expected = _rows(live, kafka, f"anew{changed.number}", begun[changed.number])
-            if rows != expected or not expected:
+            anew = f"anew{changed.number}"
+            expected = _rows(live, kafka, anew, begun[anew])
+            if rows != expected or not (expected or written[f"was{changed.number}"]):
                 wrong.append(f"{changed.id}\n{_difference(rows, expected)}")
         return not wrong
 
