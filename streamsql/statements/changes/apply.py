@@ -22,20 +22,24 @@ from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.plans.logical import Scan
 from streamsql.planner.plans.modes import operators
-from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SourcePlan
+from streamsql.planner.plans.statements import Planned, QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.properties import without_owned_secrets
-from streamsql.registry.lookup import RegistrySchemas
-from streamsql.registry.serdes import register_declared, register_written
 from streamsql.results import Message, Result, Warning
 from streamsql.run_script import NamedText
 from streamsql.runtime import permissions
 from streamsql.runtime.replay import Replay
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
-from streamsql.runtime.topics import KafkaTopics, create_topic, grow_topic, grown_facts
-from streamsql.schema import Topic
 from streamsql.statements.changes.difference import Action, Item, differences
+from streamsql.statements.changes.drafts import (
+    Draft,
+    declared_topics,
+    facts_of,
+    grow,
+    made_topic,
+    make,
+)
 from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
 from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.steps import Step, steps_of
@@ -48,38 +52,6 @@ from streamsql.waiting import await_condition
 TURNS_SECONDS = 4.0
 """How long queries that go on as others are replaced one after the other; then the rest at once."""
 NOTHING = "Nothing to do: what is written is what runs."
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """A step as it is planned, and what planning it was told."""
-
-    step: Step
-    planned: Planned
-    topics: KafkaTopics
-    schemas: RegistrySchemas
-
-    @property
-    def query_id(self) -> str | None:
-        """Of the query that it makes or replaces."""
-        found = self.planned
-        return found.query.query_id if isinstance(found, QueryStatementPlan) else None
-
-    @property
-    def told(self) -> dict[str, tuple[int, int] | None]:
-        """What planning it again is told of topics."""
-        match self.planned:
-            case QueryStatementPlan(sink=Source() as sink):
-                return grown_facts(sink, self.topics.told)
-        return dict(self.topics.told)
-
-    @property
-    def warnings(self) -> list[Warning]:
-        """What the statement would be answered besides if it were run by itself."""
-        found = self.planned
-        if not isinstance(found, QueryStatementPlan) or found.warning is None:
-            return []
-        return [Warning(f"{found.writes}: {found.warning}")]
 
 
 @dataclass(frozen=True)
@@ -117,7 +89,7 @@ def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
     nothing is to be done. The lock of the state is held."""
     work = _work(files, context, rebuilds)
     for draft in work.drafts if work else ():
-        _make(draft, context)
+        make(draft, context)
     return work
 
 
@@ -126,7 +98,7 @@ class Work:
     """All that is to be done."""
 
     items: Sequence[Item]
-    drafts: Sequence[_Draft]
+    drafts: Sequence[Draft]
     entry: Entry
     before: Replay
     after: Replay
@@ -181,24 +153,15 @@ def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warni
         context.state.launcher.make_ready(query)
     with rebuilds.switching(work.anew, work.entry.sequence):
         # Whoever is killed here has partitions more, which those that run use as well.
-        grown = [sink for draft in work.drafts if (sink := _grown(draft, context)) is not None]
+        grown = [sink for draft in work.drafts if (sink := grow(draft, context)) is not None]
         context.state.log.append(work.entry)
         rebuilds.logged(work.anew)
         return _become(work.drafts, work.before, work.after, context, grown)
 
 
-def _grown(draft: _Draft, context: Context) -> Source | None:
-    """What a query fills whose topic has partitions more now."""
-    match draft.planned:
-        case QueryStatementPlan(sink=Source() as sink):
-            client = context.state.services.kafka.get()
-            return sink if grow_topic(client, sink, draft.topics.told) else None
-    return None
-
-
-def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
+def _planned(steps: Sequence[Step], context: Context) -> list[Draft]:
     catalog, drafts = context.state.catalog.copy(), []
-    declared = _declared_topics(steps)
+    declared = declared_topics(steps)
     made: dict[str, tuple[int, int]] = {}
     for step in steps:
         # Who does not say how it is to be made has it made by another one, before or behind it.
@@ -216,33 +179,13 @@ def _planned(steps: Sequence[Step], context: Context) -> list[_Draft]:
             replaces=step.replaces is not None,
         )
         apply(planned, catalog)
-        if (topic := _made_topic(planned)) is not None:
-            made[topic.name] = _facts(topic)
-        drafts.append(_Draft(step, planned, topics, schemas))
+        if (topic := made_topic(planned)) is not None:
+            made[topic.name] = facts_of(topic)
+        drafts.append(Draft(step, planned, topics, schemas))
     return drafts
 
 
-def _declared_topics(steps: Sequence[Step]) -> dict[str, tuple[int, int]]:
-    """What CREATE STREAM | TABLE says of topics that are to be made, if they are not there."""
-    definitions = (d.planned for step in steps for d in step.item.definitions)
-    found = (d.source for d in definitions if isinstance(d, SourcePlan) and not d.source.is_source)
-    return {s.topic.name: _facts(s.topic) for s in found if s.topic.partitions}
-
-
-def _made_topic(planned: Planned) -> Topic | None:
-    match planned:
-        case SourcePlan(source=source, create_topic=True):
-            return source.topic
-        case QueryStatementPlan(sink=Source() as source, create_topic=True):
-            return source.topic
-    return None
-
-
-def _facts(topic: Topic) -> tuple[int, int]:
-    return topic.partitions or 1, topic.replicas or -1
-
-
-def _entry(drafts: Sequence[_Draft], context: Context) -> Entry:
+def _entry(drafts: Sequence[Draft], context: Context) -> Entry:
     """The entry for all of them, of which it is not known yet where new queries begin."""
     sequence = context.state.log.next_sequence
     parts = [
@@ -273,7 +216,7 @@ def _folded(entry: Entry, context: Context) -> Replay:
 
 
 def _with_offsets(
-    entry: Entry, drafts: Sequence[_Draft], before: Replay, context: Context, rebuilds: Rebuilds
+    entry: Entry, drafts: Sequence[Draft], before: Replay, context: Context, rebuilds: Rebuilds
 ) -> Entry:
     parts = (
         replace(part, offsets=_offsets(draft, context, before, rebuilds))
@@ -282,22 +225,7 @@ def _with_offsets(
     return replace(entry, parts=tuple(parts))
 
 
-def _make(draft: _Draft, context: Context) -> None:
-    """Its topic and its schemas. A set that is never logged leaves them behind, as a statement by
-    itself does."""
-    kafka = context.state.services.kafka
-    match draft.planned:
-        case SourcePlan(source=source):
-            register_declared(draft.schemas.registry, source)
-        case QueryStatementPlan(sink=Source() as source):
-            register_written(draft.schemas.registry, source)
-        case _:
-            return
-    if _made_topic(draft.planned) is not None:
-        create_topic(kafka.get(), source)
-
-
-def _offsets(draft: _Draft, context: Context, before: Replay, rebuilds: Rebuilds) -> Offsets | None:
+def _offsets(draft: Draft, context: Context, before: Replay, rebuilds: Rebuilds) -> Offsets | None:
     """Where a query begins: one that is replaced where it began."""
     planned = draft.planned
     if not isinstance(planned, QueryStatementPlan) or draft.query_id is None:
@@ -334,7 +262,7 @@ def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:
 
 
 def _become(
-    drafts: Sequence[_Draft],
+    drafts: Sequence[Draft],
     before: Replay,
     after: Replay,
     context: Context,
