@@ -12,6 +12,10 @@ import java.io.Serializable;
 final class JoinWindow implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final long SMALLEST_BUCKET = 1000;
+
+  /** So many ms before and after are no bound: no sum of them and a time overflows. */
+  private static final long FOREVER = 1L << 58;
+
   private final long before;
   private final long after;
   private final long grace;
@@ -20,6 +24,11 @@ final class JoinWindow implements Serializable {
     this.before = before;
     this.after = after;
     this.grace = grace;
+  }
+
+  /** Whether rows meet whatever their times are, so that none is ever gone. */
+  boolean isForever() {
+    return before >= FOREVER && after >= FOREVER;
   }
 
   /** The first time that a row of the other side may have to meet one of this side and time. */

@@ -47,19 +47,21 @@ final class JoinWindowRows {
 
   private final MapState<byte[], byte[]> state;
   private final long length;
+  private final boolean one;
   private final Map<Name, RowChunk> used = new HashMap<>();
 
   /**
-   * @param length that of a bucket, ms
+   * @param window whose rows they are: where they meet at any time, one bucket has them all
    */
-  JoinWindowRows(StatefulProcessorHandle handle, long length) {
+  JoinWindowRows(StatefulProcessorHandle handle, JoinWindow window) {
     this.state = handle.getMapState("rows", Encoders.BINARY(), Encoders.BINARY(), TTLConfig.NONE());
-    this.length = length;
+    this.length = window.bucket();
+    this.one = window.isForever();
   }
 
   /** Whether the row is the first one of its bucket. */
   boolean add(int side, long time, boolean waits, byte[] row) {
-    long bucket = Math.floorDiv(time, length);
+    long bucket = bucketOf(time);
     Name head = new Name(side, bucket, 0);
     RowChunk first = chunk(head);
     if (first == null) {
@@ -82,8 +84,8 @@ final class JoinWindowRows {
   /** The rows from the one time to the other, both included, in the order of their buckets. */
   List<Place> between(int side, long from, long to) {
     List<Place> found = new ArrayList<>();
-    long last = Math.floorDiv(to, length);
-    for (long bucket = Math.floorDiv(from, length); bucket <= last; bucket++) {
+    long last = bucketOf(to);
+    for (long bucket = bucketOf(from); bucket <= last; bucket++) {
       RowChunk first = chunk(new Name(side, bucket, 0));
       int count = first == null ? 0 : first.chunks();
       for (int number = 0; number < count; number++) {
@@ -101,7 +103,7 @@ final class JoinWindowRows {
 
   /** Forgets the bucket of that time. */
   void drop(int side, long time) {
-    long bucket = Math.floorDiv(time, length);
+    long bucket = bucketOf(time);
     RowChunk first = chunk(new Name(side, bucket, 0));
     int count = first == null ? 0 : first.chunks();
     for (int number = 0; number < count; number++) {
@@ -130,6 +132,10 @@ final class JoinWindowRows {
           }
         });
     used.clear();
+  }
+
+  private long bucketOf(long time) {
+    return one ? 0 : Math.floorDiv(time, length);
   }
 
   private RowChunk chunk(Name name) {

@@ -23,7 +23,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * is held, when its window has closed without one.
  *
  * <p>The stream's time is that of the latest row: of the key, or as of the last batch of any key
- * (the watermark). State: the rows of both sides until their time has passed.
+ * (the watermark). State: the rows of both sides until their time has passed. Where it never does,
+ * and no row is held, neither time nor timers are kept: nothing depends on them.
  */
 public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private static final long serialVersionUID = 1L;
@@ -37,6 +38,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private final JoinWindow window;
   private final boolean[] alone;
   private final boolean held;
+  private final boolean timeless;
   private final JoinCondition condition; // null: none
   private transient JoinWindowRows rows;
   private transient ValueState<byte[]> times;
@@ -71,6 +73,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     this.window = new JoinWindow(before, after, grace);
     this.alone = new boolean[] {leftAlone, rightAlone};
     this.held = held;
+    this.timeless = window.isForever() && !awaitsTime();
   }
 
   @Override
@@ -90,7 +93,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
 
   @Override
   public void init(OutputMode mode, TimeMode time) {
-    rows = new JoinWindowRows(getHandle(), window.bucket());
+    rows = new JoinWindowRows(getHandle(), window);
     times = getHandle().getValueState("times", Encoders.BINARY(), TTLConfig.NONE());
   }
 
@@ -99,12 +102,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     if (row.getRow() == null) {
       return;
     }
-    load();
-    if (row.getTime() > latest) {
-      latest = row.getTime();
-      changed = true;
-    }
-    long now = Math.max(latest, timers.getCurrentWatermarkInMs());
+    long now = timeless ? row.getTime() : advance(row.getTime(), timers);
     closeUntil(now, key, out);
     boolean met = meet(key, row, now, out);
     boolean waits = !met && alone[row.getSide()];
@@ -119,6 +117,16 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     if (waits || row.getTime() > window.goneUntil(now)) {
       keep(row, waits);
     }
+  }
+
+  /** The stream's time, now that there is a row of this one. */
+  private long advance(long time, TimerValues timers) {
+    load();
+    if (time > latest) {
+      latest = time;
+      changed = true;
+    }
+    return Math.max(latest, timers.getCurrentWatermarkInMs());
   }
 
   /** The rows of the other side that the row meets, in the order of their times. */
@@ -156,7 +164,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
   private void keep(KeyedRow row, boolean waits) {
     int side = row.getSide();
     long time = row.getTime();
-    if (rows.add(side, time, waits, row.getRow())) {
+    if (rows.add(side, time, waits, row.getRow()) && !timeless) {
       getHandle().registerTimer(window.forgottenAt(rows.lastOf(time)));
     }
     if (waits) {

@@ -83,4 +83,20 @@ class StreamStreamJoinTest {
     assertFalse(join.hasValue("times"));
     assertFalse(join.hasTimers());
   }
+
+  @Test
+  void withoutATimeRowsMeetForEverAndNothingButThemIsKept() {
+    long ever = 1L << 58;
+    OneKey<JoinedRow> join = new OneKey<>(new StreamStreamJoin(ever, ever, 0, true, false, false));
+    join.batch(right(5_000, "r"), right(-7, "before 1970"));
+    long later = 4_000_000_000_000L;
+    assertEquals(
+        List.of("l+before 1970@" + later, "l+r@" + later), shown(join.batch(left(later, "l"))));
+    assertEquals(List.of("l+again@" + later), shown(join.batch(right(1, "again"))));
+    assertTrue(join.hasEntries("rows"));
+    assertFalse(join.hasValue("times"));
+    assertFalse(join.hasTimers());
+    assertEquals(List.of(), shown(join.watermark(later * 2)));
+    assertEquals(List.of("l+last@" + later), shown(join.batch(right(2, "last"))));
+  }
 }
