@@ -1,9 +1,11 @@
-"""What it takes to build a table of many groups anew from the log, beside the query that runs.
+"""What a change of class 3 takes of a table of many groups, while records come.
 
-Fills a topic, groups it, and applies a change of class 3 (an aggregate more) while records come:
-`python -m benchmarks.rebuild`. Shows how long the first query took for the same records, how long
-the rebuild did, what the state is on the disk, and the longest time in which a reader of committed
-rows saw none, before the change and around it.
+Fills a topic, groups it, and applies the change: `python -m benchmarks.rebuild --change added` has
+an aggregate more, for which the table is built anew from the log beside the query that runs;
+`dropped` has one less, and `partitions` the state in other parts: that is rewritten while the query
+stands still. Shows how long the first query took for the same records, how long the change did,
+what the state is on the disk, and the longest time in which a reader of committed rows saw none,
+before the change and around it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,14 @@ CREATE STREAM events (k STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC='events', VALUE_FORMAT='JSON', PARTITIONS={PARTITIONS});
 """
 TABLE = "CREATE TABLE groups AS SELECT k, COUNT(*) AS c, SUM(n) AS total{} FROM events GROUP BY k;"
-CHANGED = TABLE.format(", MAX(n) AS most")
+MORE = ", MAX(n) AS most"
+OTHER_PARTS = f"SET 'streamsql.shuffle.partitions'='{2 * PARTITIONS}';\n"
+CHANGES = {
+    "added": (TABLE.format(""), TABLE.format(MORE)),
+    "dropped": (TABLE.format(MORE), TABLE.format("")),
+    "partitions": (TABLE.format(""), OTHER_PARTS + TABLE.format("")),
+}
+"""What there is, and what is to be."""
 SINK = "GROUPS"
 ORDINARY_SECONDS = 10.0
 """How long the load runs before the change, and after it."""
@@ -48,12 +57,14 @@ _LOOK_SECONDS = 0.1
 class Result:
     """Of one change."""
 
+    change: str
     records: int
     groups: int
     first_seconds: float
     """From the statement until all was read, of the first query."""
-    rebuild_seconds: float
-    """From `apply` until the table was what the new query makes of the log."""
+    change_seconds: float
+    """From `apply` until all was done; of `added`, until the table was what the new query makes of
+    the log."""
     state_bytes_before: int
     """Of the query's checkpoint."""
     state_bytes: int
@@ -147,7 +158,8 @@ def run(folder: Path, bootstrap: str, options: argparse.Namespace) -> Result:
         apply(engine, SOURCE)
         fill(bootstrap, options.records, options.groups)
         began = time.monotonic()
-        apply(engine, SOURCE + TABLE.format(""))
+        before_change, after_change = CHANGES[options.change]
+        apply(engine, SOURCE + before_change)
         await_read(engine)
         first = time.monotonic() - began
         (query,) = engine.queries()
@@ -163,12 +175,13 @@ def run(folder: Path, bootstrap: str, options: argparse.Namespace) -> Result:
         with rows.noted(), load:
             time.sleep(ORDINARY_SECONDS)
             ends, began = kafka.end_offsets(SINK), time.monotonic()
-            took = apply(engine, SOURCE + CHANGED)
+            took = apply(engine, SOURCE + after_change)
             time.sleep(ORDINARY_SECONDS)
             ended = time.monotonic()
             written = sum(kafka.end_offsets(SINK).values()) - sum(ends.values())
         await_read(engine)
         return Result(
+            options.change,
             options.records,
             options.groups,
             first,
@@ -183,6 +196,7 @@ def run(folder: Path, bootstrap: str, options: argparse.Namespace) -> Result:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--change", choices=sorted(CHANGES), default="added")
     parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--groups", type=int, default=2_000_000)
     parser.add_argument("--rate", type=int, default=1_000, help="records a second meanwhile")

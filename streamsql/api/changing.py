@@ -68,7 +68,7 @@ class PlannedChange:
     readers: tuple[str, ...]
     """Who sees it: the streams, tables and queries further down."""
     state: str
-    """`kept` or `built anew`; empty where its query keeps none."""
+    """`kept`, `rewritten` or `built anew`; empty where its query keeps none."""
     read_again: tuple[str, ...] = ()
     """The topics that its query reads again, from where it began, to be built anew."""
     obstacle: str | None = None
@@ -270,7 +270,7 @@ def _shown(item: Item, readers: Sequence[str]) -> PlannedChange:
         item.name,
         item.action.value,
         item.change.change.value if changed else None,
-        item.change.change.meaning if changed else "",
+        item.meaning if changed else "",
         tuple(
             ChangedPart(d.change.value, d.clause, d.text, d.effect, d.instead)
             for d in item.change.differences
@@ -279,5 +279,5 @@ def _shown(item: Item, readers: Sequence[str]) -> PlannedChange:
         tuple(readers),
         item.state if changed else "",
         item.read_again,
-        item.obstacle if changed and item.change.change in _ANEW else None,
+        item.obstacle if changed and item.change.change in _ANEW and not item.keeps else None,
     )

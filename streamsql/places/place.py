@@ -90,6 +90,25 @@ def delete_folder(folder: Place) -> None:
             shutil.rmtree(folder)
 
 
+def copy_entry(entry: Place, to: Place) -> None:
+    """Have a file or folder, whose files are never written over, be in another place too: on a disk
+    by links, where it has them."""
+    if isinstance(entry, StorePath):
+        assert isinstance(to, StorePath)
+        entry.copy(to)
+    elif isinstance(entry, Path) and entry.is_dir():
+        shutil.copytree(entry, str(to), copy_function=_linked)
+    else:
+        _linked(str(entry), str(to))
+
+
+def _linked(file: str, to: str) -> None:
+    try:
+        os.link(file, to)
+    except OSError:  # of another disk, or of one that has no links
+        shutil.copy2(file, to)
+
+
 def set_aside(folder: Place, aside: Place, kept: Kept) -> bool:
     """Have a folder's name be free, and what is to be kept of it be elsewhere; whether there was
     such a folder. On a disk that is one step, and keeps all."""

@@ -39,7 +39,14 @@ from streamsql.planner.types.inference import coerce
 from streamsql.planner.with_clause.changes import check_writable
 from streamsql.planner.with_clause.properties import Place, read_properties
 from streamsql.planner.with_clause.query_ids import insert_query_id, numbered_id
-from streamsql.properties import CREATE_OR_REPLACE, EMIT_FINAL, GUARANTEE, get_bool
+from streamsql.properties import (
+    CREATE_OR_REPLACE,
+    EMIT_FINAL,
+    GUARANTEE,
+    SHUFFLE_PARTITIONS,
+    get_bool,
+    get_text,
+)
 from streamsql.schema import Column, Kind, Schema
 from streamsql.types import quote, widens_to
 
@@ -161,6 +168,7 @@ def query_plan(
         starts,
         guarantee(planning.session),
         root,
+        None if (told := get_text(planning.session, SHUFFLE_PARTITIONS)) is None else int(told),
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from streamsql.catalog import Source
+from streamsql.executor.queries.persistent_query import Definition
 from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto, Statement
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
-from streamsql.planner.ddl.alter_query import replacement, settings
+from streamsql.planner.ddl.alter_query import check_moves, replacement, settings
 from streamsql.planner.ddl.replacement import check_goes_on
+from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
+from streamsql.properties import SHUFFLE_PARTITIONS
 from streamsql.registry.lookup import RegistrySchemas
 from streamsql.registry.serdes import register_written
 from streamsql.results import Message, Result, Warning
@@ -45,18 +48,30 @@ def create_sink(statement: CreateSink, context: Context) -> Iterable[Result]:
 
 @handle.register
 def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
-    """ALTER QUERY .. SET: the query goes on with the settings. What is logged is the CREATE OR
+    """ALTER QUERY .. SET: the query goes on with the settings, if need be from state that is in
+    other parts, which may take a while. What is logged is the CREATE OR
     REPLACE that it comes to, with the query's properties."""
     state = context.state
     with state.lock:
         create = replacement(statement, state.catalog)
+        check_moves(statement, state.queries.definition(statement.name).plan)
         known = state.queries.definition(statement.name).properties
         properties = {**known, **settings(statement)}
         if properties == known:
             return [Message(f"Query {statement.name} has these settings already.")]
         session = replace(context.session, properties=properties)
-        _, *warnings = _start(create, replace(context, session=session), goes_on=True)
+        context = replace(context, session=session)
+        moves = _moves_state(state.queries.definition(statement.name), properties)
+        if not moves:
+            _, *warnings = _start(create, context, goes_on=True)
+    if moves:
+        _, *warnings = _build_anew(create, statement.name, context)
     return [Message(f"Query {statement.name} altered.", statement.name), *warnings]
+
+
+def _moves_state(known: Definition, properties: Mapping[str, str]) -> bool:
+    told, was = (p.get(SHUFFLE_PARTITIONS) for p in (properties, known.properties))
+    return told != was and bool(state_stores(known.plan.root))
 
 
 def _start(
@@ -71,10 +86,11 @@ def _start(
         if isinstance(planned, NothingToDo):
             return [Warning(planned.warning)]
         assert isinstance(planned, QueryStatementPlan)
-        if goes_on or not _is_built_anew(planned, state):
+        query_id = planned.query.query_id
+        if goes_on or query_id is None or not _is_built_anew(planned, state):
             return _started(statement, planned, topics, schemas, context)
     # The lock is free meanwhile: that may take long. What is defined by then is planned with.
-    return _build_anew(statement, planned, context)
+    return _build_anew(statement, query_id, context)
 
 
 def _is_built_anew(planned: QueryStatementPlan, state: EngineState) -> bool:
@@ -85,16 +101,13 @@ def _is_built_anew(planned: QueryStatementPlan, state: EngineState) -> bool:
     return planned.rebuilds or not compare_queries(known.plan, planned.query).may_mix
 
 
-def _build_anew(
-    statement: Statement, planned: QueryStatementPlan, context: Context
-) -> list[Result]:
+def _build_anew(statement: Statement, query_id: str, context: Context) -> list[Result]:
     """As `streamsql apply` does it with this one statement, and logged as that is."""
     text = NamedText("CREATE OR REPLACE", to_sql(statement) + ";")
     # What its text had of them stands in it already.
     context = replace(context, session=replace(context.session, variables={}))
     with Rebuilds(context.state, from_what_is_left=False) as rebuilds:
         found = apply_files(Files(lambda: [text], partial=True), context, rebuilds)
-    query_id = planned.query.query_id
     warnings = [result for result in found if isinstance(result, Warning)]
     return [Message(f"Created query with ID {query_id}", query_id), *warnings]
 

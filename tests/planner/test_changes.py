@@ -9,6 +9,7 @@ from planner.plan_script import Script
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError
 from streamsql.planner.changes.classes import Change, ChangeClass
+from streamsql.planner.changes.keeping import REWRITTEN, keeps_state
 from streamsql.planner.changes.partitions import growth_obstacle
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.changes.sources import compare_sources
@@ -36,18 +37,22 @@ def _change(case: Case) -> str:
     readers = [name for name in case.args.get("readers", "").split(",") if name]
     script = Script()
     old, new = script.run(before), Script().run(after)
-    change = Change()
+    change, keeps = Change(), False
     if not (isinstance(old, QueryStatementPlan) and old.external):
         in_the_way = growth_obstacle(_made(old), script.catalog)
         change = compare_sources(_made(old), _made(new), readers, in_the_way)
     if isinstance(old, QueryStatementPlan) and isinstance(new, QueryStatementPlan):
         change = compare_queries(old.query, new.query).and_also(change.differences)
+        keeps = not old.external and keeps_state(change, old.query.root, new.query.root)
     found = _replaced(before, after)
     assert (found == _GOES_ON) == change.may_mix or "elsewhere" in case.args
-    return f"{_shown(change)}\nor replace: {found}"
+    if keeps and found == _ANEW:
+        found = "its state is rewritten"
+    return f"{_shown(change, keeps)}\nor replace: {found}"
 
 
 _GOES_ON = "goes on"
+_ANEW = "is built anew"
 
 
 def _replaced(before: str, after: str) -> str:
@@ -62,11 +67,11 @@ def _replaced(before: str, after: str) -> str:
     except StreamSQLError:
         return "refused"
     anew = isinstance(planned, QueryStatementPlan) and planned.rebuilds
-    return "is built anew" if anew else _GOES_ON
+    return _ANEW if anew else _GOES_ON
 
 
-def _shown(change: Change) -> str:
-    lines = [f"{change.change.value} {change.change.meaning}"]
+def _shown(change: Change, keeps: bool) -> str:
+    lines = [f"{change.change.value} {REWRITTEN if keeps else change.change.meaning}"]
     for difference in change.differences:
         lines.append(
             f"{difference.change.value} {difference.clause}: {difference.text}"

@@ -217,6 +217,45 @@ def test_what_is_built_anew(was: str, now: str) -> None:
     assert rebuilt(was, now) == [now.replace("CREATE", "CREATE OR REPLACE")]
 
 
+FULLER = TABLE.replace("N FROM", "N, SUM(V) AS M FROM")
+PARTS = "SET 'streamsql.shuffle.partitions'='{}';"
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (FULLER, TABLE),
+        (CLOCK.replace("N FROM", "N, SUM(V) AS M FROM"), CLOCK),
+        (TABLE, PARTS.format(4) + TABLE),
+        (PARTS.format(2) + FULLER, PARTS.format(4) + TABLE),
+    ],
+    ids=["an aggregate", "by the clock", "parts", "both"],
+)
+def test_what_keeps_its_state_reads_nothing_again(was: str, now: str) -> None:
+    world = World()
+    world.shell(STREAM + was)
+    running = running_of_log(world.entries)
+    found = plan_of_running(
+        [NamedText("f.sql", STREAM + now)], Session(), None, running, prune=False, partial=True
+    )
+    (table,) = (item for item in found.items if item.kind == "TABLE")
+    assert (table.change, table.state, table.read_again, table.obstacle) == (
+        3,
+        "rewritten",
+        (),
+        None,
+    )
+    assert table.meaning == "its state is rewritten; goes on where it stopped"
+    found.check_applicable()
+
+
+def test_parts_are_said_of_queries_whose_state_can_be_moved_alone() -> None:
+    insert = STREAM.replace("STREAM S", "STREAM I").replace("'s'", "'i'")
+    insert += "INSERT INTO I SELECT DISTINCT K, V FROM S;"
+    assert steps(STREAM + insert, STREAM + PARTS.format(4) + insert) == []
+    assert steps(STREAM + PARTS.format(4) + TABLE, STREAM + TABLE) == []
+
+
 def set_with_a_rebuild(world: World, sql: str) -> Entry:
     """The entry that `apply` logs."""
     part = Entry(

@@ -1,4 +1,4 @@
-"""Runs of a query whose rows nobody reads, and how far they read."""
+"""Runs of a query whose rows nobody reads, how far they read, and what they make of state."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import json
 from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries.checkpoint import Positions, remove_uncommitted_state
 from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.offset_ranges import told_as
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark import rebuilds
+from streamsql.executor.spark.rebuilds import GroupLayout, GroupStores
+from streamsql.places.place import Place
 from streamsql.planner.plans.logical import Mode
 
 
@@ -29,3 +32,33 @@ def read_until(query_id: str, until: Positions | None, services: Services) -> No
     """Have a query's micro-batches, be it running already, read no further; None: all there is."""
     offsets = None if until is None else json.dumps(until)
     rebuilds.read_until(services.spark.get().start(), query_id, offsets)
+
+
+def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:
+    """How the state of a query is laid out that has one GROUP BY and nothing to read: one batch of
+    it is run. ValueError where it has other state, ExternalError where Spark fails."""
+    launcher.prepare(query)
+    spec = launcher.spec(query, Mode.MICRO_BATCH, Muted(None))
+    remove_uncommitted_state(spec.checkpoint)
+    with told_as(f"a first batch of {query.id}"):
+        started = start(spec, Trigger.AVAILABLE_NOW)
+        try:
+            started.awaitTermination()
+            return GroupLayout(spec.frame.sparkSession, started)
+        finally:
+            SparkRun(started).stop()
+            launcher.stopped(query.id)
+
+
+def rewrite(old: GroupStores, new: GroupStores, services: Services) -> list[str]:
+    """Have the new stores hold what the old ones do: see rewrite_groups. ExternalError where that
+    fails."""
+    with told_as(f"rewriting the state in {old.checkpoint}"):
+        return rebuilds.rewrite_groups(services.spark.get().start(), old, new)
+
+
+def repartition(checkpoint: Place, number: int, services: Services) -> None:
+    """Have the state in a checkpoint that no query runs on fall into so many parts. ExternalError
+    where that fails: the checkpoint is of no use then."""
+    with told_as(f"repartitioning the state in {checkpoint}"):
+        rebuilds.repartition(services.spark.get().start(), str(checkpoint), number)

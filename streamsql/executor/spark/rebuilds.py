@@ -1,11 +1,15 @@
-"""What the JVM does for queries that are built anew: how far they read, what tables are told."""
+"""What the JVM does for queries that get another checkpoint: how far they read while it is built,
+what tables are told, what becomes of state."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 
 def read_until(spark: SparkSession, query_id: str, offsets: str | None) -> None:
@@ -28,3 +32,57 @@ def write_corrections(
     for name, value in producer_settings.items():
         settings.put(name, value)
     jvm.io.streamsql.delivery.Corrections.write(cast(Any, rows)._jdf, settings, topic, writer)
+
+
+class GroupLayout:
+    """What Spark keeps of the groups of a query, as a batch of it was planned: see
+    io.streamsql.state.GroupLayout."""
+
+    def __init__(self, spark: SparkSession, query: StreamingQuery) -> None:
+        """ValueError for a query, which may have ended, whose state is something else."""
+        layouts = cast(Any, spark)._jvm.io.streamsql.state.GroupLayout
+        try:
+            self.java = layouts.of(cast(Any, query)._jsq)
+        except Py4JJavaError as error:
+            raise ValueError(str(error.java_exception.getMessage())) from error
+
+    def obstacle_from(self, other: GroupLayout) -> str | None:
+        """Why state of the other one cannot become that of this one; None: it can."""
+        found = self.java.obstacleFrom(other.java)
+        return None if found is None else str(found)
+
+
+@dataclass(frozen=True)
+class GroupStores:
+    """The stores of a query's groups, as the last commit of a checkpoint has left them."""
+
+    checkpoint: str
+    metadata: str
+    """Of the batch, in the offset log."""
+    version: int
+    ids: Sequence[str]
+    """What was committed, by partitions."""
+    layout: GroupLayout
+
+
+def rewrite_groups(spark: SparkSession, old: GroupStores, new: GroupStores) -> list[str]:
+    """Have the new stores, which are empty, hold what the old ones do: the ids of what is committed
+    then, by partitions."""
+    session, package = cast(Any, spark)._jsparkSession, cast(Any, spark)._jvm.io.streamsql.state
+    both = []
+    for stores in (old, new):
+        ids = cast(Any, spark)._jvm.java.util.ArrayList()
+        for each in stores.ids:
+            ids.add(each)
+        layout = stores.layout.java
+        both.append(
+            package.GroupStores(
+                session, stores.checkpoint, stores.metadata, stores.version, ids, layout
+            )
+        )
+    return [str(found) for found in package.GroupRewrite.run(session, *both)]
+
+
+def repartition(spark: SparkSession, checkpoint: str, number: int) -> None:
+    """Have the state in a checkpoint fall into so many parts; a batch more says so."""
+    cast(Any, spark)._streamingCheckpointManager.repartition(checkpoint, number)

@@ -17,7 +17,8 @@ class ChangeClass(IntEnum):
     IN_PLACE = 2
     """Behind the last state: the same checkpoint, the query goes on where it stopped."""
     STATE = 3
-    """New state that could be computed from the state that is there; it is built anew, too."""
+    """New state that could be computed from the state that is there: it is, where `keeping` says
+    so, and else built anew, too."""
     REBUILD = 4
     """What only the log can tell: built anew from it."""
     REFUSED = 5
@@ -39,6 +40,10 @@ _MEANINGS = {
 }
 
 
+PARTITIONS = "shuffle partitions"
+"""The clause of a difference in the number of parts that state falls into."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """One part that is another than it was."""
@@ -52,6 +57,8 @@ class Difference:
     """What becomes of rows and state."""
     instead: str | None = None
     """Of a rebuild: what would be kept, and be mixed, if the state went on (class 3)."""
+    rewrites: bool = False
+    """Of class 3: whether the state that is there tells all of the new one."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from streamsql.planner.changes.classes import Change, ChangeClass, Difference
+from streamsql.planner.changes.classes import PARTITIONS, Change, ChangeClass, Difference
+from streamsql.planner.changes.keeping import moves_state
 from streamsql.planner.changes.parts import Part, Place, parts_of_plan
 from streamsql.planner.plans.logical import LogicalPlan, QueryPlan, Sink
 from streamsql.schema import Kind
@@ -62,6 +63,11 @@ def _settings(old: QueryPlan, new: QueryPlan) -> Iterator[Difference]:
     for name, (was, now) in pairs.items():
         if was != now:
             yield Difference(ChangeClass.SETTINGS, name, f"{was}, now {now}", goes_on)
+    told = new.partitions not in (None, old.partitions)
+    if told and moves_state(old.root) and moves_state(new.root):
+        text = f"{old.partitions or 'not said'}, now {new.partitions}"
+        effect = "keys move to other tasks, and with them their state"
+        yield Difference(ChangeClass.STATE, PARTITIONS, text, effect, rewrites=True)
 
 
 # -- parts ---------------------------------------------------------------------------------------
@@ -252,13 +258,14 @@ def _aggregates(
         yield Difference(ChangeClass.REBUILD, clause, text, _ANEW)
     elif dropped:
         effect = "its values are in the state no more"
-        yield Difference(ChangeClass.STATE, clause, f"without {', '.join(dropped)}", effect)
+        text = f"without {', '.join(dropped)}"
+        yield Difference(ChangeClass.STATE, clause, text, effect, rewrites=True)
     elif added:
         effect = "of the rows that were read before, the state that is there knows nothing"
         yield Difference(ChangeClass.STATE, clause, f"{', '.join(added)} added", effect)
     elif list(was) != list(now):
         text, effect = f"in another order: {', '.join(now)}", "the state has them in that order"
-        yield Difference(ChangeClass.STATE, clause, text, effect)
+        yield Difference(ChangeClass.STATE, clause, text, effect, rewrites=True)
     for text in was.keys() & now.keys():
         yield from _types(was[text], now[text])
 

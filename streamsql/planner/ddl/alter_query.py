@@ -9,11 +9,16 @@ from streamsql.catalog import Catalog, Source
 from streamsql.errors import ConfigError, UnsupportedError
 from streamsql.nodes import AlterQuery, CreateAsSelect, Property
 from streamsql.parser import parse_one
+from streamsql.planner.changes.keeping import moves_state
 from streamsql.planner.ddl.control import check_runs
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
+from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.properties import OF_QUERIES, SHUFFLE_PARTITIONS, resolve, validate
+
+_SETTINGS = (*OF_QUERIES, SHUFFLE_PARTITIONS)
 
 
 def plan_alter_query(statement: AlterQuery, planning: Planning) -> QueryStatementPlan:
@@ -22,7 +27,21 @@ def plan_alter_query(statement: AlterQuery, planning: Planning) -> QueryStatemen
     session = {**planning.session, **settings(statement)}
     planned = plan_statement(create, replace(planning, session=session))
     assert isinstance(planned, QueryStatementPlan)
+    check_moves(statement, planned.query)
     return planned
+
+
+def check_moves(statement: AlterQuery, query: QueryPlan) -> None:
+    """UnsupportedError for another number of parts of state that cannot get one."""
+    for given in statement.properties:
+        told = resolve(given.name).name == SHUFFLE_PARTITIONS
+        if told and state_stores(query.root) and not moves_state(query.root):
+            raise UnsupportedError(
+                f"'{SHUFFLE_PARTITIONS}' of {statement.name} cannot change: of its state some is "
+                "of GROUP BY over a stream, and some of other operators (class 3)",
+                hint="DROP it and create it again: it then begins with empty state.",
+                span=given.span,
+            )
 
 
 def replacement(statement: AlterQuery, catalog: Catalog) -> CreateAsSelect:
@@ -56,17 +75,10 @@ def settings(statement: AlterQuery) -> Mapping[str, str]:
 def _setting(given: Property) -> tuple[str, str]:
     value = str(given.value).lower() if isinstance(given.value, bool) else str(given.value)
     definition = resolve(given.name)
-    if definition.name == SHUFFLE_PARTITIONS:
-        raise UnsupportedError(
-            f"'{SHUFFLE_PARTITIONS}' of a query that has state cannot change (class 3: its state "
-            "would be rewritten)",
-            hint="DROP it and create it again: it then begins with empty state.",
-            span=given.span,
-        )
-    if definition.name not in OF_QUERIES:
+    if definition.name not in _SETTINGS:
         raise ConfigError(
             f"'{definition.name}' is no setting of a query that runs",
-            hint=f"ALTER QUERY sets {', '.join(OF_QUERIES)}.",
+            hint=f"ALTER QUERY sets {', '.join(_SETTINGS)}.",
             span=given.span,
         )
     try:

@@ -10,6 +10,7 @@ from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass
+from streamsql.planner.changes.keeping import keeps_state
 from streamsql.planner.changes.partitions import growth_obstacle
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
@@ -37,8 +38,9 @@ class Replacement:
 
 
 def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
-    """Whether the new query is built from the log, since more changed than a checkpoint can go on
-    from; PlanError or UnsupportedError where it can be neither."""
+    """Whether the new query gets another checkpoint, of the log or of the state that is there,
+    since more changed than its own can go on from; PlanError or UnsupportedError where it can do
+    neither."""
     existing, users = wanted.existing, users_of(wanted.existing, catalog)
     old = _old_plan(existing, catalog)
     change = Change() if old is None else compare_plans(old, wanted.query.root)
@@ -47,6 +49,8 @@ def is_built_anew(wanted: Replacement, catalog: Catalog) -> bool:
     whole = change.and_also(compare_sources(existing, known, users, in_the_way).differences)
     writers = catalog.writers(existing.name)
     obstacle = rebuild_obstacle(existing, whole, old, wanted.query, users, writers)
+    if old is not None and keeps_state(whole, old, wanted.query.root):
+        obstacle = None
     needed = not whole.may_mix and whole.change is not ChangeClass.REFUSED
     if old is not None and needed and obstacle is None:
         return True

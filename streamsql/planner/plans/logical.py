@@ -389,6 +389,7 @@ class QueryPlan:
     guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
     unoptimized: LogicalPlan | None = None
     """The plan before the rules, for EXPLAIN VERBOSE."""
+    partitions: int | None = None  # of its state, where a number is told
 
     @property
     def schema(self) -> Schema:

@@ -15,6 +15,7 @@ from functools import partial
 from streamsql.catalog import Source
 from streamsql.errors import InternalError, UnsupportedError
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.rebuilds.rewriting import StateNotKeptError
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import Statement
 from streamsql.parser import to_sql
@@ -73,15 +74,20 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
             work = prepared(files, context, rebuilds)
             if work is None:
                 return [Message(NOTHING)]
-            if rebuilds.are_ready(work.anew):
-                warnings = _carried_out(work, rebuilds, context)
-                break
+            if rebuilds.are_ready(work.anew, work.kept):
+                try:
+                    warnings = _carried_out(work, rebuilds, context)
+                    break
+                except StateNotKeptError as error:
+                    rebuilds.give_up(error)
+                    continue
         # What was defined meanwhile is seen when it is planned again.
-        rebuilds.build(work.anew)
+        rebuilds.build(work.anew, work.kept)
     if work.anew:
-        warnings += await_settled(state, work.anew)
+        warnings += [*rebuilds.not_kept(), *await_settled(state, work.anew)]
     said = [warning for draft in work.drafts for warning in draft.warnings]
-    return [*map(_done, _each(work.items)), *said, *warnings]
+    done = (_done(item, rebuilds) for item in _each(work.items))
+    return [*done, *said, *warnings]
 
 
 def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
@@ -102,6 +108,8 @@ class Work:
     entry: Entry
     before: Replay
     after: Replay
+    kept: frozenset[str] = frozenset()
+    """The ids of those of `anew` whose state is rewritten, and not built of the log."""
 
     @property
     def statements(self) -> list[Statement]:
@@ -110,7 +118,7 @@ class Work:
 
     @property
     def anew(self) -> list[Definition]:
-        """The queries that are built anew, as they are to be."""
+        """The queries that get another checkpoint, as they are to be."""
         ids = [draft.query_id for draft in self.drafts if draft.step.rebuilds]
         return [self.after.queries[query_id].definition for query_id in ids if query_id]
 
@@ -144,7 +152,8 @@ def _work(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
     entry = _entry(drafts, context)
     _check_outcome(wanted, _folded(entry, context), files.prune)
     entry = _with_offsets(entry, drafts, before, context, rebuilds)
-    return Work(items, drafts, entry, before, _folded(entry, context))
+    kept = frozenset(d.query_id or "" for d in drafts if rebuilds.keeps(d.step, d.query_id))
+    return Work(items, drafts, entry, before, _folded(entry, context), kept)
 
 
 def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
@@ -235,7 +244,8 @@ def _offsets(draft: Draft, context: Context, before: Replay, rebuilds: Rebuilds)
     topics = tuple(dict.fromkeys(scan.source.topic.name for scan in scans))
     if planned.replaces and known is not None:
         if draft.step.rebuilds:
-            return rebuilds.starting_offsets(known, plan, topics, given)
+            keeps = rebuilds.keeps(draft.step, draft.query_id)
+            return rebuilds.starting_offsets(known, plan, topics, given, keeps=keeps)
         return known.definition.starting_offsets
     return context.state.launcher.starting_offsets(topics, plan.starts, given)
 
@@ -320,9 +330,11 @@ def _each(items: Sequence[Item]) -> list[Item]:
     return [item for item in items if item.action not in (Action.NONE, Action.KEEP)]
 
 
-def _done(item: Item) -> Result:
+def _done(item: Item, rebuilds: Rebuilds) -> Result:
     how = ""
     if item.action is Action.CHANGE:
-        how = f" (class {item.change.change.value}, {item.change.change.meaning})"
+        change = item.change.change
+        meaning = item.meaning if rebuilds.has_kept(item.query_id) else change.meaning
+        how = f" (class {change.value}, {meaning})"
     name = item.query_id if item.kind == "QUERY" and item.query_id else item.name
     return Message(f"{item.kind.capitalize()} {name} {item.action.value}{how}", item.query_id)

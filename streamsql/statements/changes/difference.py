@@ -10,6 +10,7 @@ from streamsql import nodes
 from streamsql.catalog import Source, Thing, View
 from streamsql.parser import parse_one
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
+from streamsql.planner.changes.keeping import REWRITTEN, keeps_state
 from streamsql.planner.changes.partitions import growth_obstacle
 from streamsql.planner.changes.queries import compare_inserts, compare_queries
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
@@ -52,15 +53,24 @@ class Item:
     query_id: str | None = None
     """Of the query that there is."""
     obstacle: str | None = None
-    """Why a change of class 3 or 4 cannot be carried out; None: its query is built anew."""
+    """Why its query cannot be built anew from the log for a change of class 3 or 4; None: it
+    can."""
     read_again: tuple[str, ...] = ()
     """The topics that it then reads from where it began."""
+    keeps: bool = False
+    """Whether its query's state is rewritten, and not built anew from the log."""
+
+    @property
+    def meaning(self) -> str:
+        """What becomes of it, in words."""
+        return REWRITTEN if self.keeps else self.change.change.meaning
 
     @property
     def rebuilds(self) -> bool:
-        """Whether its query is built anew from the log."""
+        """Whether its query goes on from another checkpoint, beside the one that it has."""
         anew = (ChangeClass.STATE, ChangeClass.REBUILD)
-        return self.action is Action.CHANGE and self.change.change in anew and not self.obstacle
+        can = self.keeps or not self.obstacle
+        return self.action is Action.CHANGE and self.change.change in anew and can
 
     @property
     def name(self) -> str:
@@ -117,16 +127,19 @@ def _source(name: str, definitions: list[Definition], wanted: Wanted, running: R
     action = Action.CHANGE if change.differences else Action.NONE
     was = before.plan if before else None
     writers = running.catalog.writers(name)
+    keeps = was is not None and query is not None and keeps_state(change, was.root, query.root)
     obstacle = rebuild_obstacle(old, change, was, query, users, writers)
-    again = change.change in (ChangeClass.STATE, ChangeClass.REBUILD) and obstacle is None
+    anew = change.change in (ChangeClass.STATE, ChangeClass.REBUILD) and obstacle is None
+    again = anew and not keeps
     return replace(
         item,
         action=action,
         change=change,
-        state=_state(was, change),
+        state="rewritten" if keeps else _state(was, change),
         query_id=old.created_by_query,
         obstacle=obstacle,
         read_again=wanted.catalog.topics_of(query.reads) if again and query else (),
+        keeps=keeps,
     )
 
 
@@ -146,7 +159,7 @@ def _by_query(
         yield Difference(ChangeClass.REBUILD, "AS SELECT", "the query does not run", effect)
     elif after is not None and before is not None:
         if not running.mode_known:
-            before = replace(before, mode=after.mode)
+            before = replace(before, mode=after.mode, partitions=after.partitions)
         yield from compare_queries(before, after).differences
 
 
@@ -231,7 +244,7 @@ class _Inserts:
             return replace(item, action=Action.NONE)
         if not self._running.mode_known:
             before = replace(before, mode=query.mode)
-        change = compare_inserts(before, query)
+        change = compare_inserts(_with_parts_of(query, before), query)
         action = Action.CHANGE if change.differences else Action.NONE
         obstacle = "an INSERT INTO .. SELECT writes beside others, and is not built anew"
         state = _state(before, change)
@@ -239,6 +252,11 @@ class _Inserts:
 
 
 # -- sinks ---------------------------------------------------------------------------------------
+
+
+def _with_parts_of(query: QueryPlan, before: QueryPlan) -> QueryPlan:
+    """What never gets another checkpoint keeps the parts of its state, whatever is said."""
+    return replace(before, partitions=query.partitions)
 
 
 _FILES = "files that are written stay as they are"
@@ -257,7 +275,7 @@ def _sink(thing: Thing, definitions: list[Definition], running: Running) -> Item
         effect = "its text is understood no more"
         found = Difference(ChangeClass.REBUILD, "FROM", "the query does not run", effect)
         return replace(item, action=Action.CHANGE, change=Change((found,)), obstacle=_FILES)
-    change = compare_queries(before.plan, query)
+    change = compare_queries(_with_parts_of(query, before.plan), query)
     action = Action.CHANGE if change.differences else Action.NONE
     return replace(item, action=action, change=change, obstacle=_FILES)
 

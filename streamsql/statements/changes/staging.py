@@ -45,15 +45,16 @@ def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> l
             work = prepared(files, context, rebuilds)
         if work is None:
             return [Message(NOTHING)]
-        if not work.anew:
+        anew = [query for query in work.anew if query.id not in work.kept]
+        if not anew:
             raise UnsupportedError(
                 "none of the queries is built anew, so there is nothing to be looked at before",
                 hint="`streamsql apply` without --stage has them go on where they stop.",
             )
-        rebuilds.build(work.anew)
+        rebuilds.build(anew)
         state.staged = StagedFiles(files, context.session, work.statements, rebuilds)
         stack.pop_all()
-    return [_told(query.writes or query.id, rebuilds.topic(query.id)) for query in work.anew]
+    return [_told(query.writes or query.id, rebuilds.topic(query.id)) for query in anew]
 
 
 def promote(context: Context) -> list[Result]:

@@ -25,9 +25,14 @@ class Step:
     statement: Statement
     properties: Mapping[str, str]
     rebuilds: bool = False
-    """Whether its query is built anew from the log."""
+    """Whether its query goes on from another checkpoint than the one that it has."""
     replaces: str | None = None
     """The id of the query whose place an INSERT INTO .. SELECT takes."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether that is made of the state that is there, and not of the log."""
+        return self.rebuilds and self.item.keeps
 
 
 def steps_of(items: Sequence[Item], there: Catalog, properties: Mapping[str, str]) -> list[Step]:

@@ -50,9 +50,10 @@ def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataF
 
 def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
     """The aggregation of rows that stay what they are, as those of a stream do."""
-    grouped = grouping(node, scope)
+    in_sessions = node.window is not None and node.window.type is WindowType.SESSION
+    grouped = grouping(node, scope, by_text=not in_sessions)
     prepared = _prepare(rows, grouped, scope)
-    if node.window is not None and node.window.type is WindowType.SESSION:
+    if node.window is not None and in_sessions:
         return result(session_windows.lower(prepared, node.window, grouped, scope), node, scope)
     time = F.max(quoted(TIME_COLUMN)).alias(TIME_COLUMN)
     last = [F.max_by(c, quoted(ORDER)).alias(c) for c in prepared.columns if c == HEADERS_COLUMN]

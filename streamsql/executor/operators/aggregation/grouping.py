@@ -106,8 +106,10 @@ class Grouping:
         ]
 
 
-def grouping(node: Aggregate, scope: Scope) -> Grouping:
-    """The aggregation's keys and arguments over its input's frame."""
+def grouping(node: Aggregate, scope: Scope, *, by_text: bool = False) -> Grouping:
+    """The aggregation's keys and arguments over its input's frame. `by_text`: arguments are called
+    by what they are of, and not by its number, so that Spark's functions over them can be told
+    apart in the plan of a query with other aggregates too. (State of ours has them by number.)"""
     context = expression_context(node.input.schema, scope, STEP)
     keys = tuple(column(item.expression, context) for item in node.keys)
     needed: dict[str, Column] = {}
@@ -118,6 +120,9 @@ def grouping(node: Aggregate, scope: Scope) -> Grouping:
             if isinstance(argument, exp.Star) or argument.find(exp.Column) is None:
                 continue
             name = argument.name if is_reference(argument) else f"$argument{i}_{j}"
+            text = f"$argument {expression_text(item.expression)} {j}"
+            if by_text and name.startswith("$") and text not in needed:
+                name = text
             needed[name] = quoted(name) if is_reference(argument) else column(argument, context)
             argument.replace(_reference(name, argument))
         calls.append(call)

@@ -1,0 +1,98 @@
+"""The last batch of a checkpoint as Spark has logged it, and one more that is written by us.
+
+Each of the two logs has a file a batch: a version, a line of JSON, and in that of the offsets a
+line for each source.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamsql.errors import ExternalError, InternalError
+from streamsql.places import place
+from streamsql.places.place import Place, entries
+
+OPERATOR = "0"
+"""Of the only operator with state, or of the first."""
+_WATERMARK = "nextBatchWatermarkMs"
+_IDS = "stateUniqueIds"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One that was committed."""
+
+    number: int
+    offsets: tuple[str, ...]
+    """The lines of the offset log."""
+    commit: tuple[str, ...]
+    """Those of the log of commits."""
+
+    @property
+    def metadata(self) -> str:
+        """What the offset log says besides the offsets: settings, watermark, time."""
+        return self.offsets[1]
+
+    @property
+    def state_ids(self) -> list[str] | None:
+        """What the only store of each partition has committed, by partitions; None where that is
+        not said, or where there are more stores."""
+        found = self._committed.get(_IDS) or {}
+        if set(found) != {OPERATOR} or any(len(stores) != 1 for stores in found[OPERATOR]):
+            return None
+        return [str(store) for (store,) in found[OPERATOR]]
+
+    @property
+    def _committed(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.commit[1])
+        return content
+
+    def followed_by(self, other: Batch, state_ids: Sequence[str]) -> Batch:
+        """The next one, which comes to where the other one has, in offsets and time, with this
+        state. InternalError where they do not have the same sources."""
+        if _topics(self) != _topics(other):
+            raise InternalError(f"the sources are {_topics(self)}, and were {_topics(other)}")
+        was = json.loads(other.metadata)
+        times = {name: was[name] for name in ("batchWatermarkMs", "batchTimestampMs")}
+        metadata = json.dumps({**json.loads(self.metadata), **times})
+        ids = {OPERATOR: [[each] for each in state_ids]}
+        commit = {**self._committed, _WATERMARK: other._committed[_WATERMARK], _IDS: ids}
+        return Batch(
+            self.number + 1,
+            (self.offsets[0], metadata, *other.offsets[2:]),
+            (self.commit[0], json.dumps(commit)),
+        )
+
+
+def _topics(batch: Batch) -> list[list[str]]:
+    return [sorted(json.loads(line)) for line in batch.offsets[2:]]
+
+
+def last_batch(checkpoint: Place) -> Batch:
+    """The newest that is committed. ExternalError where there is none, or it cannot be read."""
+    numbers = [int(p.name) for p in entries(checkpoint / "commits") if p.name.isdigit()]
+    if not numbers:
+        raise ExternalError(f"no batch of {checkpoint} is committed")
+    number = max(numbers)
+    try:
+        offsets, commit = (
+            tuple((checkpoint / log / str(number)).read_text("utf-8").splitlines())
+            for log in ("offsets", "commits")
+        )
+    except OSError as error:
+        raise ExternalError(f"cannot read {checkpoint}: {error.strerror}") from error
+    return Batch(number, offsets, commit)
+
+
+def write_batch(checkpoint: Place, batch: Batch) -> None:
+    """Have it be the last one. ExternalError where it cannot be written."""
+    try:
+        for log, lines in (("offsets", batch.offsets), ("commits", batch.commit)):
+            place.write(checkpoint / log / str(batch.number), "\n".join(lines))
+    except OSError as error:
+        raise ExternalError(
+            f"cannot write to the checkpoint {checkpoint}: {error.strerror}"
+        ) from error

@@ -1,0 +1,102 @@
+"""A query's new checkpoint, made of the one that it runs on: its state in another number of parts.
+
+Of operators of ours, whose entries Spark moves as they are. It does so in a checkpoint itself, and
+what fails in the midst of that leaves one that is of no use: so it is done to a copy.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from streamsql.errors import ExternalError, InternalError
+from streamsql.executor.queries import checkpoint
+from streamsql.executor.queries.checkpoint import BUILDING, Positions
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.relocation import relocate
+from streamsql.executor.rebuilds.rewriting import StateNotKeptError
+from streamsql.executor.services.services import Services
+from streamsql.places import place
+from streamsql.places.place import Place, entries
+
+_COPIED = ("commits", "offsets", "sources", "state", "state.json")
+"""What is the query's: all else says whose the checkpoint is, and was."""
+
+
+class Repartition:
+    """One query's, as a Rebuild is; of one thread."""
+
+    topic: str | None = None
+    """Nobody sees what it makes before it has switched."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        old: Definition,
+        launcher: SparkLauncher,
+        services: Services,
+        checkpoints: Place,
+    ) -> None:
+        """`definition` is what the query is to be, `old` what it is."""
+        self.definition = definition
+        self.old = old
+        self._launcher = launcher
+        self._services = services
+        self._there = checkpoints / old.id
+        self._folder = checkpoint.rebuilt(self._there)
+
+    def begin(self) -> None:
+        """There is nothing to be done before the old query stops."""
+        self.discard()
+
+    def catch_up(self) -> None:
+        """There is nothing to catch up with."""
+
+    def hold(self) -> None:
+        """It reads nothing."""
+
+    def is_beyond(self, reached: Positions) -> bool:
+        """Whether it has read what lies behind these offsets: never."""
+        return False
+
+    def finish(self, until: Positions) -> None:
+        """Be where the old query has stopped, with its state. StateNotKeptError where Spark cannot
+        do that, ExternalError where the disk fails."""
+        from streamsql.executor.queries.start import checkpointed_shuffle_partitions
+        from streamsql.executor.rebuilds.muted import repartition
+
+        self.discard()
+        if checkpoint.is_torn(self._there):
+            raise InternalError(f"{self._there} has a batch that is not committed")
+        number = self.definition.plan.partitions
+        assert number is not None
+        self._copy()
+        if number != checkpointed_shuffle_partitions(self._folder):
+            try:
+                repartition(self._folder, number, self._services)
+            except ExternalError as error:
+                if error.retryable:
+                    raise
+                raise StateNotKeptError(self.old.id, error.message) from error
+        if checkpoint.committed(self._folder) != until:
+            raise InternalError(f"{self._folder} is not at {until}")
+
+    def _copy(self) -> None:
+        checkpoint.claim(self._folder, BUILDING)
+        # Its own id: what goes by that of the old one goes with that.
+        checkpoint.write_file(self._folder, "metadata", {"id": str(uuid.uuid4())})
+        try:
+            for entry in entries(self._there):
+                if entry.name in _COPIED:
+                    place.copy_entry(entry, self._folder / entry.name)
+        except OSError as error:
+            raise ExternalError(f"cannot copy {self._there}: {error.strerror}") from error
+        relocate(self._folder)
+
+    def hand_over(self, generation: int) -> None:
+        """Be the checkpoint of that generation of the query, as soon as that is logged."""
+        checkpoint.hand_over(self._folder, generation)
+
+    def discard(self) -> None:
+        """Let nothing be left of it, as far as that is possible now."""
+        checkpoint.remove(self._folder)  # Nothing was ever written by its id.

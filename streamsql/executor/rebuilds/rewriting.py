@@ -1,0 +1,189 @@
+"""A query's new checkpoint, made of the state of the one that it runs on, in place of the log.
+
+What the new query keeps of a group is part of what the old one keeps, or lies in other partitions.
+Before the old query stops, a batch of nothing makes the new checkpoint, with stores that are empty;
+once it has, the stores are filled, and a second batch says that they are, and where the old query
+was. What only reads the old checkpoint can be done again at any moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamsql.errors import InternalError
+from streamsql.executor.frames.layouts import PACKED
+from streamsql.executor.queries import checkpoint, checkpoint_metadata
+from streamsql.executor.queries.checkpoint import BUILDING, Positions
+from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
+from streamsql.executor.queries.launcher import SparkLauncher
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.rebuilds.batches import last_batch, write_batch
+from streamsql.executor.services.services import Services
+from streamsql.log.entries import Offsets
+from streamsql.places.place import Place
+from streamsql.planner.plans.fingerprint import fingerprint
+from streamsql.properties import SHUFFLE_PARTITIONS
+
+if TYPE_CHECKING:
+    from streamsql.executor.spark.rebuilds import GroupLayout
+
+
+class StateNotKeptError(Exception):
+    """The state of a query cannot be rewritten, for a reason that only a checkpoint tells."""
+
+    def __init__(self, query_id: str, reason: str) -> None:
+        super().__init__(reason)
+        self.query_id = query_id
+
+
+class Rewrite:
+    """One query's, as a Rebuild is; of one thread."""
+
+    topic: str | None = None
+    """Nobody sees what it makes before it has switched."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        old: Definition,
+        launcher: SparkLauncher,
+        services: Services,
+        checkpoints: Place,
+    ) -> None:
+        """`definition` is what the query is to be, `old` what it is."""
+        self.definition = definition
+        self.old = old
+        self._launcher = launcher
+        self._services = services
+        self._there = checkpoints / old.id
+        self._folder = checkpoint.rebuilt(self._there)
+        self._layouts: tuple[GroupLayout, GroupLayout] | None = None
+        self._filled = False
+
+    def begin(self) -> None:
+        """Make the new checkpoint, with no state in it. StateNotKeptError where the state that is
+        there cannot become its; ExternalError where Spark or the disk fails."""
+        self.discard()
+        there = checkpoint_metadata.read(self._there)
+        # One that has not committed yet was begun by this version.
+        if checkpoint.has_commits(self._there) and not _is_packed(there):
+            raise StateNotKeptError(self.old.id, "an earlier version has begun it")
+        at = self._launcher.positions(self.old)
+        same = fingerprint(self.old.plan.root) == fingerprint(self.definition.plan.root)
+        if not same:
+            old = self._laid_out(self.old, at)
+            self._check_schema()
+            self.discard()
+        new = self._laid_out(self.definition, at)
+        if same:
+            old = new
+            self._check_schema()
+        obstacle = new.obstacle_from(old)
+        if obstacle is not None:
+            raise StateNotKeptError(self.old.id, obstacle)
+        self._layouts = old, new
+        self._filled = False
+
+    def catch_up(self) -> None:
+        """There is nothing to catch up with."""
+
+    def hold(self) -> None:
+        """It reads nothing."""
+
+    def is_beyond(self, reached: Positions) -> bool:
+        """Whether it has read what lies behind these offsets: never."""
+        return False
+
+    def finish(self, until: Positions) -> None:
+        """Be where the old query has stopped, with its state. ExternalError where that fails."""
+        from streamsql.executor.rebuilds.muted import rewrite
+        from streamsql.executor.spark.rebuilds import GroupStores
+
+        if self._filled:  # for a switch that came to nothing
+            self.begin()
+        assert self._layouts is not None
+        if checkpoint.is_torn(self._there):
+            raise InternalError(f"{self._there} has a batch that is not committed")
+        was, empty = last_batch(self._there), last_batch(self._folder)
+        stores = []
+        for folder, batch, layout in zip(
+            (self._there, self._folder), (was, empty), self._layouts, strict=True
+        ):
+            ids = batch.state_ids
+            if ids is None:
+                raise InternalError(f"the last batch of {folder} does not name its state")
+            version = batch.number + 1
+            stores.append(GroupStores(str(folder), batch.metadata, version, ids, layout))
+        old, new = stores
+        self._filled = True
+        made = rewrite(old, new, self._services)
+        write_batch(self._folder, empty.followed_by(was, made))
+        if checkpoint.committed(self._folder) != until:
+            raise InternalError(f"{self._folder} is not at {until}")
+
+    def hand_over(self, generation: int) -> None:
+        """Be the checkpoint of that generation of the query, as soon as that is logged."""
+        checkpoint.hand_over(self._folder, generation)
+        self._launcher.counters.forget(self._folder.name)
+
+    def discard(self) -> None:
+        """Let nothing be left of it, as far as that is possible now."""
+        checkpoint.remove(self._folder)  # It has written nothing that was to be seen to.
+        self._launcher.counters.forget(self._folder.name)
+
+    def _laid_out(self, definition: Definition, at: Positions) -> GroupLayout:
+        """How the state of a query is laid out: a batch of it, of nothing, makes the folder."""
+        from streamsql.executor.rebuilds.muted import laid_out, read_until
+
+        name = self._folder.name
+        own = replace(
+            definition,
+            id=name,
+            plan=replace(definition.plan, query_id=name),
+            generation=BUILDING,
+            properties=self._properties(definition),
+            starting_offsets=self._offsets(definition, at),
+        )
+        read_until(name, at, self._services)
+        try:
+            return laid_out(own, self._launcher)
+        except ValueError as error:
+            raise StateNotKeptError(self.old.id, str(error)) from error
+        finally:
+            read_until(name, None, self._services)
+
+    def _properties(self, definition: Definition) -> dict[str, str]:
+        """With the parts that the state has, unless another number is asked for."""
+        from streamsql.executor.queries.start import checkpointed_shuffle_partitions
+
+        properties = dict(definition.properties)
+        told = definition.plan.partitions not in (None, self.old.plan.partitions)
+        number = checkpointed_shuffle_partitions(self._there)
+        if number is not None and not told:
+            properties[SHUFFLE_PARTITIONS] = str(number)
+        return properties
+
+    def _offsets(self, definition: Definition, at: Positions) -> Offsets:
+        """Of all partitions, of those that have come since the commit too."""
+        begins = self._services.kafka.get().begin_offsets
+        return {
+            topic: {str(p): at.get(topic, {}).get(p, first) for p, first in begins(topic).items()}
+            for topic in definition.topics
+        }
+
+    def _check_schema(self) -> None:
+        """StateNotKeptError where Spark calls what is in the state otherwise than the text does
+        now: then it is not known to be the same."""
+        there, now = map(_schema, (self._there, self._folder))
+        if there.exists() and there.read_bytes() != now.read_bytes():
+            raise StateNotKeptError(self.old.id, "Spark keeps it otherwise now")
+
+
+def _is_packed(there: CheckpointMetadata | None) -> bool:
+    return there is not None and [store.encoding for store in there.stores] == [PACKED]
+
+
+def _schema(folder: Place) -> Place:
+    """Spark's file of a store's types, where the first batch was one that writes it."""
+    return folder / "state" / "0" / "0" / "_metadata" / "schema"

@@ -1,0 +1,248 @@
+"""`Engine.changes.apply` of changes of class 3 whose state is rewritten: the log is not read again,
+and may be gone."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from awaiting import await_until
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from engine.flow import Arrivals, Load, latest
+from engine.live import PATIENCE, Live
+from engine.shops import SOURCE, apply, await_read, query_of
+
+from streamsql.engine import QueryState
+from streamsql.errors import ExternalError
+from streamsql.executor.queries.checkpoint import rebuilt
+from streamsql.executor.queries.start import checkpointed_shuffle_partitions
+from streamsql.executor.rebuilds import settling
+from streamsql.executor.rebuilds.rewriting import Rewrite
+from streamsql.kafka.client import KafkaClient
+from streamsql.statements.changes import rebuilding
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+KEPT = "COUNT(*) AS c, SUM(v + 2) AS other, MAX(n) AS most, COLLECT_SET(v) AS found"
+DROPPED = "SUM(v + 1) AS total, AVG(v + 2) AS mean, LATEST_BY_OFFSET(city, 3) AS cities, "
+TABLE = "CREATE TABLE $t AS SELECT shop, {} FROM $s GROUP BY shop;"
+BEFORE, AFTER = TABLE.format(DROPPED + KEPT), TABLE.format(KEPT)
+WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP"
+EXACTLY_ONCE = "SET 'processing.guarantee' = 'exactly_once';"
+MICROBATCH = "SET 'processing.mode' = 'microbatch';"
+REWRITTEN = "Table T_ changed (class 3, its state is rewritten; goes on where it stopped)"
+
+
+def forget_the_log(kafka: KafkaClient, topic: str) -> None:
+    """Have nothing of what was produced so far be in the topic."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    ends = [TopicPartition(topic, p, end) for p, end in kafka.end_offsets(topic).items()]
+    for deleted in admin.delete_records(ends).values():
+        deleted.result()
+
+
+def rows_of(kafka: KafkaClient, topic: str) -> dict[bytes, dict[str, object]]:
+    return {key: json.loads(value) for key, value in latest(kafka, topic).items()}
+
+
+def differing(live: Live, kafka: KafkaClient) -> list[object]:
+    """Where the table has not what the same statement has that has run all the time: of a set the
+    order may be another one, as two partitions are read at a time."""
+    table, other = rows_of(kafka, live.name("T")), rows_of(kafka, live.name("ANEW"))
+    return [
+        (key, table.get(key), other.get(key))
+        for key in table.keys() | other.keys()
+        if not _has(table.get(key, {}), other.get(key, {"C": None}))
+    ]
+
+
+def await_same(live: Live, kafka: KafkaClient) -> None:
+    """Wait until nothing differs."""
+    found: list[object] = ["Kafka has not answered"]
+
+    def same() -> bool:
+        with suppress(ExternalError):  # It may have been started again just now.
+            found[:] = differing(live, kafka)
+        return not found
+
+    try:
+        await_until(same, "the same rows", PATIENCE, every=0.5)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {found}") from None
+
+
+def _has(row: dict[str, object], wanted: dict[str, object]) -> bool:
+    return all(_in_order(row.get(name)) == _in_order(value) for name, value in wanted.items())
+
+
+def _in_order(value: object) -> object:
+    return sorted(value) if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("settings", "window"),
+    [("", "GROUP"), ("", WINDOW), (EXACTLY_ONCE, "GROUP"), (MICROBATCH, "GROUP")],
+    ids=["real time", "in windows", "exactly once", "micro-batches"],
+)
+def test_an_aggregate_goes_and_the_others_stay(
+    live: Live,
+    kafka: KafkaClient,
+    capsys: pytest.CaptureFixture[str],
+    settings: str,
+    window: str,
+) -> None:
+    before, after = (sql.replace("GROUP", window) for sql in (BEFORE, AFTER))
+    anew = after.replace("$t", "$anew")
+    apply(live, SOURCE + settings + before + anew)
+    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(5_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    forget_the_log(kafka, live.name("S"))
+    arrivals = Arrivals(kafka, live.name("T"))
+    with load.running(), arrivals.noted():
+        await_until(lambda: len(arrivals.times) > 0, "rows", PATIENCE)
+        live.await_state(query_id, QueryState.RUNNING)
+        time.sleep(3)
+        began = time.monotonic()
+        (said,) = apply(live, SOURCE + settings + after + anew)
+        ended = time.monotonic()
+        await_until(lambda: arrivals.times[-1] > ended, "rows", PATIENCE)
+        gap = arrivals.gap(began, time.monotonic())
+    with capsys.disabled():
+        print(f"\n{ended - began:.1f} s of apply, {gap:.2f} s without a row")
+    assert said == REWRITTEN
+    live.restart()
+    load.produce(1_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    await_same(live, kafka)
+
+
+def partitions_of(live: Live, query_id: str) -> int | None:
+    folder = live.engine._state.data.checkpoints / query_id
+    return checkpointed_shuffle_partitions(folder)
+
+
+@pytest.mark.parametrize("window", ["GROUP", WINDOW], ids=["", "in windows"])
+def test_state_moves_to_other_partitions(live: Live, kafka: KafkaClient, window: str) -> None:
+    """More by ALTER QUERY, fewer by what files say, with an aggregate less at that."""
+    before, after = (sql.replace("GROUP", window) for sql in (BEFORE, AFTER))
+    apply(live, SOURCE + before + after.replace("$t", "$anew"))
+    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(5_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    forget_the_log(kafka, live.name("S"))
+    said = live.texts(f"ALTER QUERY {query_id} SET ('streamsql.shuffle.partitions' = 5);")
+    assert said == [f"Query {query_id} altered."]
+    assert partitions_of(live, query_id) == 5
+    load.produce(1_000)
+    await_read(live, kafka, query_id)
+    await_same(live, kafka)
+    fewer = "SET 'streamsql.shuffle.partitions' = '3';"
+    assert apply(live, SOURCE + fewer + after) == [REWRITTEN]
+    assert partitions_of(live, query_id) == 3
+    live.restart()
+    load.produce(1_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    await_same(live, kafka)
+
+
+IN_SESSIONS = (
+    "CREATE TABLE {} AS SELECT shop, COUNT(*) AS c, SUM(v) AS total FROM $s "
+    "WINDOW SESSION (1 DAY, GRACE PERIOD 1 DAY) GROUP BY shop;"
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "table"),
+    [("", IN_SESSIONS), (EXACTLY_ONCE, IN_SESSIONS)],
+    ids=["at least once", "exactly once"],
+)
+def test_state_of_operators_moves_to_other_partitions(
+    live: Live, kafka: KafkaClient, settings: str, table: str
+) -> None:
+    apply(live, SOURCE + settings + table.format("$t") + table.format("$anew"))
+    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(2_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    forget_the_log(kafka, live.name("S"))
+    said = live.texts(f"ALTER QUERY {query_id} SET ('streamsql.shuffle.partitions' = 3);")
+    assert said == [f"Query {query_id} altered."]
+    assert partitions_of(live, query_id) == 3
+    load.produce(1_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    await_same(live, kafka)
+
+
+class Killed(KeyboardInterrupt):
+    """As the end of the process, as far as what is on the disk and in Kafka goes."""
+
+
+@pytest.mark.parametrize("place", ["begin", "finish", "hand_over"])
+def test_what_fails_before_the_entry_has_not_happened(
+    live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    apply(live, SOURCE + BEFORE + BEFORE.replace("$t", "$anew"))
+    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(1_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    forget_the_log(kafka, live.name("S"))
+    length = live.engine.inspection.sequence
+    real: Callable[..., None] = getattr(Rewrite, place)
+
+    def done_and_killed(rewrite: Rewrite, *arguments: object) -> None:
+        real(rewrite, *arguments)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Rewrite, place, done_and_killed)
+        with pytest.raises(Killed):
+            apply(live, SOURCE + AFTER)
+    assert live.engine.inspection.sequence == length
+    load.produce(1_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    await_same(live, kafka)
+
+
+def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
+    live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply(live, SOURCE + BEFORE + AFTER.replace("$t", "$anew"))
+    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(1_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    forget_the_log(kafka, live.name("S"))
+    folder = live.engine._state.data.checkpoints / query_id
+    monkeypatch.setattr(rebuilding, "SETTLE_SECONDS", 1.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(settling, "adopt", failed)
+        apply(live, SOURCE + AFTER)
+        live.engine.close()
+    assert rebuilt(folder).exists()
+    live.restart()
+    load.produce(1_000)
+    for each in (query_id, other):
+        await_read(live, kafka, each)
+    await_same(live, kafka)
+    assert not rebuilt(folder).exists()
+
+
+def failed(*_: object) -> None:
+    raise RuntimeError("killed")
