@@ -68,7 +68,8 @@ def changes_of(kind: str) -> list[Changed]:
         change, refused = int(case.expected[0]), case.expected.endswith(_REFUSED)
         single = all(made.match(sql) and sql.count(";") == 1 for sql in (before, after))
         if single and change in (2, 3, 4) and not (refused and kind == "STREAM"):
-            found.append(Changed(case.id, number, *_named(case, number), keeps_state=change == 2))
+            kept = change == 2 or "its state is rewritten" in case.expected
+            found.append(Changed(case.id, number, *_named(case, number), keeps_state=kept))
     return found
 
 

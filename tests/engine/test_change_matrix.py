@@ -1,8 +1,9 @@
 """The changes of tests/cases/changes to queries that make tables, carried out by `apply` on Kafka
 and Spark: the tables hold what the new statements make of the same records from the beginning.
 
-Of a change behind the state (class 2), which holds for each key from its next row on, those keys
-are compared that have one; of what is built anew all are.
+Of a change behind the state (class 2), and of one whose state is rewritten (class 3), which hold
+for each key from its next row on, those keys are compared that have one; of what is built anew all
+are.
 """
 
 from __future__ import annotations

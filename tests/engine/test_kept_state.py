@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from awaiting import await_until
@@ -18,7 +19,7 @@ from engine.shops import SOURCE, apply, await_read, query_of
 
 from streamsql.engine import QueryState
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.checkpoint import rebuilt
+from streamsql.executor.queries.checkpoint import committed, rebuilt
 from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 from streamsql.executor.rebuilds import settling
 from streamsql.executor.rebuilds.rewriting import Rewrite
@@ -27,21 +28,40 @@ from streamsql.statements.changes import rebuilding
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
-KEPT = "COUNT(*) AS c, SUM(v + 2) AS other, MAX(n) AS most, COLLECT_SET(v) AS found"
+KEPT = (
+    "COUNT(*) AS c, SUM(v + 2) AS other, MAX(n) AS most, COLLECT_SET(v) AS found, "
+    "SUM(CAST(v AS DECIMAL(20, 2))) AS money"
+)
 DROPPED = "SUM(v + 1) AS total, AVG(v + 2) AS mean, LATEST_BY_OFFSET(city, 3) AS cities, "
 TABLE = "CREATE TABLE $t AS SELECT shop, {} FROM $s GROUP BY shop;"
 BEFORE, AFTER = TABLE.format(DROPPED + KEPT), TABLE.format(KEPT)
 WINDOW = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP"
-EXACTLY_ONCE = "SET 'processing.guarantee' = 'exactly_once';"
+SOON = "SET 'processing.commit.interval.ms' = '5000';"
+"""The commits of a query in real time."""
+EXACTLY_ONCE = f"{SOON}SET 'processing.guarantee' = 'exactly_once';"
 MICROBATCH = "SET 'processing.mode' = 'microbatch';"
 REWRITTEN = "Table T_ changed (class 3, its state is rewritten; goes on where it stopped)"
 
 
-def forget_the_log(kafka: KafkaClient, topic: str) -> None:
-    """Have nothing of what was produced so far be in the topic."""
+def folder_of(live: Live, query_id: str) -> Path:
+    folder = live.engine._state.data.checkpoints / query_id
+    assert isinstance(folder, Path)
+    return folder
+
+
+def forget_the_log(live: Live, kafka: KafkaClient, *query_ids: str) -> None:
+    """Have nothing of what was produced so far be in the topic, once these have committed it."""
+    topic = live.name("S")
+    ends = kafka.end_offsets(topic)
+    folders = [folder_of(live, query_id) for query_id in query_ids]
+
+    def have_committed() -> bool:
+        return all((committed(folder) or {}).get(topic) == ends for folder in folders)
+
+    await_until(have_committed, "commits", PATIENCE)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    ends = [TopicPartition(topic, p, end) for p, end in kafka.end_offsets(topic).items()]
-    for deleted in admin.delete_records(ends).values():
+    cut = [TopicPartition(topic, p, end) for p, end in ends.items()]
+    for deleted in admin.delete_records(cut).values():
         deleted.result()
 
 
@@ -85,7 +105,7 @@ def _in_order(value: object) -> object:
 
 @pytest.mark.parametrize(
     ("settings", "window"),
-    [("", "GROUP"), ("", WINDOW), (EXACTLY_ONCE, "GROUP"), (MICROBATCH, "GROUP")],
+    [(SOON, "GROUP"), (SOON, WINDOW), (EXACTLY_ONCE, "GROUP"), (MICROBATCH, "GROUP")],
     ids=["real time", "in windows", "exactly once", "micro-batches"],
 )
 def test_an_aggregate_goes_and_the_others_stay(
@@ -103,7 +123,7 @@ def test_an_aggregate_goes_and_the_others_stay(
     load.produce(5_000)
     for each in (query_id, other):
         await_read(live, kafka, each)
-    forget_the_log(kafka, live.name("S"))
+    forget_the_log(live, kafka, query_id, other)
     arrivals = Arrivals(kafka, live.name("T"))
     with load.running(), arrivals.noted():
         await_until(lambda: len(arrivals.times) > 0, "rows", PATIENCE)
@@ -125,21 +145,20 @@ def test_an_aggregate_goes_and_the_others_stay(
 
 
 def partitions_of(live: Live, query_id: str) -> int | None:
-    folder = live.engine._state.data.checkpoints / query_id
-    return checkpointed_shuffle_partitions(folder)
+    return checkpointed_shuffle_partitions(folder_of(live, query_id))
 
 
 @pytest.mark.parametrize("window", ["GROUP", WINDOW], ids=["", "in windows"])
 def test_state_moves_to_other_partitions(live: Live, kafka: KafkaClient, window: str) -> None:
     """More by ALTER QUERY, fewer by what files say, with an aggregate less at that."""
     before, after = (sql.replace("GROUP", window) for sql in (BEFORE, AFTER))
-    apply(live, SOURCE + before + after.replace("$t", "$anew"))
+    apply(live, SOURCE + SOON + before + after.replace("$t", "$anew"))
     query_id, other = query_of(live, "T"), query_of(live, "ANEW")
     load = Load(kafka, live.name("S"), 300)
     load.produce(5_000)
     for each in (query_id, other):
         await_read(live, kafka, each)
-    forget_the_log(kafka, live.name("S"))
+    forget_the_log(live, kafka, query_id, other)
     said = live.texts(f"ALTER QUERY {query_id} SET ('streamsql.shuffle.partitions' = 5);")
     assert said == [f"Query {query_id} altered."]
     assert partitions_of(live, query_id) == 5
@@ -147,7 +166,7 @@ def test_state_moves_to_other_partitions(live: Live, kafka: KafkaClient, window:
     await_read(live, kafka, query_id)
     await_same(live, kafka)
     fewer = "SET 'streamsql.shuffle.partitions' = '3';"
-    assert apply(live, SOURCE + fewer + after) == [REWRITTEN]
+    assert apply(live, SOURCE + SOON + fewer + after) == [REWRITTEN]
     assert partitions_of(live, query_id) == 3
     live.restart()
     load.produce(1_000)
@@ -164,7 +183,7 @@ IN_SESSIONS = (
 
 @pytest.mark.parametrize(
     ("settings", "table"),
-    [("", IN_SESSIONS), (EXACTLY_ONCE, IN_SESSIONS)],
+    [(SOON, IN_SESSIONS), (EXACTLY_ONCE, IN_SESSIONS)],
     ids=["at least once", "exactly once"],
 )
 def test_state_of_operators_moves_to_other_partitions(
@@ -176,7 +195,7 @@ def test_state_of_operators_moves_to_other_partitions(
     load.produce(2_000)
     for each in (query_id, other):
         await_read(live, kafka, each)
-    forget_the_log(kafka, live.name("S"))
+    forget_the_log(live, kafka, query_id, other)
     said = live.texts(f"ALTER QUERY {query_id} SET ('streamsql.shuffle.partitions' = 3);")
     assert said == [f"Query {query_id} altered."]
     assert partitions_of(live, query_id) == 3
@@ -194,13 +213,13 @@ class Killed(KeyboardInterrupt):
 def test_what_fails_before_the_entry_has_not_happened(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    apply(live, SOURCE + BEFORE + BEFORE.replace("$t", "$anew"))
+    apply(live, SOURCE + SOON + BEFORE + BEFORE.replace("$t", "$anew"))
     query_id, other = query_of(live, "T"), query_of(live, "ANEW")
     load = Load(kafka, live.name("S"), 300)
     load.produce(1_000)
     for each in (query_id, other):
         await_read(live, kafka, each)
-    forget_the_log(kafka, live.name("S"))
+    forget_the_log(live, kafka, query_id, other)
     length = live.engine.inspection.sequence
     real: Callable[..., None] = getattr(Rewrite, place)
 
@@ -211,7 +230,7 @@ def test_what_fails_before_the_entry_has_not_happened(
     with monkeypatch.context() as patched:
         patched.setattr(Rewrite, place, done_and_killed)
         with pytest.raises(Killed):
-            apply(live, SOURCE + AFTER)
+            apply(live, SOURCE + SOON + AFTER)
     assert live.engine.inspection.sequence == length
     load.produce(1_000)
     for each in (query_id, other):
@@ -222,18 +241,18 @@ def test_what_fails_before_the_entry_has_not_happened(
 def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    apply(live, SOURCE + BEFORE + AFTER.replace("$t", "$anew"))
+    apply(live, SOURCE + SOON + BEFORE + AFTER.replace("$t", "$anew"))
     query_id, other = query_of(live, "T"), query_of(live, "ANEW")
     load = Load(kafka, live.name("S"), 300)
     load.produce(1_000)
     for each in (query_id, other):
         await_read(live, kafka, each)
-    forget_the_log(kafka, live.name("S"))
-    folder = live.engine._state.data.checkpoints / query_id
+    forget_the_log(live, kafka, query_id, other)
+    folder = folder_of(live, query_id)
     monkeypatch.setattr(rebuilding, "SETTLE_SECONDS", 1.0)
     with monkeypatch.context() as patched:
         patched.setattr(settling, "adopt", failed)
-        apply(live, SOURCE + AFTER)
+        apply(live, SOURCE + SOON + AFTER)
         live.engine.close()
     assert rebuilt(folder).exists()
     live.restart()

@@ -14,7 +14,7 @@ from streamsql.executor.queries.checkpoint import BUILDING, Positions
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.relocation import relocate
-from streamsql.executor.rebuilds.rewriting import StateNotKeptError
+from streamsql.executor.rebuilds.rewriting import StateNotKeptError, check_committed
 from streamsql.executor.services.services import Services
 from streamsql.places import place
 from streamsql.places.place import Place, entries
@@ -66,6 +66,7 @@ class Repartition:
         from streamsql.executor.rebuilds.muted import repartition
 
         self.discard()
+        check_committed(self.old, self._there)
         if checkpoint.is_torn(self._there):
             raise InternalError(f"{self._there} has a batch that is not committed")
         number = self.definition.plan.partitions

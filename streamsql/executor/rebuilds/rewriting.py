@@ -22,7 +22,6 @@ from streamsql.executor.rebuilds.batches import last_batch, write_batch
 from streamsql.executor.services.services import Services
 from streamsql.log.entries import Offsets
 from streamsql.places.place import Place
-from streamsql.planner.plans.fingerprint import fingerprint
 from streamsql.properties import SHUFFLE_PARTITIONS
 
 if TYPE_CHECKING:
@@ -35,6 +34,12 @@ class StateNotKeptError(Exception):
     def __init__(self, query_id: str, reason: str) -> None:
         super().__init__(reason)
         self.query_id = query_id
+
+
+def check_committed(query: Definition, folder: Place) -> None:
+    """StateNotKeptError for a query that has never committed anything, as there was nothing."""
+    if not checkpoint.has_commits(folder):
+        raise StateNotKeptError(query.id, "there is none yet")
 
 
 class Rewrite:
@@ -70,7 +75,7 @@ class Rewrite:
         if checkpoint.has_commits(self._there) and not _is_packed(there):
             raise StateNotKeptError(self.old.id, "an earlier version has begun it")
         at = self._launcher.positions(self.old)
-        same = fingerprint(self.old.plan.root) == fingerprint(self.definition.plan.root)
+        same = self.old.plan.root == self.definition.plan.root
         if not same:
             old = self._laid_out(self.old, at)
             self._check_schema()
@@ -96,13 +101,15 @@ class Rewrite:
         return False
 
     def finish(self, until: Positions) -> None:
-        """Be where the old query has stopped, with its state. ExternalError where that fails."""
+        """Be where the old query has stopped, with its state. StateNotKeptError where there is
+        none, ExternalError where that fails."""
         from streamsql.executor.rebuilds.muted import rewrite
         from streamsql.executor.spark.rebuilds import GroupStores
 
         if self._filled:  # for a switch that came to nothing
             self.begin()
         assert self._layouts is not None
+        check_committed(self.old, self._there)
         if checkpoint.is_torn(self._there):
             raise InternalError(f"{self._there} has a batch that is not committed")
         was, empty = last_batch(self._there), last_batch(self._folder)

@@ -44,6 +44,7 @@ from streamsql.statements.changes.drafts import (
 from streamsql.statements.changes.rebuilding import Rebuilds, await_settled
 from streamsql.statements.changes.running import running_of_replay
 from streamsql.statements.changes.steps import Step, steps_of
+from streamsql.statements.changes.told import told_of
 from streamsql.statements.changes.wanted import Wanted, read_wanted
 from streamsql.statements.control import OLD_RUNS, still_running
 from streamsql.status import QueryState
@@ -86,8 +87,7 @@ def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Resu
     if work.anew:
         warnings += [*rebuilds.not_kept(), *await_settled(state, work.anew)]
     said = [warning for draft in work.drafts for warning in draft.warnings]
-    done = (_done(item, rebuilds) for item in _each(work.items))
-    return [*done, *said, *warnings]
+    return [*told_of(work.items, rebuilds.has_kept), *said, *warnings]
 
 
 def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
@@ -324,17 +324,3 @@ def _ended(planned: Planned) -> Sequence[str]:
         case ControlPlan(query_ids=query_ids):
             return query_ids
     return ()
-
-
-def _each(items: Sequence[Item]) -> list[Item]:
-    return [item for item in items if item.action not in (Action.NONE, Action.KEEP)]
-
-
-def _done(item: Item, rebuilds: Rebuilds) -> Result:
-    how = ""
-    if item.action is Action.CHANGE:
-        change = item.change.change
-        meaning = item.meaning if rebuilds.has_kept(item.query_id) else change.meaning
-        how = f" (class {change.value}, {meaning})"
-    name = item.query_id if item.kind == "QUERY" and item.query_id else item.name
-    return Message(f"{item.kind.capitalize()} {name} {item.action.value}{how}", item.query_id)

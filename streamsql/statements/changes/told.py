@@ -1,0 +1,24 @@
+"""What is said of a change that was carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from streamsql.results import Message, Result
+from streamsql.statements.changes.difference import Action, Item
+
+
+def told_of(items: Sequence[Item], has_kept: Callable[[str | None], bool]) -> list[Result]:
+    """A message for each thing of which something was done; `has_kept` tells of a query's id
+    whether its state was rewritten, where that was planned."""
+    done = (item for item in items if item.action not in (Action.NONE, Action.KEEP))
+    return [_told(item, has_kept(item.query_id)) for item in done]
+
+
+def _told(item: Item, kept: bool) -> Result:
+    how = ""
+    if item.action is Action.CHANGE:
+        change = item.change.change
+        how = f" (class {change.value}, {item.meaning if kept else change.meaning})"
+    name = item.query_id if item.kind == "QUERY" and item.query_id else item.name
+    return Message(f"{item.kind.capitalize()} {name} {item.action.value}{how}", item.query_id)
