@@ -19,7 +19,7 @@ from engine.shops import SOURCE, apply, await_read, query_of
 
 from streamsql.engine import QueryState
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.checkpoint import committed, rebuilt
+from streamsql.executor.queries.checkpoint import adopt, committed, rebuilt
 from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 from streamsql.executor.rebuilds import settling
 from streamsql.executor.rebuilds.rewriting import Rewrite
@@ -251,7 +251,7 @@ def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     folder = folder_of(live, query_id)
     monkeypatch.setattr(rebuilding, "SETTLE_SECONDS", 1.0)
     with monkeypatch.context() as patched:
-        patched.setattr(settling, "adopt", failed)
+        patched.setattr(settling, "adopt", adopted_or_killed)
         apply(live, SOURCE + SOON + AFTER)
         live.engine.close()
     assert rebuilt(folder).exists()
@@ -263,5 +263,9 @@ def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     assert not rebuilt(folder).exists()
 
 
-def failed(*_: object) -> None:
-    raise RuntimeError("killed")
+def adopted_or_killed(checkpoint: Path, generation: int) -> None:
+    """What was handed over is not put in its place."""
+    owner = rebuilt(checkpoint) / "streamsql.json"
+    if owner.exists() and json.loads(owner.read_text())["generation"] == generation:
+        raise RuntimeError("killed")
+    adopt(checkpoint, generation)
