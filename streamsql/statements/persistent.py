@@ -49,8 +49,8 @@ def create_sink(statement: CreateSink, context: Context) -> Iterable[Result]:
 @handle.register
 def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
     """ALTER QUERY .. SET: the query goes on with the settings, if need be from state that is in
-    other parts, which may take a while. What is logged is the CREATE OR
-    REPLACE that it comes to, with the query's properties."""
+    other parts, which may take a while. What is logged is the CREATE OR REPLACE that it comes to,
+    with the query's properties."""
     state = context.state
     with state.lock:
         create = replacement(statement, state.catalog)
