@@ -171,7 +171,7 @@ CLOCK = (
         (
             TABLE,
             TABLE.replace("T AS", "T WITH (PARTITIONS=4) AS"),
-            "its topic stays as it is, and partitions with it",
+            "a key's last row would stay in the partition that it is in",
         ),
         (
             TABLE,

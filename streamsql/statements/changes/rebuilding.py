@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from types import TracebackType
 
@@ -212,8 +213,9 @@ class Rebuilds:
         state that cannot be kept: see `give_up`."""
         ids = [definition.id for definition in wanted]
         try:
-            for query_id in ids:
-                self._stop_at(query_id, self._built[query_id])
+            # At once: who has stopped waits for all others.
+            with ThreadPoolExecutor(len(ids) or 1) as pool:
+                list(pool.map(self._stop, ids))
             for query_id in ids:
                 self._built[query_id].hand_over(generation)
             yield
@@ -227,8 +229,9 @@ class Rebuilds:
         for definition in wanted:
             del self._built[definition.id]
 
-    def _stop_at(self, query_id: str, rebuild: AnyRebuild) -> None:
+    def _stop(self, query_id: str) -> None:
         queries, launcher = self._state.queries, self._state.launcher
+        rebuild = self._built[query_id]
         old = queries.definition(query_id)
         rebuild.hold()
         finished = queries.pause(query_id)
