@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsql.functions.base import SparkColumn, each, overload, scalar
+from streamsql.functions.base import Call, SparkColumn, each, overload, scalar
 
 _CATEGORY = "string"
 _BLANKS = "".join(map(chr, range(33)))
@@ -106,6 +106,17 @@ def split(F: Any, text: SparkColumn, delimiter: SparkColumn) -> SparkColumn:
     by_delimiter = F.split(text, quoted, -1)
     each_one = F.when(text == "", F.array(text)).otherwise(F.split(text, "(?!^)(?!$)", -1))
     return F.when(delimiter == "", each_one).otherwise(by_delimiter)
+
+
+_SPECIAL = set(".$|()[{^?*+\\")
+
+
+def _split_text(F: Any, call: Call, text: SparkColumn, delimiter: SparkColumn) -> SparkColumn:
+    given = call.constants[1]
+    if not isinstance(given, str) or len(given) != 1 or given > "\ud7ff":
+        return split(F, text, delimiter)
+    # Java's String.split looks for one character itself, and compiles all else, for each row.
+    return F.split(text, F.lit(f"\\{given}" if given in _SPECIAL else given), -1)
 
 
 def _split_bytes(F: Any, value: SparkColumn, delimiter: SparkColumn) -> SparkColumn:
@@ -247,7 +258,7 @@ STRINGS = (
         "SPLIT",
         "The parts between delimiters, empty ones included.",
         _CATEGORY,
-        overload("text STRING, delimiter STRING -> ARRAY<STRING>", split),
+        overload("text STRING, delimiter STRING -> ARRAY<STRING>", _split_text, with_call=True),
         overload("value BYTES, delimiter BYTES -> ARRAY<BYTES>", _split_bytes),
         example=("SPLIT('a,,b', ',')", "['a', '', 'b']"),
     ),
