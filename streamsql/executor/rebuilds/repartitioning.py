@@ -11,53 +11,21 @@ import uuid
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.checkpoint import BUILDING, Positions
-from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.relocation import relocate
-from streamsql.executor.rebuilds.rewriting import StateNotKeptError, check_committed
-from streamsql.executor.services.services import Services
+from streamsql.executor.rebuilds.rewriting import KeptState, StateNotKeptError, check_committed
 from streamsql.places import place
-from streamsql.places.place import Place, entries
+from streamsql.places.place import entries
 
 _COPIED = ("commits", "offsets", "sources", "state", "state.json")
 """What is the query's: all else says whose the checkpoint is, and was."""
 
 
-class Repartition:
-    """One query's, as a Rebuild is; of one thread."""
-
-    topic: str | None = None
-    """Nobody sees what it makes before it has switched."""
-
-    def __init__(
-        self,
-        definition: Definition,
-        old: Definition,
-        launcher: SparkLauncher,
-        services: Services,
-        checkpoints: Place,
-    ) -> None:
-        """`definition` is what the query is to be, `old` what it is."""
-        self.definition = definition
-        self.old = old
-        self._launcher = launcher
-        self._services = services
-        self._there = checkpoints / old.id
-        self._folder = checkpoint.rebuilt(self._there)
+class Repartition(KeptState):
+    """Of operators of ours."""
 
     def begin(self) -> None:
         """There is nothing to be done before the old query stops."""
         self.discard()
-
-    def catch_up(self) -> None:
-        """There is nothing to catch up with."""
-
-    def hold(self) -> None:
-        """It reads nothing."""
-
-    def is_beyond(self, reached: Positions) -> bool:
-        """Whether it has read what lies behind these offsets: never."""
-        return False
 
     def finish(self, until: Positions) -> None:
         """Be where the old query has stopped, with its state. StateNotKeptError where Spark cannot

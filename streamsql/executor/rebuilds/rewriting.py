@@ -42,8 +42,9 @@ def check_committed(query: Definition, folder: Place) -> None:
         raise StateNotKeptError(query.id, "there is none yet")
 
 
-class Rewrite:
-    """One query's, as a Rebuild is; of one thread."""
+class KeptState:
+    """What the ways of making a new checkpoint of one query's state have in common; as a Rebuild
+    is, of one thread."""
 
     topic: str | None = None
     """Nobody sees what it makes before it has switched."""
@@ -63,8 +64,23 @@ class Rewrite:
         self._services = services
         self._there = checkpoints / old.id
         self._folder = checkpoint.rebuilt(self._there)
-        self._layouts: tuple[GroupLayout, GroupLayout] | None = None
-        self._filled = False
+
+    def catch_up(self) -> None:
+        """There is nothing to catch up with."""
+
+    def hold(self) -> None:
+        """It reads nothing."""
+
+    def is_beyond(self, reached: Positions) -> bool:
+        """Whether it has read what lies behind these offsets: never."""
+        return False
+
+
+class Rewrite(KeptState):
+    """Of Spark's own aggregation, for what is no longer kept of a group, or kept elsewhere."""
+
+    _layouts: tuple[GroupLayout, GroupLayout] | None = None
+    _filled = False
 
     def begin(self) -> None:
         """Make the new checkpoint, with no state in it. StateNotKeptError where the state that is
@@ -89,16 +105,6 @@ class Rewrite:
             raise StateNotKeptError(self.old.id, obstacle)
         self._layouts = old, new
         self._filled = False
-
-    def catch_up(self) -> None:
-        """There is nothing to catch up with."""
-
-    def hold(self) -> None:
-        """It reads nothing."""
-
-    def is_beyond(self, reached: Positions) -> bool:
-        """Whether it has read what lies behind these offsets: never."""
-        return False
 
     def finish(self, until: Positions) -> None:
         """Be where the old query has stopped, with its state. StateNotKeptError where there is
