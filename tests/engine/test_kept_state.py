@@ -104,6 +104,19 @@ def _in_order(value: object) -> object:
     return sorted(value) if isinstance(value, list) else value
 
 
+def begun(live: Live, kafka: KafkaClient, sql: str, records: int) -> tuple[str, str, Load]:
+    """The queries of $t and $anew, which have read so many records that are in the log no more, and
+    what more come from."""
+    apply(live, sql)
+    ids = query_of(live, "T"), query_of(live, "ANEW")
+    load = Load(kafka, live.name("S"), 300)
+    load.produce(records)
+    for query_id in ids:
+        await_read(live, kafka, query_id)
+    forget_the_log(live, kafka, *ids)
+    return (*ids, load)
+
+
 @pytest.mark.parametrize(
     ("settings", "window"),
     [(SOON, "GROUP"), (SOON, WINDOW), (EXACTLY_ONCE, "GROUP"), (MICROBATCH, "GROUP")],
@@ -118,13 +131,7 @@ def test_an_aggregate_goes_and_the_others_stay(
 ) -> None:
     before, after = (sql.replace("GROUP", window) for sql in (BEFORE, AFTER))
     anew = after.replace("$t", "$anew")
-    apply(live, SOURCE + settings + before + anew)
-    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
-    load = Load(kafka, live.name("S"), 300)
-    load.produce(5_000)
-    for each in (query_id, other):
-        await_read(live, kafka, each)
-    forget_the_log(live, kafka, query_id, other)
+    query_id, other, load = begun(live, kafka, SOURCE + settings + before + anew, 5_000)
     arrivals = Arrivals(kafka, live.name("T"))
     with load.running(), arrivals.noted():
         await_until(lambda: len(arrivals.times) > 0, "rows", PATIENCE)
@@ -153,13 +160,9 @@ def partitions_of(live: Live, query_id: str) -> int | None:
 def test_state_moves_to_other_partitions(live: Live, kafka: KafkaClient, window: str) -> None:
     """More by ALTER QUERY, fewer by what files say, with an aggregate less at that."""
     before, after = (sql.replace("GROUP", window) for sql in (BEFORE, AFTER))
-    apply(live, SOURCE + SOON + before + after.replace("$t", "$anew"))
-    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
-    load = Load(kafka, live.name("S"), 300)
-    load.produce(5_000)
-    for each in (query_id, other):
-        await_read(live, kafka, each)
-    forget_the_log(live, kafka, query_id, other)
+    query_id, other, load = begun(
+        live, kafka, SOURCE + SOON + before + after.replace("$t", "$anew"), 5_000
+    )
     said = live.texts(f"ALTER QUERY {query_id} SET ('streamsql.shuffle.partitions' = 5);")
     assert said == [f"Query {query_id} altered."]
     assert partitions_of(live, query_id) == 5
@@ -190,13 +193,9 @@ IN_SESSIONS = (
 def test_state_of_operators_moves_to_other_partitions(
     live: Live, kafka: KafkaClient, settings: str, table: str
 ) -> None:
-    apply(live, SOURCE + settings + table.format("$t") + table.format("$anew"))
-    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
-    load = Load(kafka, live.name("S"), 300)
-    load.produce(2_000)
-    for each in (query_id, other):
-        await_read(live, kafka, each)
-    forget_the_log(live, kafka, query_id, other)
+    query_id, other, load = begun(
+        live, kafka, SOURCE + settings + table.format("$t") + table.format("$anew"), 2_000
+    )
     said = live.texts(f"ALTER QUERY {query_id} SET ('streamsql.shuffle.partitions' = 3);")
     assert said == [f"Query {query_id} altered."]
     assert partitions_of(live, query_id) == 3
@@ -252,13 +251,9 @@ class Killed(KeyboardInterrupt):
 def test_what_fails_before_the_entry_has_not_happened(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    apply(live, SOURCE + SOON + BEFORE + BEFORE.replace("$t", "$anew"))
-    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
-    load = Load(kafka, live.name("S"), 300)
-    load.produce(1_000)
-    for each in (query_id, other):
-        await_read(live, kafka, each)
-    forget_the_log(live, kafka, query_id, other)
+    query_id, other, load = begun(
+        live, kafka, SOURCE + SOON + BEFORE + BEFORE.replace("$t", "$anew"), 1_000
+    )
     length = live.engine.inspection.sequence
     real: Callable[..., None] = getattr(Rewrite, place)
 
@@ -280,13 +275,9 @@ def test_what_fails_before_the_entry_has_not_happened(
 def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    apply(live, SOURCE + SOON + BEFORE + AFTER.replace("$t", "$anew"))
-    query_id, other = query_of(live, "T"), query_of(live, "ANEW")
-    load = Load(kafka, live.name("S"), 300)
-    load.produce(1_000)
-    for each in (query_id, other):
-        await_read(live, kafka, each)
-    forget_the_log(live, kafka, query_id, other)
+    query_id, other, load = begun(
+        live, kafka, SOURCE + SOON + BEFORE + AFTER.replace("$t", "$anew"), 1_000
+    )
     folder = folder_of(live, query_id)
     monkeypatch.setattr(rebuilding, "SETTLE_SECONDS", 1.0)
     with monkeypatch.context() as patched:
