@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 FINISH_MILLISECONDS = 5_000
+END_SECONDS = 10
+"""How long Spark is waited for to have done with a query that it calls ended."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,13 @@ class SparkRun:
 
     def active(self) -> bool:
         """Whether it still runs; false also if the JVM is gone."""
-        try:
-            return bool(self._query.isActive)
-        except Exception:
-            return False
+        with suppress(Exception):
+            if self._query.isActive:
+                return True
+            # Spark says so a moment before its name is free for the run that comes next. This
+            # raises what the query has ended by, which failure() tells.
+            self._query.awaitTermination(END_SECONDS)
+        return False
 
     def failure(self) -> Failure | None:
         """Why it stopped, None if it came to its end or was stopped."""
