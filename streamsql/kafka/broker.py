@@ -181,6 +181,8 @@ def stop_detached(data: DataDir, timeout: float = STOP_SECONDS) -> bool:
                 hint="It stops with that engine.",
             )
         _terminate(process, timeout)
+        # One that was started here is waited for, or it is told of as one that still runs.
+        _detached[:] = [started for started in _detached if started.poll() is None]
         return True
 
 

@@ -1,10 +1,13 @@
 """An engine on a broker that outlives it: `python -m delivery.engine_child FOLDER BOOTSTRAP SQL`.
 
-Creates what SQL says once, says `ready` and lives until it is ended.
+Creates what SQL says once, says `ready` and lives until it is ended. SIGUSR1 has it
+say what its threads are at.
 """
 
 from __future__ import annotations
 
+import faulthandler
+import logging
 import signal
 import sys
 import threading
@@ -16,6 +19,12 @@ from streamsql.engine import Engine, EngineConfig, Session
 def main(folder: str, bootstrap: str, script: str) -> None:
     """Runs until SIGTERM."""
     ended = threading.Event()
+    handler = logging.StreamHandler()
+    text = "%(asctime)s %(query_id)s %(message)s"
+    handler.setFormatter(logging.Formatter(text, defaults={"query_id": ""}))
+    logging.getLogger("streamsql").addHandler(handler)
+    logging.getLogger("streamsql").setLevel(logging.INFO)
+    faulthandler.register(signal.SIGUSR1)
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with Engine(EngineConfig(data_dir=Path(folder), bootstrap_servers=bootstrap)) as engine:
         engine.wait_until_ready()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -31,6 +32,8 @@ START_SECONDS = 240.0
 RECOVERY_SECONDS = 240.0
 ALIVE_ROWS = 20
 """So many records more, and a pipeline writes again: what ends a transaction is a record, too."""
+SHOWN = 60_000
+"""So many characters of what an engine that hangs has said, and of its threads."""
 EARLY = 0.2
 """The share of failures that do not wait until the one before has been overcome."""
 TESTS = Path(__file__).parents[1]
@@ -124,7 +127,22 @@ class Trial:
             before = now if before is None else before
             return now is not None and before is not None and now >= before + ALIVE_ROWS
 
-        await_until(more, "rows to be written", RECOVERY_SECONDS)
+        try:
+            await_until(more, "rows to be written", RECOVERY_SECONDS)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self._state()}") from None
+
+    def _state(self) -> str:
+        """What the engine has said, and what the threads of its processes are at."""
+        self._engine.send_signal(signal.SIGUSR1)
+        found = subprocess.run(
+            ["jcmd", str(self._spark().pid), "Thread.print"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = (self._folder / "stderr.txt").read_text("utf-8")
+        return f"{said[-SHOWN:]}\n{found.stdout[-SHOWN:]}"
 
     def _written(self) -> int | None:
         """Records of the projection's topic; None while the broker comes back."""

@@ -14,6 +14,7 @@ from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries import checkpoint_metadata, start
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.places.place import Place
 from streamsql.planner.plans.logical import Mode
 from streamsql.sizes import Machine, sizes_of
 from tests.executor.test_queries import definition
@@ -48,7 +49,9 @@ class Scripted(SparkLauncher):
         self.lowered: list[Mode] = []
         self.checkpoint = folder / "checkpoints" / "Q"
 
-    def _lower(self, query: Definition, mode: Mode, muted: Muted | None = None) -> Any:
+    def _lower(
+        self, query: Definition, mode: Mode, muted: Muted | None = None, *, on: Place | None = None
+    ) -> Any:
         self.lowered.append(mode)
         frame = SimpleNamespace(sparkSession=self.session)
         return SimpleNamespace(
@@ -107,6 +110,18 @@ def test_what_is_to_replace_a_query_is_lowered_while_that_runs(launcher: Scripte
     launcher.live(query, Mode.REAL_TIME)
     assert launcher.lowered == [Mode.REAL_TIME]
     assert checkpoint_metadata.read(launcher.checkpoint) is not None
+
+
+def test_what_is_built_anew_is_lowered_before_it_is_in_place(launcher: Scripted) -> None:
+    query, launcher.up = definition(), True
+    built = launcher.checkpoint.with_name("Q.rebuilt")
+    launcher.make_ready(query, built)
+    assert not launcher.lowered, "its first batch decides how its state is laid out"
+    (built / "commits").mkdir(parents=True)
+    (built / "commits" / "0").write_text("v1\n{}")
+    launcher.make_ready(query, built)
+    launcher.live(query, Mode.REAL_TIME)
+    assert launcher.lowered == [Mode.REAL_TIME]
 
 
 def test_what_was_lowered_for_another_mode_is_not_gone_on_with(launcher: Scripted) -> None:

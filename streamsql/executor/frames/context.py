@@ -132,16 +132,21 @@ class LoweringContext:
         return self.checkpoint_folder or self.data_dir / "checkpoints"
 
     @property
+    def reading_settings(self) -> dict[str, str]:
+        """Those of a consumer that reads any topic."""
+        level = {"isolation.level": "read_committed"} if self.committed_only else {}
+        return {
+            "bootstrap.servers": self.bootstrap_servers,
+            "max.poll.records": str(RECORDS_PER_POLL),
+            **self.consumer_settings,
+            **level,
+        }
+
+    @property
     def reader_options(self) -> dict[str, str]:
         """How Spark's Kafka source reads any topic."""
-        consumer = {"max.poll.records": str(RECORDS_PER_POLL), **self.consumer_settings}
-        if self.committed_only:
-            consumer["isolation.level"] = "read_committed"
-        return {
-            "kafka.bootstrap.servers": self.bootstrap_servers,
-            "includeHeaders": "true",
-            **{f"kafka.{name}": value for name, value in consumer.items()},
-        }
+        consumer = {f"kafka.{name}": value for name, value in self.reading_settings.items()}
+        return {"includeHeaders": "true", **consumer}
 
     @cached_property
     def jvm(self) -> Jvm:

@@ -42,6 +42,7 @@ from streamsql.executor.spark.cluster import is_local, master_of, task_slots
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
+from streamsql.places.place import Place
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode, QueryPlan, Scan
@@ -171,16 +172,17 @@ class SparkLauncher:
         begun = (self._data.checkpoints / query.id / "metadata").exists()
         return begun and exactly_once and replay_of(plan.root) is Replay.KEY
 
-    def make_ready(self, query: Definition) -> None:
-        """Lower what a query that runs is to become, while it still runs: it then stands still for
-        no longer than it must. Raises nothing: what fails now is met when the query starts."""
+    def make_ready(self, query: Definition, built: Place | None = None) -> None:
+        """Lower what a query that runs is to become, on its checkpoint or on one that is `built`
+        for it, while it still runs: it then stands still for no longer than it must. Raises
+        nothing: what fails now is met when the query starts."""
+        folder = built or self._data.checkpoints / query.id
         # What its first batch keeps decides how it is lowered.
-        begun = has_commits(self._data.checkpoints / query.id)
-        if not begun or self._services.current_spark() is None:
+        if not has_commits(folder) or self._services.current_spark() is None:
             return
         mode = query.plan.mode.mode
         with suppress(StreamSQLError):
-            self._lowered.keep(query.id, query, mode, self._lower(query, mode))
+            self._lowered.keep(query.id, query, mode, self._lower(query, mode, on=folder))
 
     def _kept(self, query: Definition, mode: Mode) -> StreamingQuerySpec | None:
         """What the query was lowered to beforehand, if Spark is still the same."""
@@ -330,17 +332,16 @@ class SparkLauncher:
         return spec
 
     def _lower(
-        self, query: Definition, mode: Mode, muted: Muted | None = None
+        self, query: Definition, mode: Mode, muted: Muted | None = None, *, on: Place | None = None
     ) -> StreamingQuerySpec:
         from streamsql.executor.lowering.streaming import lower
         from streamsql.executor.queries.start import MANY
 
-        context = self.context(query.properties, query.starting_offsets, mode, query.id)
-        folder = self._data.checkpoints / query.id
+        folder = on or self._data.checkpoints / query.id
         was = checkpoint_metadata.read(folder)
         context = replace(
-            context,
-            checkpoint_folder=folder.parent,
+            self.context(query.properties, query.starting_offsets, mode, query.id),
+            checkpoint_folder=self._data.checkpoints,
             # Else its first batch begins at once, so that what the first record needs is there.
             sleeps_at_once=query.only_reacts and self.capacity.holders >= MANY,
             muted=muted,

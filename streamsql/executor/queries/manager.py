@@ -37,7 +37,7 @@ from streamsql.planner.plans.logical import Mode
 from streamsql.status import QueryInfo
 
 WORKERS = 4
-NEAR = 1_000
+NEAR = 5_000
 """Records: a query with less lag than this goes live without catching up first."""
 STOP_SECONDS = 90.0
 

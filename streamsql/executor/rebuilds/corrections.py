@@ -22,7 +22,7 @@ from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
-from streamsql.executor.spark.rebuilds import write_corrections
+from streamsql.executor.spark.rebuilds import newest_records, write_corrections
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
@@ -113,8 +113,14 @@ class Corrections:
         count = sum(end - begin for each in offsets.values() for begin, end in each.values())
         if count > MOST_SINCE:
             return None
-        touched = self._rows(offsets).withColumns(
-            {"made": F.col("time").isNotNull(), "there": F.col("old_time").isNotNull()}
+        made = self._newest(self._made, offsets, _MADE)
+        there = self._newest(self._target, offsets, _THERE)
+        touched = (
+            made.join(there, "key", "full_outer")
+            .coalesce(1)  # Each task that writes has a transaction of its own.
+            .withColumns(
+                {"made": F.col("time").isNotNull(), "there": F.col("old_time").isNotNull()}
+            )
         )
         keys = F.broadcast(touched.select("key"))
         known = before.rows.join(keys, "key", "left_semi").select(
@@ -135,6 +141,12 @@ class Corrections:
         found = records.where(F.col("key").isNotNull()).groupBy("key").agg(last)
         fields = zip(("value", "time", "headers"), names, strict=False)
         return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
+
+    def _newest(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
+        """The same of few records, at once."""
+        settings = self._contexts[topic].reading_settings
+        found = newest_records(self._context.spark, settings, topic, offsets[topic])
+        return found.select("key", *(F.col(a).alias(b) for a, b in zip(_MADE, names, strict=False)))
 
     @contextmanager
     def _told_as(self, what: str) -> Iterator[None]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 
@@ -22,15 +23,30 @@ def read_until(spark: SparkSession, query_id: str, offsets: str | None) -> None:
         until.set(query_id, offsets)
 
 
+def newest_records(
+    spark: SparkSession,
+    consumer_settings: Mapping[str, str],
+    topic: str,
+    offsets: Mapping[int, tuple[int, int]],
+) -> DataFrame:
+    """Of these offsets of a topic, the first and the one behind the last of each partition, the
+    last record of each key: key, value, time in ms and headers. They are read now, without a job of
+    Spark: see io.streamsql.delivery.NewestRecords."""
+    java = cast(Any, spark)
+    begins = _java_map(spark, {partition: begin for partition, (begin, _) in offsets.items()})
+    ends = _java_map(spark, {partition: end for partition, (_, end) in offsets.items()})
+    settings = _java_map(spark, consumer_settings)
+    read = java._jvm.io.streamsql.delivery.NewestRecords.read
+    return ClassicDataFrame(read(java._jsparkSession, settings, topic, begins, ends), spark)
+
+
 def write_corrections(
     rows: DataFrame, producer_settings: Mapping[str, str], topic: str, writer: str | None
 ) -> None:
     """Write a batch of key, value, timestamp in ms and headers; returns when Kafka has them. With a
     `writer` in transactions: see io.streamsql.delivery.Corrections."""
     jvm = cast(Any, rows.sparkSession)._jvm
-    settings = jvm.java.util.HashMap()
-    for name, value in producer_settings.items():
-        settings.put(name, value)
+    settings = _java_map(rows.sparkSession, producer_settings)
     jvm.io.streamsql.delivery.Corrections.write(cast(Any, rows)._jdf, settings, topic, writer)
 
 
@@ -86,3 +102,10 @@ def rewrite_groups(spark: SparkSession, old: GroupStores, new: GroupStores) -> l
 def repartition(spark: SparkSession, checkpoint: str, number: int) -> None:
     """Have the state in a checkpoint fall into so many parts; a batch more says so."""
     cast(Any, spark)._streamingCheckpointManager.repartition(checkpoint, number)
+
+
+def _java_map(spark: SparkSession, content: Mapping[Any, Any]) -> Any:
+    found = cast(Any, spark)._jvm.java.util.HashMap()
+    for name, value in content.items():
+        found.put(name, value)
+    return found

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 
 from streamsql.errors import ExternalError, StreamSQLError, UnsupportedError
-from streamsql.executor.queries.checkpoint import is_settled
+from streamsql.executor.queries.checkpoint import is_settled, rebuilt
 from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 from streamsql.executor.rebuilds.building import Rebuild, committed_all
 from streamsql.executor.rebuilds.repartitioning import Repartition
@@ -212,6 +212,9 @@ class Rebuilds:
         is logged meanwhile has them switch. Raises a StreamSQLError before that, or what tells of a
         state that cannot be kept: see `give_up`."""
         ids = [definition.id for definition in wanted]
+        for definition in wanted:
+            folder = rebuilt(self._state.data.checkpoints / definition.id)
+            self._state.launcher.make_ready(definition, folder)
         try:
             # At once: who has stopped waits for all others.
             with ThreadPoolExecutor(len(ids) or 1) as pool:
