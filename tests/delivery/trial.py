@@ -33,7 +33,7 @@ RECOVERY_SECONDS = 240.0
 ALIVE_ROWS = 20
 """So many records more, and a pipeline writes again: what ends a transaction is a record, too."""
 SHOWN = 60_000
-"""So many characters of what an engine that hangs has said, and of its threads."""
+"""So many characters of what an engine that hangs has said."""
 EARLY = 0.2
 """The share of failures that do not wait until the one before has been overcome."""
 TESTS = Path(__file__).parents[1]
@@ -141,8 +141,9 @@ class Trial:
             text=True,
             check=False,
         )
+        threads = (t for t in found.stdout.split("\n\n") if "streamsql" in t or "stream exec" in t)
         said = (self._folder / "stderr.txt").read_text("utf-8")
-        return f"{said[-SHOWN:]}\n{found.stdout[-SHOWN:]}"
+        return f"{said[-SHOWN:]}\n" + "\n\n".join(threads)
 
     def _written(self) -> int | None:
         """Records of the projection's topic; None while the broker comes back."""

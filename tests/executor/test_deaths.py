@@ -33,6 +33,13 @@ class Engine:
             if query.run is not None:
                 self._end(query, DIED)
 
+    def running(self) -> list[PersistentQuery]:
+        return [query for query in self.queries if query.run is not None]
+
+    def pass_trial(self) -> None:
+        for query in self.running():
+            query.recovered()
+
     def _end(self, query: PersistentQuery, failure: Failure) -> None:
         judged = deaths.judge(query, failure, self.queries)
         query.run = None
@@ -48,7 +55,7 @@ def test_who_dies_alone_is_stopped_and_the_others_go_on() -> None:
     for _ in range(2):
         assert one.start() == {"A", "B", "C"}
         one.die()
-    # Each has been there twice: from now on one at a time.
+    # Each has been there twice: from now on one at a time, as half of three is.
     assert one.start() == {"A"}
     one.queries[0].recovered()
     assert one.start() == {"A", "B"}
@@ -62,6 +69,40 @@ def test_who_dies_alone_is_stopped_and_the_others_go_on() -> None:
     one.queries[1].recovered()
     one.queries[2].recovered()
     assert one.start() == {"A", "B", "C"}
+
+
+@pytest.mark.parametrize("guilty", range(12))
+def test_one_of_many_is_found_by_halves(guilty: int) -> None:
+    one = engine(*"ABCDEFGHIJKL")
+    query = one.queries[guilty]
+    watched_with_it = []
+    while not query.held:
+        running = one.start()
+        if query.id in running:
+            watched_with_it.append(sum(q.deaths >= deaths.SUSPECT for q in one.running()))
+            one.die()
+        else:
+            one.pass_trial()
+    assert watched_with_it[:2] == [0, 0]
+    assert sorted(watched_with_it[2:], reverse=True) == watched_with_it[2:]
+    assert max(watched_with_it) <= 6
+    assert watched_with_it[-1] == 1
+    assert len(watched_with_it) <= 7
+    assert [q.id for q in one.queries if q.held] == [query.id]
+    others = {q.id for q in one.queries} - {query.id}
+    while one.start() != others:
+        one.pass_trial()
+
+
+def test_none_of_several_is_held_that_have_stood_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deaths, "TRIAL_SECONDS", 0.0)
+    one = engine("A", "B")
+    for _ in range(2 * deaths.MOST):
+        while one.start() != {"A", "B"}:
+            one.queries[0].activity = Activity.LIVE
+        one.queries[1].activity = Activity.LIVE
+        one.die()
+    assert not any(query.held for query in one.queries)
 
 
 def test_who_sleeps_is_not_at_work() -> None:

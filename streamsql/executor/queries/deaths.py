@@ -1,8 +1,9 @@
 """Which queries must not take the others with them: those that have too much in hand.
 
 A task that runs out of memory ends its query alone. Where the JVM dies all the same, nobody says
-for whom: whoever was at work is under suspicion. Those that were at work each time are started one
-at a time, so that the next death tells which it was.
+for whom: whoever was at work is under suspicion. Of those that were at work each time half are
+started, and the others once these have stood the test; after each death that it takes them half as
+many, so that in the end there is one which it must have been.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from streamsql.executor.queries.persistent_query import Activity, PersistentQuer
 from streamsql.executor.queries.spark_run import Failure, Unstarted
 
 SUSPECT = 2
-"""Deaths in a row: from there on a query is started when no other suspect is."""
+"""Deaths in a row: from there on a query is started beside few other suspects, and then alone."""
 MOST = 3
-"""In a row, of deaths or of a lack of memory: then the query stays stopped."""
+"""In a row, of deaths, the last one of them while no other was watched, or of a lack of memory:
+then the query stays stopped."""
 TRIAL_SECONDS = 15.0
-"""How long a suspect is watched alone once it is live."""
+"""How long a suspect is watched once it is live."""
 _DIED = "Spark's JVM has died"
 
 
@@ -27,7 +29,8 @@ def judge(query: PersistentQuery, failure: Failure, queries: Iterable[Persistent
     if failure.died:
         if not query.blamed:
             _blame([q for q in queries if q.run is not None])
-        return _held(query, failure, query.deaths, f"{_DIED} {MOST} times while it was at work")
+        why = f"{_DIED} {query.deaths} times while it was at work"
+        return _held(query, failure, query.deaths if query.alone else 0, why)
     if failure.exhausting:
         query.exhausted += 1
         return _held(query, failure, query.exhausted, f"so it was {MOST} times")
@@ -38,8 +41,12 @@ def may_start(query: PersistentQuery, queries: Iterable[PersistentQuery]) -> boo
     """Whether a query that does not run may do so now."""
     if query.held:
         return False
-    others = [q for q in queries if q is not query and q.deaths >= SUSPECT]
-    return query.deaths < SUSPECT or not any(q.busy or _on_trial(q) for q in others)
+    if query.deaths < SUSPECT:
+        return True
+    suspects = [q for q in queries if q.deaths >= SUSPECT and not q.held]
+    watched = [q for q in suspects if q is not query and (q.busy or _on_trial(q))]
+    worst = max(q.deaths for q in [query, *watched])
+    return len(watched) < max(1, sum(q.deaths == worst for q in suspects) // 2)
 
 
 def _held(query: PersistentQuery, failure: Failure, times: int, why: str) -> Failure:
@@ -54,8 +61,10 @@ def _held(query: PersistentQuery, failure: Failure, times: int, why: str) -> Fai
 def _blame(running: list[PersistentQuery]) -> None:
     """Once for each death, before any of the runs that ended with it is forgotten."""
     at_work = [q for q in running if not q.asleep and not isinstance(q.run, Unstarted)]
-    for query in [q for q in at_work if _on_trial(q)] or at_work:
+    suspects = [q for q in at_work if _on_trial(q)] or at_work
+    for query in suspects:
         query.deaths += 1
+        query.alone = len(suspects) == 1
     for query in running:
         query.blamed = True
 

@@ -153,6 +153,8 @@ class PersistentQuery:
     """How often in a row it has asked for more memory than there is: see deaths.py."""
     deaths: int = 0
     """How often in a row the JVM has died while it was at work."""
+    alone: bool = False
+    """Whether the last time no other query could have been the cause."""
     blamed: bool = False
     """Whether its present run was there when the JVM died, and that is counted."""
     held: bool = False
