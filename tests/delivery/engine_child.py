@@ -22,8 +22,10 @@ def main(folder: str, bootstrap: str, script: str) -> None:
     handler = logging.StreamHandler()
     text = "%(asctime)s %(query_id)s %(message)s"
     handler.setFormatter(logging.Formatter(text, defaults={"query_id": ""}))
-    logging.getLogger("streamsql").addHandler(handler)
-    logging.getLogger("streamsql").setLevel(logging.INFO)
+    log = logging.getLogger("streamsql")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
     faulthandler.register(signal.SIGUSR1)
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with Engine(EngineConfig(data_dir=Path(folder), bootstrap_servers=bootstrap)) as engine:
