@@ -20,6 +20,7 @@ class Engine:
     """Queries that run, but for those that may not, until the JVM dies."""
 
     queries: list[PersistentQuery]
+    was_killed: bool = False
 
     def start(self) -> set[str]:
         """Who runs then."""
@@ -41,7 +42,7 @@ class Engine:
             query.recovered()
 
     def _end(self, query: PersistentQuery, failure: Failure) -> None:
-        judged = deaths.judge(query, failure, self.queries)
+        judged = deaths.judge(query, failure, self.queries, lambda: self.was_killed)
         query.run = None
         query.failed(judged.text, judged.retryable, 0.0)
 
@@ -103,6 +104,15 @@ def test_none_of_several_is_held_that_have_stood_the_test(monkeypatch: pytest.Mo
         one.queries[1].activity = Activity.LIVE
         one.die()
     assert not any(query.held for query in one.queries)
+
+
+def test_a_jvm_that_was_killed_says_nothing_of_its_queries() -> None:
+    one = engine("A", "B")
+    one.was_killed = True
+    for _ in range(2 * deaths.MOST):
+        assert one.start() == {"A", "B"}
+        one.die()
+    assert [query.deaths for query in one.queries] == [0, 0]
 
 
 def test_who_sleeps_is_not_at_work() -> None:

@@ -43,6 +43,7 @@ class Scripted(SparkLauncher):
         services: Any = SimpleNamespace(
             current_spark=lambda: NO_JVM if self.up else None,
             spark=SimpleNamespace(get=lambda: runtime),
+            spark_was_killed=lambda: False,
         )
         super().__init__(services, DataDir.at(folder), SIZES)
         self.session = object()

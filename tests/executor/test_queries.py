@@ -80,6 +80,9 @@ class Script:
         self.shrunk = 0
         self.forgotten: list[str] = []
 
+    def was_killed(self) -> bool:
+        return False
+
     def shrink(self, query: Definition) -> None:
         self.shrunk += 1
 

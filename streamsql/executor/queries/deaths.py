@@ -1,15 +1,16 @@
 """Which queries must not take the others with them: those that have too much in hand.
 
-A task that runs out of memory ends its query alone. Where the JVM dies all the same, nobody says
-for whom: whoever was at work is under suspicion. Of those that were at work each time half are
-started, and the others once these have stood the test; after each death that it takes them half as
-many, so that in the end there is one which it must have been.
+A task that runs out of memory ends its query alone. A JVM that somebody has killed says nothing of
+its queries: they all go on at once. Where it dies of something else, nobody says for whom: whoever
+was at work is under suspicion. Of those that were at work each time half are started, and the
+others once these have stood the test; after each further death half as many, so that in the end
+there is one which it must have been.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
 from streamsql.executor.queries.spark_run import Failure, Unstarted
@@ -24,11 +25,17 @@ TRIAL_SECONDS = 15.0
 _DIED = "Spark's JVM has died"
 
 
-def judge(query: PersistentQuery, failure: Failure, queries: Iterable[PersistentQuery]) -> Failure:
-    """What a failure means for a query, whose run it has ended."""
+def judge(
+    query: PersistentQuery,
+    failure: Failure,
+    queries: Iterable[PersistentQuery],
+    was_killed: Callable[[], bool],
+) -> Failure:
+    """What a failure means for a query, whose run it has ended; `was_killed` tells whether
+    somebody has ended the JVM, if it is gone."""
     if failure.died:
         if not query.blamed:
-            _blame([q for q in queries if q.run is not None])
+            _blame([q for q in queries if q.run is not None], was_killed())
         why = f"{_DIED} {query.deaths} times while it was at work"
         return _held(query, failure, query.deaths if query.alone else 0, why)
     if failure.exhausting:
@@ -58,15 +65,17 @@ def _held(query: PersistentQuery, failure: Failure, times: int, why: str) -> Fai
     return Failure(text, False, exhausting=failure.exhausting)
 
 
-def _blame(running: list[PersistentQuery]) -> None:
+def _blame(running: list[PersistentQuery], was_killed: bool) -> None:
     """Once for each death, before any of the runs that ended with it is forgotten."""
+    for query in running:
+        query.blamed = True
+    if was_killed:
+        return
     at_work = [q for q in running if not q.asleep and not isinstance(q.run, Unstarted)]
     suspects = [q for q in at_work if _on_trial(q)] or at_work
     for query in suspects:
         query.deaths += 1
         query.alone = len(suspects) == 1
-    for query in running:
-        query.blamed = True
 
 
 def _on_trial(query: PersistentQuery) -> bool:

@@ -71,8 +71,7 @@ _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
 DYING_SECONDS = 0.5
 ABORT_SECONDS = 5.0
-"""How long a start waits for transactions of earlier runs to be over. Those of a task that goes on
-are waited for by the task; the others are over soon."""
+"""How long a start waits for transactions of earlier runs, but for those that a task waits for."""
 NO_SLOTS = "all task slots are held by other real-time queries"
 
 
@@ -89,6 +88,7 @@ class SparkLauncher:
         self._sweeping = threading.Lock()
         self._lowered = LoweredQueries()
         self.counters = QueryCounters(services.current_spark)
+        self.was_killed = services.spark_was_killed
         self.settle: Callable[[Definition], None] = lambda query: None
         """Sees to what is to be done before a query goes on: see executor/rebuilds."""
 

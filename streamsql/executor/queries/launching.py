@@ -37,6 +37,9 @@ class Launcher(Protocol):
     def behind(self, query: Definition) -> int:
         """The lag, in records, at which a real-time query is to catch up again."""
 
+    def was_killed(self) -> bool:
+        """Whether Spark's JVM, which is gone, has ended by no fault of its own."""
+
     def shrink(self, query: Definition) -> None:
         """A query, which does not run, asked for more memory than there is: its next batches are to
         be smaller."""

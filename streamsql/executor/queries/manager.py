@@ -385,7 +385,7 @@ class QueryManager:
         run = query.run
         assert run is not None
         if (failure := run.failure()) is not None:
-            failure = deaths.judge(query, failure, self._all())
+            failure = deaths.judge(query, failure, self._all(), self._launcher.was_killed)
         query.run = None
         self._launcher.stopped(query.id)
         if failure is not None:

@@ -69,6 +69,12 @@ class Services:
         runtime = self.spark.peek()
         return None if runtime is None else runtime.latest
 
+    def spark_was_killed(self) -> bool:
+        """Whether the JVM that ran last, or has just ended, was killed from outside: see
+        jvm_ends.py."""
+        runtime = self.spark.peek()
+        return runtime is not None and runtime.was_killed()
+
     def live_slots(self) -> int:
         """How many tasks can run at a time in the executors that there are; 0 without Spark."""
         spark = self.current_spark()

@@ -29,6 +29,7 @@ from streamsql.executor.spark.cluster import (
     merged,
 )
 from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_jvm
+from streamsql.executor.spark.jvm_ends import JvmEnds
 from streamsql.executor.spark.log import configured_log
 from streamsql.jvm.jars import Progress, ensure_jars
 from streamsql.jvm.java import Java
@@ -148,6 +149,8 @@ class SparkRuntime:
         self._aborted = False
         self._closed = False
         self._scratch: Path | None = None
+        self._ends = JvmEnds()
+        self.was_killed = self._ends.was_killed
 
     @property
     def session(self) -> SparkSession:
@@ -209,6 +212,7 @@ class SparkRuntime:
 
     def _launched(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
+        self._ends.begun(process)
         if self._aborted:
             process.kill()
 
