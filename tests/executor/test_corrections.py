@@ -53,16 +53,21 @@ def rows(kafka: KafkaClient, topic: str) -> dict[bytes, tuple[bytes, int | None]
 
 @pytest.mark.parametrize("once", [False, True])
 @pytest.mark.parametrize(
-    ("compared", "written_since", "most"),
+    ("compared", "written_since", "most", "held"),
     [
-        (False, (), 1_000),
-        (True, (), 1_000),
-        (True, ("table",), 1_000),
-        (True, ("made",), 1_000),
-        (True, ("table", "made"), 1_000),
-        (True, ("table", "made"), 10),
+        (False, (), 1_000, False),
+        (True, (), 1_000, False),
+        (True, ("table",), 1_000, False),
+        (True, ("made",), 1_000, False),
+        (True, ("table", "made"), 1_000, False),
+        (True, ("table", "made"), 10, False),
+        (True, (), 10, True),
+        (True, ("table", "made"), 10, True),
     ],
-    ids=["as a whole", "nothing since", "old rows", "new rows", "both", "too many"],
+    ids=[
+        *("as a whole", "nothing since", "old rows", "new rows", "both", "too many"),
+        *("held, nothing since", "held"),
+    ],
 )
 def test_a_table_is_corrected(
     spark: SparkSession,
@@ -73,18 +78,24 @@ def test_a_table_is_corrected(
     compared: bool,
     written_since: tuple[str, ...],
     most: int,
+    held: bool,
     once: bool,
 ) -> None:
     monkeypatch.setattr(corrections, "MOST_SINCE", most)
+    monkeypatch.setattr(corrections, "HELD_ROWS", KEYS if held else 0)
     table, made = topics
     write(kafka, table, 1)
     write(kafka, made, 2)
     context = LoweringContext(spark, kafka.bootstrap, tmp_path, "log")
     found = Corrections(table, made, once, context, kafka)
     before = found.compare() if compared else None
+    assert before is None or (before.held is not None) is held
     for seed, topic in enumerate(topics):
         if topic.rpartition("-")[2] in written_since:
             write(kafka, topic, 3 + seed)
+            if before is not None:
+                found.advance(before)
+                write(kafka, topic, 5 + seed)
     wanted = {key: value for key, (value, _) in rows(kafka, made).items()}
     there = rows(kafka, table)
     ends = kafka.end_offsets(table)

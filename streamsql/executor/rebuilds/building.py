@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from streamsql.config import REBUILD_TOPIC_PREFIX
 from streamsql.errors import ExternalError, InternalError
@@ -23,6 +24,9 @@ from streamsql.places.place import Place
 from streamsql.planner.plans.logical import Sink
 from streamsql.schema import Kind
 from streamsql.waiting import await_condition
+
+if TYPE_CHECKING:
+    from streamsql.executor.rebuilds.corrections import Corrections
 
 NEAR = 1_000
 """Records: one with less lag than this can switch."""
@@ -90,7 +94,7 @@ class Rebuild:
         for number in range(MAX_ROUNDS):
             self._read()
             if number == 0 and self.topic is not None:
-                self._compare(self.topic)
+                self._compared.keep(self.topic, self._corrections(self.topic).compare())
             lag = self._lag()
             # One more would end as far from the end: what comes is as much as it reads meanwhile.
             if lag <= NEAR or (before is not None and 2 * lag > before):
@@ -105,7 +109,11 @@ class Rebuild:
         return self._launcher.lag(self._own, self.positions())
 
     def hold(self) -> None:
-        """Read nothing more for now: the old query is to come at least as far."""
+        """Read nothing more for now: the old query is to come at least as far. ExternalError where
+        Kafka fails."""
+        found = None if self.topic is None else self._compared.of(self.topic)
+        if self.topic is not None and found is not None:
+            self._corrections(self.topic).advance(found)
         self._read_until(self.positions())
 
     def finish(self, until: Positions) -> None:
@@ -184,12 +192,11 @@ class Rebuild:
 
         return run(self._own, self.topic, self._launcher, follows=follows)
 
-    def _compare(self, made: str) -> None:
+    def _corrections(self, made: str) -> Corrections:
         from streamsql.executor.rebuilds.corrections import Corrections
 
         client = self._services.kafka.get()
-        corrections = Corrections.of(self.definition, made, self._launcher, client)
-        self._compared.keep(made, corrections.compare())
+        return Corrections.of(self.definition, made, self._launcher, client)
 
     def _read_until(self, until: Positions | None) -> None:
         from streamsql.executor.rebuilds.muted import read_until

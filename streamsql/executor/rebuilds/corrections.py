@@ -2,7 +2,8 @@
 
 Compared by the bytes of keys and values with what the topic really holds, so that it can be done
 again at any moment. Spark compares, the JVM writes; no row comes to Python. Both topics are
-compared beforehand (`compare`), while nobody waits; what is left then is what has come since.
+compared beforehand (`compare`), while nobody waits; what is left then is what has come since. Of a
+small table the JVM holds what was found, and needs no job of Spark for the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import producer_settings
-from streamsql.executor.spark.rebuilds import newest_records, write_corrections
+from streamsql.executor.spark.rebuilds import HeldTable, newest_records, write_corrections
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
@@ -30,6 +31,8 @@ from streamsql.planner.plans.logical import Mode
 MOST_SINCE = 200_000
 """Records that may have come since two topics were compared: their keys are in memory, and are
 looked for among those of the comparison. Of more the topics are compared as a whole."""
+HELD_ROWS, HELD_BYTES = 100_000, 32 << 20
+"""As large as a table may be, with what is wanted of it, to be held in memory."""
 _MADE = ("value", "time", "headers")
 _THERE = ("old", "old_time")
 
@@ -40,11 +43,12 @@ class Comparison:
 
     rows: DataFrame
     """Of each key what is wanted (value, time, headers) and what is there (old, old_time); on
-    Spark's disks."""
+    Spark's disks, unless they are held."""
     read: OffsetRanges
+    held: HeldTable | None = None
 
     def release(self) -> None:
-        """Spark need hold it no more; one that has died does not."""
+        """Spark need keep it no more; one that has died does not."""
         with suppress(*SPARK_FAILURES):
             self.rows.unpersist()
 
@@ -77,6 +81,8 @@ class Corrections:
         with self._told_as("the comparison with"):
             read = offset_ranges(self._contexts, {}, self._client)
             rows = self._rows(read).persist(StorageLevel.DISK_ONLY)
+            if _is_small(rows):
+                return self._held(rows, read)
             found = Comparison(rows, read)
             _differing(rows).write.format("noop").mode("overwrite").save()
             since = self._since(found)
@@ -88,12 +94,35 @@ class Corrections:
         """Have the table's topic hold, by its keys, what the results' does; with a `writer` in
         transactions of its own. ExternalError where Kafka or Spark fails."""
         with self._told_as("the correction of"):
-            rows = None if before is None else self._since(before)
-            if rows is None:
-                rows = self._rows(offset_ranges(self._contexts, {}, self._client))
             settings = producer_settings(self._context.bootstrap_servers, "catchup")
             settings = {**settings, **self._context.producer_settings}
+            known = before is not None and before.rows.sparkSession is self._context.spark
+            if before is not None and known and before.held is not None:
+                self._advance(before.held)
+                before.held.write(settings, self._target, writer)
+                return
+            rows = self._since(before) if before is not None and known else None
+            if rows is None:
+                rows = self._rows(offset_ranges(self._contexts, {}, self._client))
             write_corrections(_differing(rows), settings, self._target, writer)
+
+    def advance(self, before: Comparison) -> None:
+        """Have less be left for `write`, while still nobody waits. ExternalError where Kafka
+        fails."""
+        if before.held is not None and before.rows.sparkSession is self._context.spark:
+            with self._told_as("the comparison with"):
+                self._advance(before.held)
+
+    def _held(self, rows: DataFrame, read: OffsetRanges) -> Comparison:
+        topics = (self._made, self._target)
+        settings = [self._contexts[topic].reading_settings for topic in topics]
+        ends = [{p: end for p, (_, end) in read[topic].items()} for topic in topics]
+        held = HeldTable(rows, settings, topics, ends)
+        rows.unpersist()
+        return Comparison(rows, read, held)
+
+    def _advance(self, held: HeldTable) -> None:
+        held.advance(*(self._client.end_offsets(topic) for topic in (self._made, self._target)))
 
     def _rows(self, offsets: OffsetRanges) -> DataFrame:
         made = self._last(self._made, offsets, _MADE)
@@ -101,13 +130,10 @@ class Corrections:
 
     def _since(self, before: Comparison) -> DataFrame | None:
         """The rows as they are now: of keys that have come since, with what was known of them
-        before; of others only those that differ. None: too many have come, or another Spark runs
-        than then."""
-        if before.rows.sparkSession is not self._context.spark:
-            return None
+        before; of others only those that differ. None: too many have come."""
         ends = {topic: self._client.end_offsets(topic) for topic in self._contexts}
         offsets = {
-            topic: {p: (before.read[topic][p][1], end) for p, end in partitions.items()}
+            topic: {p: (before.read[topic].get(p, (0, 0))[1], end) for p, end in partitions.items()}
             for topic, partitions in ends.items()
         }
         count = sum(end - begin for each in offsets.values() for begin, end in each.values())
@@ -152,6 +178,16 @@ class Corrections:
     def _told_as(self, what: str) -> Iterator[None]:
         with told_as(f"{what} {self._target}"):
             yield
+
+
+def _is_small(rows: DataFrame) -> bool:
+    size = F.octet_length("key") + sum(
+        F.coalesce(F.octet_length(name), F.lit(0)) for name in ("value", "old")
+    )
+    found = rows.agg(F.count(F.lit(1)), F.coalesce(F.sum(size), F.lit(0))).first()
+    assert found is not None
+    count, bytes_held = found
+    return bool(count <= HELD_ROWS and bytes_held <= HELD_BYTES)
 
 
 def _newest(name: str, has_come: str) -> Column:

@@ -40,6 +40,39 @@ def newest_records(
     return ClassicDataFrame(read(java._jsparkSession, settings, topic, begins, ends), spark)
 
 
+class HeldTable:
+    """A table that is small enough, in the JVM's memory, and what is wanted of it: see
+    io.streamsql.delivery.HeldTable."""
+
+    def __init__(
+        self,
+        rows: DataFrame,
+        consumer_settings: Sequence[Mapping[str, str]],
+        topics: Sequence[str],
+        ends: Sequence[Mapping[int, int]],
+    ) -> None:
+        """The rows that a comparison has found: key, value, time in ms, headers, and value and time
+        that are there. Of the topics, that of the wanted rows is the first."""
+        self._spark = rows.sparkSession
+        jvm = cast(Any, self._spark)._jvm
+        settings, names, read = (jvm.java.util.ArrayList() for _ in range(3))
+        for each, topic, offsets in zip(consumer_settings, topics, ends, strict=True):
+            settings.add(_java_map(self._spark, each))
+            names.add(topic)
+            read.add(_java_map(self._spark, offsets))
+        self._java = jvm.io.streamsql.delivery.HeldTable(
+            cast(Any, rows)._jdf, settings, names, read
+        )
+
+    def advance(self, wanted: Mapping[int, int], there: Mapping[int, int]) -> None:
+        """Read both topics up to these offsets."""
+        self._java.advance(_java_map(self._spark, wanted), _java_map(self._spark, there))
+
+    def write(self, producer_settings: Mapping[str, str], topic: str, writer: str | None) -> None:
+        """Write what differs, as `write_corrections` does."""
+        self._java.write(_java_map(self._spark, producer_settings), topic, writer)
+
+
 def write_corrections(
     rows: DataFrame, producer_settings: Mapping[str, str], topic: str, writer: str | None
 ) -> None:

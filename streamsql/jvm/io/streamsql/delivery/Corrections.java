@@ -49,6 +49,11 @@ public final class Corrections implements ForeachPartitionFunction<Row> {
     rows.foreachPartition(new Corrections(settings, topic, writer));
   }
 
+  /** The same of few rows, which are here. */
+  static void write(List<Row> rows, Map<String, String> settings, String topic, String writer) {
+    new Corrections(settings, topic, writer).call(rows.iterator());
+  }
+
   @Override
   public void call(Iterator<Row> rows) {
     if (!rows.hasNext()) {

@@ -44,14 +44,7 @@ public final class NewestRecords {
 
   /**
    * Rows of key BINARY, value BINARY, the record's time BIGINT in ms, headers
-   * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;, in any order. Records without a key count
-   * for nothing; of a key that is in several partitions the last record of the highest one counts.
-   *
-   * @param settings of the consumer
-   * @param begins of the topic's partitions: the first offset, an Integer or a Long, as Python's
-   *     bridge has it
-   * @param ends the one behind the last
-   * @throws TimeoutException where the records do not come
+   * ARRAY&lt;STRUCT&lt;key STRING, value BINARY&gt;&gt;, in any order; see {@link #newest}.
    */
   public static Dataset<Row> read(
       SparkSession session,
@@ -59,21 +52,49 @@ public final class NewestRecords {
       String topic,
       Map<Integer, Number> begins,
       Map<Integer, Number> ends) {
+    List<Row> rows = new ArrayList<>();
+    newest(settings, topic, begins, ends).values().forEach(record -> rows.add(row(record)));
+    return session.createDataFrame(rows, COLUMNS);
+  }
+
+  /**
+   * By key. Records without one count for nothing; of a key that is in several partitions the last
+   * record of the highest one counts.
+   *
+   * @param settings of the consumer
+   * @param begins of the topic's partitions: the first offset, an Integer or a Long, as Python's
+   *     bridge has it
+   * @param ends the one behind the last
+   * @throws TimeoutException where the records do not come
+   */
+  static Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> newest(
+      Map<String, String> settings,
+      String topic,
+      Map<Integer, Number> begins,
+      Map<Integer, Number> ends) {
     Map<TopicPartition, Long> left = new HashMap<>();
     ends.forEach(
         (partition, end) -> {
-          if (begins.get(partition).longValue() < end.longValue()) {
+          if (begin(begins, partition) < end.longValue()) {
             left.put(new TopicPartition(topic, partition), end.longValue());
           }
         });
+    if (left.isEmpty()) {
+      return Map.of();
+    }
     try (Consumer<byte[], byte[]> consumer = ByteArrays.consumer(settings, MORE)) {
       consumer.assign(left.keySet());
-      left.keySet().forEach(each -> consumer.seek(each, begins.get(each.partition()).longValue()));
-      return session.createDataFrame(newest(consumer, left), COLUMNS);
+      left.keySet().forEach(each -> consumer.seek(each, begin(begins, each.partition())));
+      return read(consumer, left);
     }
   }
 
-  private static List<Row> newest(
+  /** Of a partition that is newer than the offsets: 0. */
+  private static long begin(Map<Integer, Number> begins, int partition) {
+    return begins.getOrDefault(partition, 0).longValue();
+  }
+
+  private static Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> read(
       Consumer<byte[], byte[]> consumer, Map<TopicPartition, Long> left) {
     Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> found = new HashMap<>();
     long deadline = System.nanoTime() + NOTHING_COMES.toNanos();
@@ -91,9 +112,7 @@ public final class NewestRecords {
         throw new TimeoutException("the records before the offsets " + left + " do not come");
       }
     }
-    List<Row> rows = new ArrayList<>();
-    found.values().forEach(record -> rows.add(row(record)));
-    return rows;
+    return found;
   }
 
   /** Of two records of a key, of which the second was read later. */
@@ -103,11 +122,15 @@ public final class NewestRecords {
   }
 
   private static Row row(ConsumerRecord<byte[], byte[]> record) {
+    return RowFactory.create(record.key(), record.value(), record.timestamp(), headers(record));
+  }
+
+  /** Its headers, as a row has them. */
+  static List<Row> headers(ConsumerRecord<byte[], byte[]> record) {
     List<Row> headers = new ArrayList<>();
     for (Header header : record.headers()) {
       headers.add(RowFactory.create(header.key(), header.value()));
     }
-    return RowFactory.create(
-        record.key(), record.value(), record.timestamp(), headers.isEmpty() ? null : headers);
+    return headers.isEmpty() ? null : headers;
   }
 }
