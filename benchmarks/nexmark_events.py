@@ -19,12 +19,15 @@ from confluent_kafka import Producer
 
 from benchmarks.common import PARTITIONS
 from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
 from streamsql.load import NEXMARK, NEXMARK_COLUMNS, GenerateSpec, generate_nexmark
 from streamsql.load.nexmark import events, topic_of
 
 SEED = 1
 START = 1_700_000_000_000
 """When the events of the past begin (ms)."""
+_LATER = 3_600_000
+"""So long (ms) after all others comes the last bid: windows that end by the time of events do."""
 _AHEAD_SECONDS = 30
 """So much longer than is measured are events made up beforehand: a query takes time to start."""
 _PREPARE_SECONDS = 1800.0
@@ -42,6 +45,10 @@ def fill(kafka: KafkaClient, prefix: str, count: int, rate: int) -> dict[str, in
     """So many events into topics, their times spaced by the rate; how many there are of a kind."""
     spec = GenerateSpec(NEXMARK, prefix, rate, count, SEED, START, PARTITIONS)
     generate_nexmark(spec, kafka, lambda _: None)
+    texts = dict.fromkeys(("channel", "url", "extra"), "")
+    time = START + count * 1000 // rate + _LATER
+    last = {"auction": 0, "bidder": 0, "price": 1, **texts, "date_time": time}
+    kafka.produce(topic_of(prefix, "bid"), [NewRecord(None, json.dumps(last).encode(), time)])
     return {
         kind: sum(kafka.end_offsets(topic_of(prefix, kind)).values()) for kind in NEXMARK_COLUMNS
     }

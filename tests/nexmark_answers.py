@@ -71,12 +71,14 @@ ANSWERS: Mapping[str, tuple[str, str]] = {
         "b.date_time) = 1",
     ),
     "q10": ("auction, price, day", f"SELECT auction, price, {_DAY} FROM bid"),
+    # Sessions that are over: after the silence come the four seconds that late bids have.
     "q11": (
         "bidder, bids, starttime, endtime",
         "SELECT bidder, COUNT(*), MIN(date_time), MAX(date_time) FROM (SELECT *, SUM(new) OVER "
         "(PARTITION BY bidder ORDER BY date_time) AS session FROM (SELECT *, CASE WHEN date_time - "
         "LAG(date_time) OVER (PARTITION BY bidder ORDER BY date_time) <= 10000 THEN 0 ELSE 1 END "
-        "AS new FROM bid)) GROUP BY bidder, session",
+        "AS new FROM bid)) GROUP BY bidder, session "
+        "HAVING MAX(date_time) + 14000 < (SELECT MAX(date_time) FROM bid)",
     ),
     # What is in which window depends on the clock; what is in all of them does not.
     "q12": ("bidder, SUM(bids)", "SELECT bidder, COUNT(*) FROM bid GROUP BY bidder"),

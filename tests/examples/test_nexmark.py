@@ -3,6 +3,7 @@ with patterns against plain Python: with events that are there before, and live.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from nexmark_matches import MATCHES, matches
 
 from streamsql.engine import Engine, QueryState
 from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.records import NewRecord
 from streamsql.load import NEXMARK, NEXMARK_COLUMNS, GenerateSpec, generate_nexmark
 from streamsql.load.nexmark import events, topic_of
 from streamsql.results import Answer
@@ -39,6 +42,8 @@ START = 1_700_000_000_000
 RATE = 1_000
 SECONDS, EVENTS_PER_SECOND = 120.0, 2_000
 """A query has so long, and more for many events."""
+LATER = 3_600_000
+"""So long (ms) after all others comes the last bid: what waits for the end of windows has it."""
 
 Run = Callable[[str], None]
 _CREATED = re.compile(r"^CREATE (STREAM|TABLE|SOURCE TABLE|SINK) (\w+)", re.MULTILINE)
@@ -59,10 +64,20 @@ class House:
     def _write(self, prefix: str) -> None:
         spec = GenerateSpec(NEXMARK, prefix, RATE, self._count, seed=1, start=START)
         generate_nexmark(spec, self._kafka, lambda _: None)
+        kind, last = self._last()
+        record = NewRecord(None, json.dumps(last).encode(), last["date_time"])
+        self._kafka.produce(topic_of(prefix, kind), [record])
 
     def events(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What is in the topics."""
-        return events(1, 0, self._count, lambda number: START + number * 1000 // RATE)
+        made = events(1, 0, self._count, lambda number: START + number * 1000 // RATE)
+        return chain(made, [self._last()])
+
+    def _last(self) -> tuple[str, dict[str, Any]]:
+        """A bid of somebody unknown for nothing that there is."""
+        time = START + self._count * 1000 // RATE + LATER
+        texts = dict.fromkeys(("channel", "url", "extra"), "")
+        return "bid", {"auction": 0, "bidder": 0, "price": 1, **texts, "date_time": time}
 
     def _text(self, name: str, prefix: str) -> str:
         text = (FOLDER / f"{name}.sql").read_text("utf-8")
