@@ -4,7 +4,6 @@ clock."""
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import (
     END_COLUMN,
@@ -29,13 +28,11 @@ _PSEUDO = {
 
 def lower(node: Derived, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     """The rows with the pseudo columns that their records would have."""
-    del scope
     (rows,) = inputs
     if node.by_clock:
         # Of each row: Spark's current_timestamp stands still for a whole batch. And read once for
         # all that goes by it, since Spark repeats nothing that is not deterministic.
-        clock = F.reflect(F.lit("java.lang.System"), F.lit("currentTimeMillis"))
-        rows = rows.withColumn(TIME_COLUMN, clock.cast("bigint"))
+        rows = rows.withColumn(TIME_COLUMN, scope.jvm.clock())
     own = [quoted(column.name) for column in node.source.schema]
     pseudo = [
         quoted(column).alias(name)

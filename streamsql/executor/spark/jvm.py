@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 NULL_VALUE = "$null_value"
 """Last field of a decoded record: true if the record has no value (a tombstone)."""
 
-
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset")
 """The columns of Spark's Kafka source that make up a record."""
 
@@ -219,6 +218,10 @@ class Jvm:
     def stream_time(self, time: Column) -> Column:
         """The largest event time (BIGINT ms) that the task has seen up to the row."""
         return _column(self._io.expressions.Expressions.streamTime(_java(time)))
+
+    def clock(self) -> Column:
+        """What the clock shows (BIGINT ms) when a row is processed: for each row anew."""
+        return _column(self._io.expressions.Expressions.clock())
 
     def late(self, time: Column, query_id: str) -> Column:
         """FALSE for a row of that time (BIGINT ms), which is counted as late for the query."""

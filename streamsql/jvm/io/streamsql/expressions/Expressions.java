@@ -82,6 +82,23 @@ public final class Expressions {
     return call(new StreamTime(), "observe", DataTypes.LongType, List.of(time), false);
   }
 
+  /** What the clock shows when a row is processed, ms since the epoch. */
+  public static Column clock() {
+    List<Expression> nothing = List.of();
+    List<AbstractDataType> anyTypes = List.of();
+    return ExpressionUtils.column(
+        new StaticInvoke(
+            System.class,
+            DataTypes.LongType,
+            "currentTimeMillis",
+            CollectionConverters.asScala(nothing).toSeq(),
+            CollectionConverters.asScala(anyTypes).toSeq(),
+            true,
+            false,
+            false,
+            Option.empty()));
+  }
+
   /** FALSE for a row of the time (BIGINT), which is counted as late for the query. */
   public static Column late(Column time, String query) {
     return call(new LateRows(query), "drop", DataTypes.BooleanType, List.of(time), false);
