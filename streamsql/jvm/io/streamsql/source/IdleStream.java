@@ -130,7 +130,9 @@ final class IdleStream
   public PartitionReaderFactory createReaderFactory() {
     PartitionReaderFactory own = kafka.createReaderFactory();
     int number = input.isWaitedFor() ? input.number : TailReader.STREAM;
-    return realTime ? new TailReader.Factory(own, settings, query, number) : own;
+    return realTime
+        ? new TailReader.Factory(own, settings, query, number)
+        : new BatchReader.Factory(own);
   }
 
   @Override

@@ -7,7 +7,6 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
@@ -15,9 +14,7 @@ import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 import org.apache.spark.sql.kafka010.KafkaOffsetRange;
-import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
 import org.apache.spark.sql.kafka010.KafkaSourcePartitionOffset;
-import scala.Function1;
 
 /**
  * Reads a partition in real time out of what is fetched for all readers; while that does not hold
@@ -30,7 +27,7 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
   private final PartitionReaderFactory kafka;
   private final KafkaBatchInputPartition input;
   private final TopicPartition partition;
-  private final Function1<ConsumerRecord<byte[], byte[]>, UnsafeRow> toRow;
+  private final RecordRow rows;
   private final Tail tail;
   private long next;
   private InternalRow row;
@@ -68,7 +65,7 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
     this.input = place.input;
     this.inputs = inputs;
     partition = input.offsetRange().topicPartition();
-    toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(input.includeHeaders());
+    rows = new RecordRow(partition.topic(), partition.partition(), input.includeHeaders());
     next = input.offsetRange().fromOffset();
     tail = tails.enter(partition, place.topicId, next);
     number = tail.find(next);
@@ -127,7 +124,7 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
         number++;
         if (found.offset() >= next) {
           next = found.offset() + 1;
-          row = toRow.apply(found);
+          row = rows.of(found);
           return RecordStatus.newStatusWithoutArrivalTime(true);
         }
       }

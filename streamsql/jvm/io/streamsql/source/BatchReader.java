@@ -1,0 +1,66 @@
+package io.streamsql.source;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
+import org.apache.spark.sql.kafka010.KafkaOffsetRange;
+import org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer;
+
+/** Reads what a micro-batch has of a partition: by Spark's consumer, without its copies. */
+final class BatchReader implements PartitionReader<InternalRow> {
+  private final KafkaBatchInputPartition input;
+  private final KafkaDataConsumer consumer;
+  private final RecordRow rows;
+  private final long end;
+  private long next;
+  private InternalRow row;
+
+  private BatchReader(KafkaBatchInputPartition input) {
+    this.input = input;
+    KafkaOffsetRange range = input.offsetRange();
+    next = range.fromOffset();
+    end = range.untilOffset();
+    rows = new RecordRow(range.topic(), range.partition(), input.includeHeaders());
+    consumer = KafkaDataConsumer.acquire(range.topicPartition(), input.executorKafkaParams());
+  }
+
+  /** Makes the readers of a query's micro-batches; Spark's where offsets are not known. */
+  record Factory(PartitionReaderFactory kafka) implements PartitionReaderFactory {
+    @Override
+    public PartitionReader<InternalRow> createReader(InputPartition partition) {
+      return partition instanceof KafkaBatchInputPartition input
+              && input.offsetRange().fromOffset() >= 0
+              && input.offsetRange().untilOffset() >= 0
+          ? new BatchReader(input)
+          : kafka.createReader(partition);
+    }
+  }
+
+  @Override
+  public boolean next() {
+    if (next >= end) {
+      return false;
+    }
+    ConsumerRecord<byte[], byte[]> record =
+        consumer.get(next, end, input.pollTimeoutMs(), input.failOnDataLoss());
+    if (record == null) {
+      return false; // what is left are markers of transactions
+    }
+    row = rows.of(record);
+    next = record.offset() + 1;
+    return true;
+  }
+
+  @Override
+  public InternalRow get() {
+    return row;
+  }
+
+  @Override
+  public void close() {
+    consumer.release();
+  }
+}
