@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.executor.spark.failures import JVM_FAILURES
+from streamsql.executor.spark.java_maps import java_map
 
 NICENESS = 10
 """Of the threads that go through tables' rows: a tenth of what a query's threads get where both
@@ -37,9 +38,7 @@ class StoredTable:
         self.spark = spark
         self.topic = topic
         jvm = cast(Any, spark)._jvm
-        settings = jvm.java.util.HashMap()
-        for name, value in connection.items():
-            settings.put(name, value)
+        settings = java_map(jvm, connection)
         retention = -1 if retention_ms is None else retention_ms
         try:
             self._java = jvm.io.streamsql.serving.ServedTable.open(

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.executor.spark.failures import JVM_FAILURES
+from streamsql.executor.spark.java_maps import java_map
 from streamsql.kafka.records import NewRecord, Record
 
 
@@ -24,9 +25,7 @@ class TopicRecords:
         """`connection` is as Kafka's Java client has it, with bootstrap.servers."""
         jvm = cast(Any, spark)._jvm
         self._java = jvm.io.streamsql.kafka.TopicRecords
-        self._settings = jvm.java.util.HashMap()
-        for name, value in connection.items():
-            self._settings.put(name, value)
+        self._settings = java_map(jvm, connection)
         self._producer_settings = jvm.java.util.HashMap(self._settings)
         self._producer_settings.put("linger.ms", "0")
 

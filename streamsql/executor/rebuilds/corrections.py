@@ -96,12 +96,13 @@ class Corrections:
         with self._told_as("the correction of"):
             settings = producer_settings(self._context.bootstrap_servers, "catchup")
             settings = {**settings, **self._context.producer_settings}
-            known = before is not None and before.rows.sparkSession is self._context.spark
-            if before is not None and known and before.held is not None:
+            if before is not None and not self._is_ours(before):
+                before = None
+            if before is not None and before.held is not None:
                 self._advance(before.held)
-                before.held.write(settings, self._target, writer)
+                before.held.write(settings, writer)
                 return
-            rows = self._since(before) if before is not None and known else None
+            rows = None if before is None else self._since(before)
             if rows is None:
                 rows = self._rows(offset_ranges(self._contexts, {}, self._client))
             write_corrections(_differing(rows), settings, self._target, writer)
@@ -109,9 +110,13 @@ class Corrections:
     def advance(self, before: Comparison) -> None:
         """Have less be left for `write`, while still nobody waits. ExternalError where Kafka
         fails."""
-        if before.held is not None and before.rows.sparkSession is self._context.spark:
+        if before.held is not None and self._is_ours(before):
             with self._told_as("the comparison with"):
                 self._advance(before.held)
+
+    def _is_ours(self, before: Comparison) -> bool:
+        """Whether the same Spark runs as then."""
+        return before.rows.sparkSession is self._context.spark
 
     def _held(self, rows: DataFrame, read: OffsetRanges) -> Comparison:
         topics = (self._made, self._target)
@@ -165,7 +170,7 @@ class Corrections:
         row = F.struct("value", F.unix_millis("timestamp").alias("time"), "headers")
         last = F.max_by(row, F.struct("partition", "offset")).alias("last")
         found = records.where(F.col("key").isNotNull()).groupBy("key").agg(last)
-        fields = zip(("value", "time", "headers"), names, strict=False)
+        fields = zip(_MADE, names, strict=False)
         return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
 
     def _newest(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from streamsql.errors import ExternalError
 from streamsql.executor.spark.failures import JVM_FAILURES
+from streamsql.executor.spark.java_maps import java_map
 from streamsql.kafka.records import NewRecord
 
 _BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
@@ -35,11 +36,8 @@ def write_records(
 def java_producer(spark: SparkSession, settings: Mapping[str, str]) -> Any:
     """A KafkaProducer of bytes."""
     jvm = cast(Any, spark)._jvm
-    told = jvm.java.util.HashMap()
-    for name, value in settings.items():
-        told.put(name, value)
-    for side in ("key", "value"):
-        told.put(f"{side}.serializer", _BYTES)
+    serializers = {f"{side}.serializer": _BYTES for side in ("key", "value")}
+    told = java_map(jvm, {**settings, **serializers})
     return jvm.org.apache.kafka.clients.producer.KafkaProducer(told)
 
 

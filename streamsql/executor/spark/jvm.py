@@ -18,6 +18,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.types import DataType, StructType
 
+from streamsql.executor.spark.java_maps import java_map
 from streamsql.places.place import Place
 from streamsql.schema import OnViolation
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 NULL_VALUE = "$null_value"
 """Last field of a decoded record: true if the record has no value (a tombstone)."""
+
 
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset")
 """The columns of Spark's Kafka source that make up a record."""
@@ -359,10 +361,7 @@ class Jvm:
         return side.name, self._map(side.properties), side.schema.json()
 
     def _map(self, values: Mapping[str, str]) -> Any:
-        java = self._jvm.java.util.HashMap()
-        for name, value in values.items():
-            java.put(name, value)
-        return java
+        return java_map(self._jvm, values)
 
 
 def invoke(method: str, data_type: DataType, *arguments: Column) -> Column:

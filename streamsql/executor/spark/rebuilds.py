@@ -12,6 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streamsql.executor.spark.java_maps import java_map
+
 
 def read_until(spark: SparkSession, query_id: str, offsets: str | None) -> None:
     """Have the micro-batches of a query read no further than these offsets, Spark's JSON, be it
@@ -32,12 +34,12 @@ def newest_records(
     """Of these offsets of a topic, the first and the one behind the last of each partition, the
     last record of each key: key, value, time in ms and headers. They are read now, without a job of
     Spark: see io.streamsql.delivery.NewestRecords."""
-    java = cast(Any, spark)
-    begins = _java_map(spark, {partition: begin for partition, (begin, _) in offsets.items()})
-    ends = _java_map(spark, {partition: end for partition, (_, end) in offsets.items()})
-    settings = _java_map(spark, consumer_settings)
-    read = java._jvm.io.streamsql.delivery.NewestRecords.read
-    return ClassicDataFrame(read(java._jsparkSession, settings, topic, begins, ends), spark)
+    session, jvm = cast(Any, spark)._jsparkSession, cast(Any, spark)._jvm
+    settings = java_map(jvm, consumer_settings)
+    begins = java_map(jvm, {partition: begin for partition, (begin, _) in offsets.items()})
+    ends = java_map(jvm, {partition: end for partition, (_, end) in offsets.items()})
+    read = jvm.io.streamsql.delivery.NewestRecords.read
+    return ClassicDataFrame(read(session, settings, topic, begins, ends), spark)
 
 
 class HeldTable:
@@ -53,24 +55,23 @@ class HeldTable:
     ) -> None:
         """The rows that a comparison has found: key, value, time in ms, headers, and value and time
         that are there. Of the topics, that of the wanted rows is the first."""
-        self._spark = rows.sparkSession
-        jvm = cast(Any, self._spark)._jvm
+        self._jvm = jvm = cast(Any, rows.sparkSession)._jvm
         settings, names, read = (jvm.java.util.ArrayList() for _ in range(3))
         for each, topic, offsets in zip(consumer_settings, topics, ends, strict=True):
-            settings.add(_java_map(self._spark, each))
+            settings.add(java_map(jvm, each))
             names.add(topic)
-            read.add(_java_map(self._spark, offsets))
+            read.add(java_map(jvm, offsets))
         self._java = jvm.io.streamsql.delivery.HeldTable(
             cast(Any, rows)._jdf, settings, names, read
         )
 
     def advance(self, wanted: Mapping[int, int], there: Mapping[int, int]) -> None:
         """Read both topics up to these offsets."""
-        self._java.advance(_java_map(self._spark, wanted), _java_map(self._spark, there))
+        self._java.advance(java_map(self._jvm, wanted), java_map(self._jvm, there))
 
-    def write(self, producer_settings: Mapping[str, str], topic: str, writer: str | None) -> None:
-        """Write what differs, as `write_corrections` does."""
-        self._java.write(_java_map(self._spark, producer_settings), topic, writer)
+    def write(self, producer_settings: Mapping[str, str], writer: str | None) -> None:
+        """Write what differs into the table's topic, as `write_corrections` does."""
+        self._java.write(java_map(self._jvm, producer_settings), writer)
 
 
 def write_corrections(
@@ -79,7 +80,7 @@ def write_corrections(
     """Write a batch of key, value, timestamp in ms and headers; returns when Kafka has them. With a
     `writer` in transactions: see io.streamsql.delivery.Corrections."""
     jvm = cast(Any, rows.sparkSession)._jvm
-    settings = _java_map(rows.sparkSession, producer_settings)
+    settings = java_map(jvm, producer_settings)
     jvm.io.streamsql.delivery.Corrections.write(cast(Any, rows)._jdf, settings, topic, writer)
 
 
@@ -135,10 +136,3 @@ def rewrite_groups(spark: SparkSession, old: GroupStores, new: GroupStores) -> l
 def repartition(spark: SparkSession, checkpoint: str, number: int) -> None:
     """Have the state in a checkpoint fall into so many parts; a batch more says so."""
     cast(Any, spark)._streamingCheckpointManager.repartition(checkpoint, number)
-
-
-def _java_map(spark: SparkSession, content: Mapping[Any, Any]) -> Any:
-    found = cast(Any, spark)._jvm.java.util.HashMap()
-    for name, value in content.items():
-        found.put(name, value)
-    return found

@@ -63,8 +63,8 @@ public final class HeldTable {
     }
   }
 
-  /** Writes the rows that differ, as {@link Corrections#write} does. */
-  public void write(Map<String, String> settings, String topic, String writer) {
+  /** Writes the rows that differ into the table's topic, as {@link Corrections#write} does. */
+  public void write(Map<String, String> settings, String writer) {
     List<Row> rows = new ArrayList<>();
     for (Pair pair : pairs.values()) {
       if (!Arrays.equals(pair.value, pair.old)) {
@@ -72,7 +72,7 @@ public final class HeldTable {
         rows.add(RowFactory.create(pair.key, pair.value, time, pair.headers));
       }
     }
-    Corrections.write(rows, settings, topic, writer);
+    Corrections.write(rows, settings, there.topic, writer);
   }
 
   private Pair pair(byte[] key) {
