@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
+from typing import Any
 
 from confluent_kafka import Producer
 
@@ -27,7 +28,7 @@ SEED = 1
 START = 1_700_000_000_000
 """When the events of the past begin (ms)."""
 _LATER = 3_600_000
-"""So long (ms) after all others comes the last bid: windows that end by the time of events do."""
+"""So long (ms) after all others comes the last bid."""
 _AHEAD_SECONDS = 30
 """So much longer than is measured are events made up beforehand: a query takes time to start."""
 _PREPARE_SECONDS = 1800.0
@@ -41,14 +42,25 @@ def make_topics(kafka: KafkaClient, prefix: str) -> None:
         kafka.create_topic(topic_of(prefix, kind), PARTITIONS)
 
 
+def last_bid(count: int, rate: int) -> dict[str, Any]:
+    """A bid long after so many events, of somebody unknown for nothing that there is: windows that
+    end by the time of events do."""
+    texts = dict.fromkeys(("channel", "url", "extra"), "")
+    time = START + count * 1000 // rate + _LATER
+    return {"auction": 0, "bidder": 0, "price": 1, **texts, "date_time": time}
+
+
+def write_last_bid(kafka: KafkaClient, prefix: str, bid: Mapping[str, Any]) -> None:
+    """Behind all other bids."""
+    record = NewRecord(None, json.dumps(bid).encode(), bid["date_time"])
+    kafka.produce(topic_of(prefix, "bid"), [record])
+
+
 def fill(kafka: KafkaClient, prefix: str, count: int, rate: int) -> dict[str, int]:
     """So many events into topics, their times spaced by the rate; how many there are of a kind."""
     spec = GenerateSpec(NEXMARK, prefix, rate, count, SEED, START, PARTITIONS)
     generate_nexmark(spec, kafka, lambda _: None)
-    texts = dict.fromkeys(("channel", "url", "extra"), "")
-    time = START + count * 1000 // rate + _LATER
-    last = {"auction": 0, "bidder": 0, "price": 1, **texts, "date_time": time}
-    kafka.produce(topic_of(prefix, "bid"), [NewRecord(None, json.dumps(last).encode(), time)])
+    write_last_bid(kafka, prefix, last_bid(count, rate))
     return {
         kind: sum(kafka.end_offsets(topic_of(prefix, kind)).values()) for kind in NEXMARK_COLUMNS
     }

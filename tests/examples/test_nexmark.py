@@ -3,7 +3,6 @@ with patterns against plain Python: with events that are there before, and live.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -22,9 +21,9 @@ from awaiting import await_until
 from nexmark_answers import ANSWERS, SIDE, answers
 from nexmark_matches import MATCHES, matches
 
+from benchmarks.nexmark_events import START, last_bid, write_last_bid
 from streamsql.engine import Engine, QueryState
 from streamsql.kafka.client import KafkaClient
-from streamsql.kafka.records import NewRecord
 from streamsql.load import NEXMARK, NEXMARK_COLUMNS, GenerateSpec, generate_nexmark
 from streamsql.load.nexmark import events, topic_of
 from streamsql.results import Answer
@@ -38,12 +37,9 @@ FEW, MANY = 3_000, int(os.environ.get("NEXMARK_EVENTS", "1000000"))
 LIVE = int(os.environ.get("NEXMARK_LIVE_EVENTS", "100000"))
 COUNTS_DISTINCT = ("q15", "q16")
 """Live with few events: in real time each record costs as much as its group has distinct values."""
-START = 1_700_000_000_000
 RATE = 1_000
 SECONDS, EVENTS_PER_SECOND = 120.0, 2_000
 """A query has so long, and more for many events."""
-LATER = 3_600_000
-"""So long (ms) after all others comes the last bid: what waits for the end of windows has it."""
 
 Run = Callable[[str], None]
 _CREATED = re.compile(r"^CREATE (STREAM|TABLE|SOURCE TABLE|SINK) (\w+)", re.MULTILINE)
@@ -64,20 +60,12 @@ class House:
     def _write(self, prefix: str) -> None:
         spec = GenerateSpec(NEXMARK, prefix, RATE, self._count, seed=1, start=START)
         generate_nexmark(spec, self._kafka, lambda _: None)
-        kind, last = self._last()
-        record = NewRecord(None, json.dumps(last).encode(), last["date_time"])
-        self._kafka.produce(topic_of(prefix, kind), [record])
+        write_last_bid(self._kafka, prefix, last_bid(self._count, RATE))
 
     def events(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What is in the topics."""
         made = events(1, 0, self._count, lambda number: START + number * 1000 // RATE)
-        return chain(made, [self._last()])
-
-    def _last(self) -> tuple[str, dict[str, Any]]:
-        """A bid of somebody unknown for nothing that there is."""
-        time = START + self._count * 1000 // RATE + LATER
-        texts = dict.fromkeys(("channel", "url", "extra"), "")
-        return "bid", {"auction": 0, "bidder": 0, "price": 1, **texts, "date_time": time}
+        return chain(made, [("bid", last_bid(self._count, RATE))])
 
     def _text(self, name: str, prefix: str) -> str:
         text = (FOLDER / f"{name}.sql").read_text("utf-8")
