@@ -39,6 +39,7 @@ from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots
+from streamsql.executor.spark.jvm_ends import DYING_SECONDS
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
-DYING_SECONDS = 0.5
 ABORT_SECONDS = 5.0
 """How long a start waits for transactions of earlier runs, but for those that a task waits for."""
 NO_SLOTS = "all task slots are held by other real-time queries"

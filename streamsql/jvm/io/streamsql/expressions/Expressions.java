@@ -84,19 +84,7 @@ public final class Expressions {
 
   /** What the clock shows when a row is processed, ms since the epoch. */
   public static Column clock() {
-    List<Expression> nothing = List.of();
-    List<AbstractDataType> anyTypes = List.of();
-    return ExpressionUtils.column(
-        new StaticInvoke(
-            System.class,
-            DataTypes.LongType,
-            "currentTimeMillis",
-            CollectionConverters.asScala(nothing).toSeq(),
-            CollectionConverters.asScala(anyTypes).toSeq(),
-            true,
-            false,
-            false,
-            Option.empty()));
+    return callStatic(System.class, "currentTimeMillis", DataTypes.LongType, List.of(), false);
   }
 
   /** FALSE for a row of the time (BIGINT), which is counted as late for the query. */
@@ -130,19 +118,8 @@ public final class Expressions {
    */
   public static Column invoke(String method, String type, List<Column> arguments) {
     int dot = method.indexOf('.');
-    List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
-    List<AbstractDataType> anyTypes = List.of();
-    return ExpressionUtils.column(
-        new StaticInvoke(
-            functions(method.substring(0, dot)),
-            DataType.fromJson(type),
-            method.substring(dot + 1),
-            CollectionConverters.asScala(inputs).toSeq(),
-            CollectionConverters.asScala(anyTypes).toSeq(),
-            true,
-            true,
-            true,
-            Option.empty()));
+    Class<?> owner = functions(method.substring(0, dot));
+    return callStatic(owner, method.substring(dot + 1), DataType.fromJson(type), arguments, true);
   }
 
   private static Class<?> functions(String name) {
@@ -168,5 +145,23 @@ public final class Expressions {
             false, // called with null arguments too
             true,
             pure));
+  }
+
+  /** A null argument gives null unasked. */
+  private static Column callStatic(
+      Class<?> owner, String method, DataType result, List<Column> arguments, boolean pure) {
+    List<Expression> inputs = arguments.stream().map(ExpressionUtils::expression).toList();
+    List<AbstractDataType> anyTypes = List.of();
+    return ExpressionUtils.column(
+        new StaticInvoke(
+            owner,
+            result,
+            method,
+            CollectionConverters.asScala(inputs).toSeq(),
+            CollectionConverters.asScala(anyTypes).toSeq(),
+            true,
+            true,
+            pure,
+            Option.empty()));
   }
 }

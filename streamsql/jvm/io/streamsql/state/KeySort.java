@@ -49,15 +49,16 @@ public final class KeySort extends SparkPlan {
     this.key = key;
   }
 
-  /**
-   * In place of a sort for one that only wants equal keys together; that sort, if it has others.
-   */
+  /** In place of a task's sort by one column of bytes; another sort is left as it is. */
   static SparkPlan inPlaceOf(SortExec sort) {
     Expression by = sort.sortOrder().head().child();
-    boolean packed = sort.sortOrder().size() == 1 && by.dataType() instanceof BinaryType;
+    boolean ofOne = sort.sortOrder().size() == 1 && !sort.global();
+    if (!ofOne || !(by.dataType() instanceof BinaryType)) {
+      return sort;
+    }
     List<Attribute> columns = CollectionConverters.asJava(sort.output());
     for (int i = 0; i < columns.size(); i++) {
-      if (packed && !sort.global() && columns.get(i).semanticEquals(by)) {
+      if (columns.get(i).semanticEquals(by)) {
         return new KeySort(sort.child(), i);
       }
     }
