@@ -59,6 +59,8 @@ class AggregateCall(Call):
     bounded: Callable[[str, SparkColumn, int, bool], SparkColumn]
     """`bounded(kind, value, limit, ignore_nulls)`: an array of at most `limit` values of the group,
     by an aggregate of streamsql's JVM part (BoundedAggregate.Kind says what the kinds are)."""
+    count_distinct: Callable[[SparkColumn], SparkColumn]
+    """How many different values there are but for null, exactly: a BIGINT."""
     sign: SparkColumn | None = None
     """Of a table's rows an INT Column, 1 for one that comes and -1 for one that is taken back."""
     limit: int = UNLIMITED

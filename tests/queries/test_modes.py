@@ -22,6 +22,7 @@ MODES = [
     Trigger.AVAILABLE_NOW,
 ]
 KEYS = 7
+HELD_BYTES = "streamsql.groups.held.bytes"
 PER_MODE = 70
 
 
@@ -64,6 +65,37 @@ def test_counts_stay_exact(fixture: Fixture, window: str) -> None:
         # Whatever the session's setting becomes, the state keeps its partitions.
         run.shuffle_partitions = 3
         assert checkpointed_shuffle_partitions(run.checkpoint) == 2
+
+
+@pytest.mark.parametrize("held_bytes", ["", "0"])
+@pytest.mark.parametrize("window", ["", "WINDOW TUMBLING (SIZE 1 HOUR) "])
+def test_aggregates_that_keep_values_stay_exact(
+    fixture: Fixture, request: pytest.FixtureRequest, window: str, held_bytes: str
+) -> None:
+    """In real time they are held as objects, here also with room for one group only."""
+    if held_bytes:
+        fixture.spark.conf.set(HELD_BYTES, held_bytes)
+        request.addfinalizer(lambda: fixture.spark.conf.unset(HELD_BYTES))
+    query = (
+        "CREATE TABLE OUT AS SELECT ID, COUNT(*) AS N, COUNT(DISTINCT A / 20) AS D, MAX(A) AS M,"
+        " COUNT(DISTINCT CAST(A / 30 AS STRING)) AS T,"
+        " COUNT(DISTINCT A) FILTER (WHERE A > 90) AS F,"
+        f" COLLECT_LIST(A) AS L, SUM(DISTINCT A / 40) AS S FROM S {window}GROUP BY ID;"
+    )
+    run = QueryRun({"statements": [STREAM, query]}, fixture, shuffle_partitions=2)
+    run.prepare()
+    for number, trigger in enumerate(MODES):
+        _run(run, trigger, number, lambda: _total(run))
+        rows = {record["key"]: record["value"] for record in run.read("OUT")}
+        for k in range(KEYS):
+            met = list(range(k, (number + 1) * PER_MODE, KEYS))
+            row = rows[f"k{k}"]
+            assert (row["D"], row["T"]) == (
+                len({a // 20 for a in met}),
+                len({a // 30 for a in met}),
+            )
+            assert (row["M"], row["F"]) == (met[-1], len([a for a in met if a > 90]))
+            assert (sorted(row["L"]), row["S"]) == (met, sum({a // 40 for a in met}))
 
 
 OTHER = "CREATE {} O (ID STRING {} KEY, B INT) WITH (KAFKA_TOPIC='other', VALUE_FORMAT='JSON');"

@@ -71,7 +71,14 @@ def aggregate(
     arguments = [_argument(a, lowering) for a in expressions]
     facts = _facts(node, lowering)
     limit = node.meta.get(LIMIT, UNLIMITED)
-    call = AggregateCall(**vars(facts), order=order, bounded=_bounded(jvm), sign=sign, limit=limit)
+    call = AggregateCall(
+        **vars(facts),
+        order=order,
+        bounded=_bounded(jvm),
+        count_distinct=_count_distinct(jvm),
+        sign=sign,
+        limit=limit,
+    )
     result: Column = overload.impl(F, call, *arguments)
     return result
 
@@ -83,6 +90,15 @@ def _bounded(jvm: Jvm | None) -> Callable[[str, Column, int, bool], Column]:
         return jvm.bounded_aggregate(cast(BoundedKind, kind), value, limit, ignore_nulls)
 
     return bounded
+
+
+def _count_distinct(jvm: Jvm | None) -> Callable[[Column], Column]:
+    def count_distinct(value: Column) -> Column:
+        if jvm is None:
+            raise InternalError("COUNT(DISTINCT) without the JVM part")
+        return jvm.count_distinct(value)
+
+    return count_distinct
 
 
 def _declaration(node: Expression) -> tuple[Function, Overload]:

@@ -200,14 +200,14 @@ class Jvm:
     def bounded_aggregate(
         self, kind: BoundedKind, value: Column, limit: int, ignore_nulls: bool = True
     ) -> Column:
-        """An aggregate giving an array of at most `limit` values; see BoundedAggregate.Kind.
-
-        For TOPK_BY the value is a struct, ordered by its first field; for EARLIEST and LATEST a
-        struct of order and value, of which the array holds the values in ascending order.
-        `ignore_nulls` is for these two alone: leave out null values.
-        """
+        """An aggregate giving an array of at most `limit` values. BoundedAggregate.Kind says which,
+        and of what; `ignore_nulls` is for EARLIEST and LATEST alone: leave out null values."""
         java = self._io.functions.BoundedAggregate.of(_java(value), kind, limit, ignore_nulls)
         return _column(java)
+
+    def count_distinct(self, value: Column) -> Column:
+        """An aggregate: how many different values there are but for null, exactly (BIGINT)."""
+        return _column(self._io.functions.DistinctCount.of(_java(value)))
 
     def pack(self, struct: Column, schema: StructType) -> Column:
         """The struct, of that very type, as BINARY; equal structs have equal bytes."""

@@ -88,8 +88,9 @@ SETTINGS: dict[str, str] = {
     # Hadoop's own start some 60 processes for one commit of one query, and sync nothing.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.streamsql.files.LocalFiles",
     "spark.hadoop.fs.file.impl": "io.streamsql.files.CheckedLocalFiles",
-    # Rows of the same key come together before a state operator without copies of keys.
-    "spark.sql.extensions": "io.streamsql.state.KeySorts",
+    # Parts of ours at Spark's state operators, which checks what runs in Real-Time Mode itself.
+    "spark.sql.extensions": "io.streamsql.state.StateOperators",
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # A task that fails once fails again: the query is started anew from its checkpoint.
     "spark.task.maxFailures": "1",
     # A task that runs out of memory ends its query, not all: see io.streamsql's FatalErrors.

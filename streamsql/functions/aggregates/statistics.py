@@ -68,6 +68,8 @@ def _number(F: Any, call: AggregateCall, met: SparkColumn) -> SparkColumn:
 
 def _count_distinct(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
     plain = comparable(F, value, call.arguments[0])
+    if call.sign is None:
+        return call.count_distinct(plain)
     return F.size(_different(F, call, plain)).cast("bigint")
 
 

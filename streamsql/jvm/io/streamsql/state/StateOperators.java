@@ -6,18 +6,21 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.ColumnarRule;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.ProjectAggregationBufferExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
+import org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist;
 import scala.PartialFunction;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 /**
- * An extension of Spark's: before a state operator, which wants rows of the same key beside each
- * other, they are sorted by a {@link KeySort}.
+ * An extension of Spark's, which has parts of ours at its state operators: a {@link KeySort} before
+ * one that wants rows of the same key beside each other, and {@link HeldGroups} for a GROUP BY in
+ * Real-Time Mode whose groups are large.
  */
-public final class KeySorts extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
-  private static final PartialFunction<SparkPlan, SparkPlan> BEFORE_STATE =
+public final class StateOperators extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  private static final PartialFunction<SparkPlan, SparkPlan> KEY_SORTS =
       new AbstractPartialFunction<>() {
         @Override
         public boolean isDefinedAt(SparkPlan plan) {
@@ -34,8 +37,21 @@ public final class KeySorts extends AbstractFunction1<SparkSessionExtensions, Bo
         }
       };
 
+  private static final PartialFunction<SparkPlan, SparkPlan> HELD_GROUPS =
+      new AbstractPartialFunction<>() {
+        @Override
+        public boolean isDefinedAt(SparkPlan plan) {
+          return plan instanceof ProjectAggregationBufferExec;
+        }
+
+        @Override
+        public SparkPlan apply(SparkPlan plan) {
+          return HeldGroups.inPlaceOf((ProjectAggregationBufferExec) plan);
+        }
+      };
+
   /** For Spark. */
-  public KeySorts() {}
+  public StateOperators() {}
 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
@@ -49,14 +65,19 @@ public final class KeySorts extends AbstractFunction1<SparkSessionExtensions, Bo
     return BoxedUnit.UNIT;
   }
 
-  /** Not about columns: of Spark's extensions the one that sees a plan with its sorts. */
+  /**
+   * Not about columns: of Spark's extensions the one that sees a plan with its sorts. Spark's check
+   * of what runs in Real-Time Mode knows no operator of ours and is switched off; it is made here,
+   * of the plan as Spark has it.
+   */
   private static final class AfterSorts extends ColumnarRule {
     @Override
     public Rule<SparkPlan> preColumnarTransitions() {
       return new Rule<>() {
         @Override
         public SparkPlan apply(SparkPlan plan) {
-          return plan.transform(BEFORE_STATE);
+          RealTimeModeAllowlist.checkAllowedPhysicalOperator(plan, true);
+          return plan.transform(KEY_SORTS).transform(HELD_GROUPS);
         }
       };
     }
