@@ -189,8 +189,8 @@ class Ours:
             receiver.begin(begin)
             if receiver.first_row(_START_SECONDS) is None:
                 raise Failed("live: no results")
-            mode = next(q.mode for q in self.engine.queries() if q.kind == "PERSISTENT")
             time.sleep(max(0.0, begin + seconds - time.time()))
+            mode = next(q.mode for q in self.engine.queries() if q.kind == "PERSISTENT")
             self.settled()
             end = time.time()
             time.sleep(_LAST_SECOND)

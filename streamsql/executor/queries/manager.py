@@ -271,7 +271,7 @@ class QueryManager:
             return
         self._shared_at = now
         if moved := slots.to_move(queries, lambda q: self._launcher.has_room(q.definition), now):
-            moved.yields = moved.real_time
+            moved.yields = slots.YIELDED if moved.real_time else None
             self._submit(moved, self._stop)
 
     def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
@@ -354,13 +354,13 @@ class QueryManager:
                 query.asleep = True
             return
         plan = definition.plan.mode
-        wanted = Mode.MICRO_BATCH if query.yields else plan.mode
+        why = query.not_real_time
+        wanted = Mode.MICRO_BATCH if why else plan.mode
         run, mode, reason = self._launcher.live(definition, wanted)
         with self._changed:
             query.mode = mode if mode is not plan.mode else None
             query.begun(run, Activity.LIVE)
-            query.mode_reason = slots.YIELDED if query.yields else reason
-            query.yields = False
+            query.mode_reason = why or reason
             query.live_since, query.behind_since, query.rounds = time.monotonic(), None, 0
 
     def _start_in_spark(self, query: PersistentQuery) -> None:

@@ -5,12 +5,14 @@ Each look costs Spark's JVM a little of what live queries need; one that sleeps 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from streamsql.executor.queries.launching import Launcher, Watch
 from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
 from streamsql.executor.queries.pulse import Pulse
 from streamsql.executor.queries.spark_run import Unstarted
+from streamsql.properties import PROCESSING_MODE, get_text
 from streamsql.status import QueryState
 
 LOOK_SECONDS = 0.1
@@ -19,6 +21,13 @@ STEADY_SECONDS = 30.0
 """A query that has run for so long is no longer held to have failed before."""
 BEHIND_SECONDS = 5.0
 """How long a live query must be far behind before it goes back to catching up."""
+SLOW_LAG_SECONDS, SLOW_SECONDS = 5.0, 10.0
+"""A query in real time to which what waits is the work of so long, and that comes no nearer in so
+long, is too slow for what comes: micro-batches do less for a record."""
+SLOW_RATE = 10.0
+"""Records a second: who does fewer may just as well be waiting for something."""
+FAST_AGAIN_SECONDS, MOST_TIMES = 600.0, 8
+"""When it is tried again, twice as late each time, up to so many times that."""
 
 
 _FILLING = (QueryState.STARTING, QueryState.CATCHING_UP)
@@ -85,12 +94,28 @@ class Observer:
         query.use.saw(query.positions, query.asleep, now)
 
     def is_left_behind(self, query: PersistentQuery, now: float) -> bool:
-        """Whether it runs in real time and has been so far behind for so long that it is to catch
-        up again."""
+        """Whether it runs in real time and is to catch up again: it has been far behind for some
+        time, or falls behind. In the latter case it is to go on in micro-batches for a while."""
         limit = self._launcher.behind(query.definition)
         live = query.activity is Activity.LIVE and query.real_time
         if not (live and query.lag is not None and query.lag > limit):
             query.behind_since = None
         elif query.behind_since is None:
             query.behind_since = now
+        if live and limit < sys.maxsize and _falls_behind(query, now):
+            query.slow_until = now + FAST_AGAIN_SECONDS * query.slow_times
+            query.slow_times = min(2 * query.slow_times, MOST_TIMES)
+            return True
         return query.behind_since is not None and now - query.behind_since > BEHIND_SECONDS
+
+
+def _falls_behind(query: PersistentQuery, now: float) -> bool:
+    """Whether what waits is too much work and has not become less for some time, where that could
+    be helped."""
+    lag, rate = query.lag or 0, query.use.rate
+    asked_for = get_text(query.definition.properties, PROCESSING_MODE) == "realtime"
+    if asked_for or rate < SLOW_RATE or lag < SLOW_LAG_SECONDS * rate:
+        query.slow_since = None
+    elif query.slow_since is None or lag < query.slow_since[1]:
+        query.slow_since = now, lag
+    return query.slow_since is not None and now - query.slow_since[0] > SLOW_SECONDS

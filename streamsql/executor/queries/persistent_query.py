@@ -29,6 +29,7 @@ RETRY = Backoff(1.0, 60.0)
 _MEMORY_SECONDS = 10.0
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
+SLOW = "in real time it fell behind the records that come"
 MANY = 10_000
 """Records: what reading fewer takes says nothing of how fast many are read."""
 
@@ -178,8 +179,14 @@ class PersistentQuery:
     use: Use = field(default_factory=Use)
     read_rate: float | None = None
     """See KnownQuery."""
-    yields: bool = False
-    """Whether its next run is to leave its task slots to others."""
+    yields: str | None = None
+    """Why its next live run is to leave its task slots to others."""
+    slow_since: tuple[float, int] | None = None
+    """Since when more waits than it can do soon, and how many records it was then."""
+    slow_until: float = 0.0
+    """Until then it is held to be too slow in real time."""
+    slow_times: int = 1
+    """How many times as long as at first that is, should it be too slow once more."""
     restored: bool = False
     """Whether it ran before this engine: then it need not run again before there is a record."""
     drain: bool = False
@@ -212,13 +219,19 @@ class PersistentQuery:
         """It has stopped: from now on it is what was to come after it."""
         if self.successor is not None:
             self.definition, self.successor, self.accepting = self.successor, None, None
-            self.mode = self.mode_reason = None
+            self.mode = self.mode_reason = self.yields = None
+            self.slow_until, self.slow_times = 0.0, 1
             self.recovered()
 
     @property
     def real_time(self) -> bool:
         """Whether it runs in real time once it has caught up."""
         return (self.mode or self.definition.plan.mode.mode) is Mode.REAL_TIME
+
+    @property
+    def not_real_time(self) -> str | None:
+        """Why its next live run is to be in micro-batches, though it could be in real time."""
+        return self.yields or (SLOW if time.monotonic() < self.slow_until else None)
 
     @property
     def to_run(self) -> Definition:
@@ -249,7 +262,9 @@ class PersistentQuery:
         self.run, self.activity, self.asleep, self.restored = run, activity, False, False
         self.reading = not self.lag
         self.began_at, self.blamed = time.monotonic(), False
-        self.began_with = self.positions
+        self.began_with, self.slow_since = self.positions, None
+        if activity is Activity.LIVE:
+            self.yields = None
         mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
         more = {"query_id": self.id, "mode": mode}
         _log.info("query is %s", activity.value, extra=more)

@@ -9,7 +9,7 @@ import org.apache.spark.TaskContext;
  */
 final class Lane {
   /** More than that waits for the reader, however fast rows are written. */
-  private static final long MOST_BYTES = 8L << 20;
+  private static final long MOST_BYTES = 1L << 20;
 
   /** How often who waits looks whether its task is to end, should nobody interrupt it. */
   private static final long LOOK_MS = 200;
