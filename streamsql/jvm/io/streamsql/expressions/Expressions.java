@@ -68,7 +68,7 @@ public final class Expressions {
   /** The bytes of a struct of the type (Spark's JSON), for {@link #unpack}. */
   public static Column pack(Column struct, String type) {
     StructType schema = (StructType) DataType.fromJson(type);
-    return call(new PackedRows(schema), "pack", DataTypes.BinaryType, List.of(struct), true);
+    return ExpressionUtils.column(new PackedStruct(ExpressionUtils.expression(struct), schema));
   }
 
   /** The struct of the type that {@link #pack} has made these bytes of. */

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * Structs as the bytes of their {@link UnsafeRow}, and back: state operators carry and keep rows in
@@ -27,7 +28,14 @@ public final class PackedRows implements Serializable {
     if (projection == null) {
       projection = UnsafeProjection.create(type);
     }
-    return projection.apply(row).copy().getBytes(); // the projection's own buffer is used again
+    return bytes(projection.apply(row));
+  }
+
+  /** A copy of a row's bytes, whose own buffer is used again. */
+  public static byte[] bytes(UnsafeRow row) {
+    byte[] bytes = new byte[row.getSizeInBytes()];
+    row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
+    return bytes;
   }
 
   /** The struct over these very bytes; null for null. */
