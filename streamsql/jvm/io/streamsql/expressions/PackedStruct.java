@@ -1,54 +1,30 @@
 package io.streamsql.expressions;
 
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeBlock;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
-import org.apache.spark.sql.catalyst.expressions.codegen.ExprValue;
 import org.apache.spark.sql.catalyst.expressions.codegen.FalseLiteral$;
-import org.apache.spark.sql.catalyst.expressions.codegen.Inline;
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection$;
 import org.apache.spark.sql.catalyst.expressions.codegen.JavaCode;
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
-import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractFunction1;
 
 /**
- * A struct as {@link PackedRows#pack} has it. Where the struct is made for that alone, of values
- * without parts, generated code writes them as bytes at once: there is neither the struct nor a
- * second copy of it.
+ * A struct as {@link PackedRows#pack} has it. Where the struct is made for that alone, generated
+ * code writes its values as bytes at once: there is neither the struct nor a second copy of it.
  */
 public final class PackedStruct extends Expression implements Serializable {
   private static final long serialVersionUID = 1L;
-  private static final Set<DataType> NUMBERS =
-      Set.of(
-          DataTypes.BooleanType,
-          DataTypes.ByteType,
-          DataTypes.ShortType,
-          DataTypes.IntegerType,
-          DataTypes.LongType,
-          DataTypes.FloatType,
-          DataTypes.DoubleType,
-          DataTypes.DateType,
-          DataTypes.TimestampType,
-          DataTypes.TimestampNTZType);
-
-  private static final String WRITER = UnsafeRowWriter.class.getName();
   private static final String ROWS = PackedRows.class.getName();
   private final Expression child;
   private final StructType type;
@@ -92,81 +68,22 @@ public final class PackedStruct extends Expression implements Serializable {
 
   @Override
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-    if (child instanceof CreateNamedStruct struct && isFlat()) {
-      return ofValues(CollectionConverters.asJava(struct.valExprs()), context, code);
+    if (child instanceof CreateNamedStruct struct) {
+      ExprCode row =
+          GenerateUnsafeProjection$.MODULE$.createCode(context, struct.valExprs(), false);
+      String bytes = "byte[] %s = %s.bytes(%s);".formatted(code.value(), ROWS, row.value());
+      return code.copy(block(row, bytes), FalseLiteral$.MODULE$, code.value());
     }
     ExprCode struct = child.genCode(context);
     String packer = context.addReferenceObj("rows", rows, ROWS);
-    String text =
-        struct.code()
-            + "\nbyte[] %s = %s ? null : %s.pack(%s);"
-                .formatted(code.value(), struct.isNull(), packer, struct.value());
-    return code.copy(block(text), struct.isNull(), code.value());
+    String bytes =
+        "byte[] %s = %s ? null : %s.pack(%s);"
+            .formatted(code.value(), struct.isNull(), packer, struct.value());
+    return code.copy(block(struct, bytes), struct.isNull(), code.value());
   }
 
-  private ExprCode ofValues(List<Expression> values, CodegenContext context, ExprCode code) {
-    long sized = values.stream().filter(value -> !isNumber(value.dataType())).count();
-    String made = "new %s(%d, %d)".formatted(WRITER, values.size(), sized * 32);
-    String writer = context.addMutableState(WRITER, "packer", new Begin(made), false, true);
-    List<String> steps = new ArrayList<>();
-    for (int i = 0; i < values.size(); i++) {
-      steps.add(written(values.get(i), i, writer, context));
-    }
-    String all =
-        context.splitExpressionsWithCurrentInputs(
-            seq(steps),
-            "pack",
-            context.splitExpressionsWithCurrentInputs$default$3(),
-            context.splitExpressionsWithCurrentInputs$default$4(),
-            context.splitExpressionsWithCurrentInputs$default$5(),
-            context.splitExpressionsWithCurrentInputs$default$6());
-    String text =
-        "%s.reset();\n%s.zeroOutNullBytes();\n%s\nbyte[] %s = %s.bytes(%s.getRow());"
-            .formatted(writer, writer, all, code.value(), ROWS, writer);
-    return code.copy(block(text), FalseLiteral$.MODULE$, code.value());
-  }
-
-  /** As Spark's GenerateUnsafeProjection writes a column. */
-  private static String written(
-      Expression expression, int place, String writer, CodegenContext context) {
-    ExprCode value = expression.genCode(context);
-    DataType type = expression.dataType();
-    String further = "";
-    String nothing = "%s.setNullAt(%d);".formatted(writer, place);
-    if (type instanceof DecimalType decimal) {
-      further = ", %d, %d".formatted(decimal.precision(), decimal.scale());
-      if (decimal.precision() > Decimal.MAX_LONG_DIGITS()) {
-        nothing =
-            "%s.write(%d, (%s) null%s);".formatted(writer, place, Decimal.class.getName(), further);
-      }
-    }
-    String something = "%s.write(%d, %s%s);".formatted(writer, place, value.value(), further);
-    ExprValue isNull = value.isNull();
-    if (isNull.equals(FalseLiteral$.MODULE$)) {
-      return value.code() + "\n" + something;
-    }
-    return value.code() + "\nif (%s) { %s } else { %s }".formatted(isNull, nothing, something);
-  }
-
-  /** Whether all columns are written by one call. */
-  private boolean isFlat() {
-    for (DataType column :
-        CollectionConverters.asJava(type).stream().map(f -> f.dataType()).toList()) {
-      boolean text = column instanceof StringType || column instanceof BinaryType;
-      if (!isNumber(column) && !text && !(column instanceof DecimalType)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private static boolean isNumber(DataType type) {
-    return NUMBERS.contains(type);
-  }
-
-  /** Code that is taken as it is. */
-  private static CodeBlock block(String text) {
-    return new CodeBlock(seq(List.of("", "")), seq(List.<JavaCode>of(new Inline(text))));
+  private static CodeBlock block(ExprCode before, String text) {
+    return new CodeBlock(seq(List.of(before.code() + "\n" + text)), seq(List.<JavaCode>of()));
   }
 
   private static <T> Seq<T> seq(List<T> list) {
@@ -201,19 +118,5 @@ public final class PackedStruct extends Expression implements Serializable {
   @Override
   public int hashCode() {
     return Objects.hash(child, type);
-  }
-
-  /** What a field of the generated class begins with. */
-  private static final class Begin extends AbstractFunction1<String, String> {
-    private final String value;
-
-    Begin(String value) {
-      this.value = value;
-    }
-
-    @Override
-    public String apply(String name) {
-      return "%s = %s;".formatted(name, value);
-    }
   }
 }
