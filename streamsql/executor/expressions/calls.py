@@ -74,8 +74,8 @@ def aggregate(
     call = AggregateCall(
         **vars(facts),
         order=order,
-        bounded=_bounded(jvm),
-        count_distinct=_count_distinct(jvm),
+        bounded=lambda kind, *rest: _needed(jvm).bounded_aggregate(cast(BoundedKind, kind), *rest),
+        count_distinct=lambda value: _needed(jvm).count_distinct(value),
         sign=sign,
         limit=limit,
     )
@@ -83,22 +83,10 @@ def aggregate(
     return result
 
 
-def _bounded(jvm: Jvm | None) -> Callable[[str, Column, int, bool], Column]:
-    def bounded(kind: str, value: Column, limit: int, ignore_nulls: bool) -> Column:
-        if jvm is None:
-            raise InternalError(f"{kind} without the JVM part")
-        return jvm.bounded_aggregate(cast(BoundedKind, kind), value, limit, ignore_nulls)
-
-    return bounded
-
-
-def _count_distinct(jvm: Jvm | None) -> Callable[[Column], Column]:
-    def count_distinct(value: Column) -> Column:
-        if jvm is None:
-            raise InternalError("COUNT(DISTINCT) without the JVM part")
-        return jvm.count_distinct(value)
-
-    return count_distinct
+def _needed(jvm: Jvm | None) -> Jvm:
+    if jvm is None:
+        raise InternalError("an aggregate of the JVM part without it")
+    return jvm
 
 
 def _declaration(node: Expression) -> tuple[Function, Overload]:

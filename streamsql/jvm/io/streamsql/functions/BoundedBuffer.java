@@ -29,14 +29,19 @@ abstract class BoundedBuffer {
     other.elements().forEach(this::add);
   }
 
-  /** Count, then each element's length and bytes. */
+  /** The elements as bytes, for {@link #addAll}. */
   byte[] serialize() {
+    return serialized(elements());
+  }
+
+  /** Count, then each element's length and bytes. */
+  static byte[] serialized(Collection<UnsafeRow> elements) {
     int size = 4;
-    for (UnsafeRow element : elements()) {
+    for (UnsafeRow element : elements) {
       size += 4 + element.getSizeInBytes();
     }
-    ByteBuffer out = ByteBuffer.allocate(size).putInt(elements().size());
-    for (UnsafeRow element : elements()) {
+    ByteBuffer out = ByteBuffer.allocate(size).putInt(elements.size());
+    for (UnsafeRow element : elements) {
       byte[] bytes = element.getBytes();
       out.putInt(bytes.length).put(bytes);
     }

@@ -5,7 +5,6 @@ import java.nio.ByteOrder;
 import java.util.HashSet;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.unsafe.Platform;
 
 /**
  * The different values of one group, none of them null. A value is an {@code UnsafeRow} of one
@@ -24,7 +23,7 @@ abstract class DistinctValues {
 
   abstract int size();
 
-  /** Count, then each value's length and bytes. */
+  /** As {@link BoundedBuffer#serialized} writes them. */
   abstract byte[] serialize();
 
   /** Adds what {@link #serialize} has written, or a COLLECT_SET, which may have a null. */
@@ -163,17 +162,7 @@ abstract class DistinctValues {
 
     @Override
     byte[] serialize() {
-      int size = Integer.BYTES;
-      for (UnsafeRow row : rows) {
-        size += Integer.BYTES + row.getSizeInBytes();
-      }
-      ByteBuffer out = ByteBuffer.allocate(size).putInt(rows.size());
-      for (UnsafeRow row : rows) {
-        out.putInt(row.getSizeInBytes());
-        row.writeToMemory(out.array(), Platform.BYTE_ARRAY_OFFSET + out.position());
-        out.position(out.position() + row.getSizeInBytes());
-      }
-      return out.array();
+      return BoundedBuffer.serialized(rows);
     }
   }
 }

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggreg
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.streaming.ProjectAggregationBufferExec;
 import org.apache.spark.sql.execution.streaming.StatefulStreamlineAggregateExec;
 import org.apache.spark.sql.execution.streaming.state.EvictionIterator;
@@ -79,6 +80,7 @@ public final class HeldGroups extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
+    groups.metrics(); // Made here: tasks only add to them.
     long most = Long.parseLong(session().sessionState().conf().getConfString(MOST, DEFAULT_MOST));
     StructType key = widened(DataTypeUtils.fromAttributes(groups.keyExpressions()));
     return package$.MODULE$.StateStoreOps(groups.child().execute(), ROW)
@@ -113,6 +115,7 @@ public final class HeldGroups extends SparkPlan {
             new GroupBuffers(groups, partition),
             new GroupBuffers(results, partition),
             most);
+    SQLMetric made = groups.longMetric("numOutputRows");
     return new AbstractIterator<>() {
       private boolean ended;
 
@@ -127,7 +130,7 @@ public final class HeldGroups extends SparkPlan {
 
       @Override
       public InternalRow next() {
-        groups.longMetric("numOutputRows").add(1);
+        made.add(1);
         return cache.update(open.next());
       }
     };

@@ -1,5 +1,6 @@
 package io.streamsql.operators.aggregates;
 
+import io.streamsql.expressions.PackedRows;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
@@ -189,7 +190,7 @@ public final class AggregateBuffers implements Serializable {
         values.update(i, imperative.eval(buffer));
       }
     }
-    return result.apply(values).copy().getBytes();
+    return PackedRows.bytes(result.apply(values));
   }
 
   /** The buffer as bytes; it is of no use afterwards. */
@@ -199,7 +200,7 @@ public final class AggregateBuffers implements Serializable {
         typed.serializeAggregateBufferInPlace(buffer);
       }
     }
-    return store.apply(buffer).copy().getBytes();
+    return PackedRows.bytes(store.apply(buffer));
   }
 
   private static InternalRow joined(InternalRow buffer, InternalRow row) {
