@@ -97,26 +97,28 @@ class Trial:
 
     def run(self, kinds: Sequence[str], feed: Feed, watch: Watch) -> None:
         """A kill of each of these kinds."""
-        self._await_real_time(feed, watch)
+        self._await_real_time()
         for number, kind in enumerate(kinds):
             let_pass(self._dice.uniform(*APART_SECONDS))
             if number % USUAL_EVERY == 0:
-                began, at_ms = time.monotonic(), feed.at_ms
-                usual = watch.silences(began, at_ms, RECOVERY_SECONDS, self._state)
-                self.silences["nothing"].append(usual)
-            began, at_ms = time.monotonic(), feed.at_ms
+                began = time.monotonic()
+                watch.await_later(feed.at_ms, RECOVERY_SECONDS, self._state)
+                self.silences["nothing"].append(watch.silences(began))
+            began = time.monotonic()
             self.kills[kind]()
             if self._dice.random() < EARLY and kind != "broker":
                 _say(f"{number} {kind}: not waited for")
                 continue
-            found = watch.silences(began, at_ms, RECOVERY_SECONDS, self._state)
-            self.silences[kind].append(found)
+            watch.await_later(feed.at_ms, RECOVERY_SECONDS, self._state)
             self._brokers.await_in_sync()
-            self._await_real_time(feed, watch)
+            self._await_real_time()
             live = time.monotonic() - began
+            watch.await_later(feed.at_ms, RECOVERY_SECONDS, self._state)
+            found = watch.silences(began)
+            self.silences[kind].append(found)
             _say(f"{number} {kind}: {json.dumps(found)}, real time after {live:.1f} s; {_load()}")
 
-    def _await_real_time(self, feed: Feed, watch: Watch) -> None:
+    def _await_real_time(self) -> None:
         def is_live() -> bool:
             with suppress(httpx.TransportError):
                 queries = self._leader().queries()
