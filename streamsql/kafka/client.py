@@ -225,8 +225,10 @@ class KafkaClient:
                 raise ConfigError(f"cannot create the topic {name}: {error_text(error)}") from error
             raise self._failure(f"create the topic {name}", error) from error
         self._await_topic(name)
-        # Known is not yet served: the broker becomes its leader a moment later.
-        self.begin_offsets(name)
+        # Known is not yet served: the broker becomes its leader a moment later. Nor is what one
+        # broker knows known to the next: none is asked again whether there is the topic.
+        places = [TopicPartition(name, partition) for partition in range(partitions)]
+        self._partition_offsets(places, OffsetSpec.earliest())
         return True
 
     def create_topics(self, names: Sequence[str]) -> None:
