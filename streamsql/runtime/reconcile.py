@@ -30,7 +30,7 @@ def reconcile(state: EngineState) -> None:
         _log.warning("%s", failure)
     state.launcher.sweep()
     known = state.queries.known().values()
-    state.launcher.abort_transactions(query.definition for query in known)
+    state.launcher.broken.abort(query.definition for query in known)
 
 
 def delete_topics(state: EngineState) -> list[str]:

@@ -27,6 +27,7 @@ from soak.killing import kill_tree
 
 from streamsql.errors import StreamSQLError
 from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.transactions import transactions
 
 START_SECONDS = 240.0
 RECOVERY_SECONDS = 240.0
@@ -141,9 +142,11 @@ class Trial:
             text=True,
             check=False,
         )
-        threads = (t for t in found.stdout.split("\n\n") if "streamsql" in t or "stream exec" in t)
+        threads = [t for t in found.stdout.split("\n\n") if _tells(t)]
         said = (self._folder / "stderr.txt").read_text("utf-8")
-        return f"{said[-SHOWN:]}\n" + "\n\n".join(threads)
+        known = transactions({"bootstrap.servers": self.bootstrap})
+        open_now = [str(t) for t in known if not t.state.startswith(("Complete", "Empty"))]
+        return "\n\n".join([said[-SHOWN:], *threads, *open_now])
 
     def _written(self) -> int | None:
         """Records of the projection's topic; None while the broker comes back."""
@@ -194,3 +197,9 @@ class Trial:
         kill_tree(self._engine)
         assert self._engine.stdout is not None
         self._engine.stdout.close()
+
+
+def _tells(thread: str) -> bool:
+    """Whether a thread's stack says what a query is at."""
+    ours = "io.streamsql" in thread or "stream execution" in thread or "Executor task" in thread
+    return ours and "kafka-producer-network-thread" not in thread

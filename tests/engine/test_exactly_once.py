@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import psutil
 import pytest
 from awaiting import await_until
 from confluent_kafka import KafkaException, Producer
@@ -94,6 +95,18 @@ def tokens(kafka: KafkaClient, checkpoint: str) -> set[bytes]:
     return {key for key, value in found.items() if key is not None and value is not None}
 
 
+def leave_open(kafka: KafkaClient, query: str, checkpoint: str, sink: str) -> Producer:
+    """A transaction as a run leaves it that is killed: nobody's task has its number again."""
+    once = {"transactional.id": f"streamsql.{query}.{checkpoint}.7"}
+    dead = Producer({**kafka.settings, **once, "transaction.timeout.ms": 900_000})
+    dead.init_transactions()
+    dead.begin_transaction()
+    dead.produce(sink, b'{"N": 2}')
+    dead.produce(COMMITS_TOPIC, b"{}", f"{checkpoint}/7".encode(), partition=0)
+    dead.flush()
+    return dead
+
+
 def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
     live: Live, kafka: KafkaClient
 ) -> None:
@@ -111,14 +124,8 @@ def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
     assert checkpoint is not None
     # A commit's marker comes to one partition after the other.
     await_until(lambda: tokens(kafka, checkpoint), "the row's token", PATIENCE)
-    # As a run leaves it that is killed: nobody's task has its number again.
-    dead = Producer({**kafka.settings, "transactional.id": f"streamsql.{query}.{checkpoint}.7"})
-    dead.init_transactions()
-    dead.begin_transaction()
-    dead.produce(sink, b'{"N": 2}')
-    dead.produce(COMMITS_TOPIC, b"{}", f"{checkpoint}/7".encode(), partition=0)
-    dead.flush()
-    state.launcher.abort_transactions([state.queries.definition(query)])
+    dead = leave_open(kafka, query, checkpoint, sink)
+    state.launcher.broken.abort([state.queries.definition(query)])
     live.run(f"RESUME {query}; INSERT INTO $s VALUES (3);")
     await_until(lambda: committed(kafka, sink) == [1, 3], "what comes after it", PATIENCE)
     with pytest.raises(KafkaException, match="fenced|epoch"):
@@ -127,6 +134,25 @@ def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
     assert not folder.exists() and sink not in kafka.topics()
     await_until(lambda: not discarded(state.data.checkpoints), "nothing to be left", PATIENCE)
     assert tokens(kafka, checkpoint) == set()
+
+
+def test_a_spark_that_is_killed_leaves_no_open_transaction(live: Live, kafka: KafkaClient) -> None:
+    live.run(
+        f"{EXACTLY_ONCE} CREATE STREAM $s (n INT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "CREATE STREAM $o AS SELECT n FROM $s; INSERT INTO $s VALUES (1);"
+    )
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
+    sink = live.name("O")
+    await_until(lambda: committed(kafka, sink) == [1], "the row", PATIENCE)
+    checkpoint = id_of(live.engine._state.data.checkpoints / query)
+    assert checkpoint is not None
+    leave_open(kafka, query, checkpoint, sink)
+    for process in psutil.Process().children():
+        if any("PythonGatewayServer" in word for word in process.cmdline()):
+            process.kill()
+    live.run("INSERT INTO $s VALUES (3);")
+    await_until(lambda: committed(kafka, sink) == [1, 3], "what comes after it", PATIENCE)
 
 
 def test_the_end_of_a_transaction_is_no_lag(live: Live, kafka: KafkaClient) -> None:

@@ -83,8 +83,8 @@ class Script:
     def was_killed(self) -> bool:
         return False
 
-    def shrink(self, query: Definition) -> None:
-        self.shrunk += 1
+    def failed(self, query: Definition, *, exhausted: bool) -> None:
+        self.shrunk += exhausted
 
     def forget(self, query_id: str) -> None:
         self.forgotten.append(query_id)

@@ -24,7 +24,6 @@ from streamsql.executor.queries.checkpoint import (
     distance,
     forget_uncommitted,
     has_commits,
-    id_of,
     remove_uncommitted_state,
     take_over,
 )
@@ -34,7 +33,7 @@ from streamsql.executor.queries.offset_ranges import first_positions, guarded, o
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, forget_read, pulse_of
 from streamsql.executor.queries.relocation import relocate
-from streamsql.executor.queries.removal import abort_transactions, sweep
+from streamsql.executor.queries.removal import BrokenRuns, sweep
 from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
@@ -63,15 +62,13 @@ from streamsql.sizes import Sizes
 from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from streamsql.executor.frames.context import LoweringContext, Muted, StreamingQuerySpec
     from streamsql.results import Row
 
 _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
-ABORT_SECONDS = 5.0
-"""How long a start waits for transactions of earlier runs, but for those that a task waits for."""
 NO_SLOTS = "all task slots are held by other real-time queries"
 
 
@@ -86,6 +83,7 @@ class SparkLauncher:
         self._master = master_of(master, sizes.task_slots)
         self.capacity = Capacity(sizes, self.slots, elsewhere=not is_local(self._master))
         self._sweeping = threading.Lock()
+        self.broken = BrokenRuns(services, data.checkpoints)
         self._lowered = LoweredQueries()
         self.counters = QueryCounters(services.current_spark)
         self.was_killed = services.spark_was_killed
@@ -289,8 +287,12 @@ class SparkLauncher:
         """The query is no more, or is another one from now on."""
         self.capacity.forget(query_id)
 
-    def shrink(self, query: Definition) -> None:
-        """The query, which does not run, asked for more memory than there is."""
+    def failed(self, query: Definition, *, exhausted: bool) -> None:
+        """A run of the query has ended by itself, or with its JVM; `exhausted`: it asked for more
+        memory than there is."""
+        self.broken.add(query)
+        if not exhausted:
+            return
         self.capacity.shrink(query.id)
         if query.plan.guarantee is not Guarantee.EXACTLY_ONCE:
             forget_uncommitted(self._data.checkpoints / query.id)
@@ -307,25 +309,12 @@ class SparkLauncher:
             except StreamSQLError as error:
                 _log.warning("what dropped queries have left stays for now: %s", error.message)
 
-    def abort_transactions(self, queries: Iterable[Definition]) -> None:
-        """Abort what earlier runs of these queries have left open; none runs here. Raises nothing:
-        what was not reached, the broker ends after a while."""
-        once = (q for q in queries if q.plan.guarantee is Guarantee.EXACTLY_ONCE)
-        spark = self._services.current_spark()
-        try:
-            ids = {i for q in once if (i := id_of(self._data.checkpoints / q.id)) is not None}
-            found = abort_transactions(ids, self._services.kafka.get(), spark, ABORT_SECONDS)
-        except StreamSQLError as error:
-            _log.warning("transactions of earlier runs may still be open: %s", error.message)
-            return
-        if found:
-            _log.info("aborted %d transactions of a run that has ended", found)
-
     def spec(self, query: Definition, mode: Mode, muted: Muted | None = None) -> StreamingQuerySpec:
         """The query lowered, on its checkpoint, which says so; `muted`: it is not to write."""
         return self._settled(query, self._lower(query, mode, muted))
 
     def _settled(self, query: Definition, spec: StreamingQuerySpec) -> StreamingQuerySpec:
+        self.broken.settle()
         was = checkpoint_metadata.read(spec.checkpoint)
         now = CheckpointMetadata.of(query.plan, spec.source_topics, spec.stores)
         checkpoint_metadata.settle(spec.checkpoint, now, was)

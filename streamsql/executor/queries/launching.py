@@ -40,9 +40,9 @@ class Launcher(Protocol):
     def was_killed(self) -> bool:
         """Whether Spark's JVM, which is gone, has ended by no fault of its own."""
 
-    def shrink(self, query: Definition) -> None:
-        """A query, which does not run, asked for more memory than there is: its next batches are to
-        be smaller."""
+    def failed(self, query: Definition, *, exhausted: bool) -> None:
+        """A run of the query has ended by itself, or with its JVM; `exhausted`: it asked for more
+        memory than there is, and its next batches are to be smaller."""
 
     def forget(self, query_id: str) -> None:
         """The query is no more, or is another one from now on: it may have what any has."""

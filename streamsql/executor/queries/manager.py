@@ -389,8 +389,7 @@ class QueryManager:
         query.run = None
         self._launcher.stopped(query.id)
         if failure is not None:
-            if failure.exhausting:
-                self._launcher.shrink(query.definition)
+            self._launcher.failed(query.definition, exhausted=failure.exhausting)
             query.failed(failure.text, failure.retryable or self._watch.outage is not None, now)
             query.give_up_drain()
             return

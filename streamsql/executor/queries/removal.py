@@ -6,20 +6,69 @@ left is found again, and seeing to it twice changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+import threading
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.config import COMMITS_TOPIC
-from streamsql.errors import ExternalError
+from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.checkpoint import discarded, erase, id_of, rebuild_note
+from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.services.services import Services
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.commit_tokens import retire_tokens
 from streamsql.places.place import Place
-
-SWEEP_SECONDS = 30.0
+from streamsql.planner.plans.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger("streamsql.queries")
+_log.addHandler(logging.NullHandler())
+SWEEP_SECONDS = 30.0
+ABORT_SECONDS = 5.0
+"""How long a start waits for transactions of earlier runs, but for those that a task waits for."""
+
+
+class BrokenRuns:
+    """Transactions that runs have left open which did not stop in order.
+
+    They hide what is written after them, the commit tokens of all queries with it, for as long as a
+    transaction may last: of a micro-batch, a quarter of an hour.
+    """
+
+    def __init__(self, services: Services, checkpoints: Place) -> None:
+        self._services = services
+        self._checkpoints = checkpoints
+        self._broken: dict[str, Definition] = {}
+        self._lock = threading.Lock()
+
+    def add(self, query: Definition) -> None:
+        """A run of the query has failed, or its JVM died. Does not wait."""
+        self._broken[query.id] = query
+
+    def settle(self) -> None:
+        """Before a query starts: abort what is open of those that have failed since, none of which
+        has started again. Raises nothing: see `abort`."""
+        with self._lock:
+            # Whoever is one of them starts after this, not while it is fenced.
+            if broken := [self._broken.pop(name) for name in list(self._broken)]:
+                self.abort(broken)
+
+    def abort(self, queries: Iterable[Definition]) -> None:
+        """Abort what earlier runs of these queries have left open; none runs here. Raises nothing:
+        what was not reached, the broker ends after a while."""
+        once = (q for q in queries if q.plan.guarantee is Guarantee.EXACTLY_ONCE)
+        spark = self._services.current_spark()
+        try:
+            ids = {i for q in once if (i := id_of(self._checkpoints / q.id)) is not None}
+            found = abort_transactions(ids, self._services.kafka.get(), spark, ABORT_SECONDS)
+        except StreamSQLError as error:
+            _log.warning("transactions of earlier runs may still be open: %s", error.message)
+            return
+        if found:
+            _log.info("aborted %d transactions of a run that has ended", found)
 
 
 def sweep(folder: Place, client: KafkaClient, spark: SparkSession | None) -> None:

@@ -2,13 +2,19 @@ package io.streamsql.delivery;
 
 import io.streamsql.kafka.ByteArrays;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListTransactionsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.ProducerState;
+import org.apache.kafka.clients.admin.TransactionListing;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
@@ -61,9 +67,10 @@ final class CommitTokens {
       read = true;
     } finally {
       if (!read && consumer != null) {
-        consumer.close();
+        KafkaConsumer<byte[], byte[]> broken = consumer;
         consumer = null;
         newest.clear();
+        broken.close(); // It fails where the task is interrupted.
       }
     }
     return parsed(newest.getOrDefault(checkpoint, Map.of()));
@@ -96,8 +103,31 @@ final class CommitTokens {
         note(record);
       }
       if (System.nanoTime() > deadline) {
-        throw new KafkaException("transactions stay open that hide the commit tokens");
+        throw new KafkaException("transactions stay open that hide the commit tokens: " + hidden());
       }
+    }
+  }
+
+  /** What is open in the tokens' topic, with the state that its coordinator knows of. */
+  private String hidden() {
+    try (Admin admin = Admin.create(settings)) {
+      Set<Long> producers = new HashSet<>();
+      for (ProducerState producer :
+          admin.describeProducers(List.of(place)).partitionResult(place).get().activeProducers()) {
+        if (producer.currentTransactionStartOffset().isPresent()) {
+          producers.add(producer.producerId());
+        }
+      }
+      List<String> found = new ArrayList<>();
+      ListTransactionsOptions theirs = new ListTransactionsOptions().filterProducerIds(producers);
+      for (TransactionListing listing : admin.listTransactions(theirs).all().get()) {
+        found.add(listing.transactionalId() + " (" + listing.state() + ")");
+      }
+      return found
+          + ". One that is neither Ongoing nor being prepared hangs: Kafka has lost its marker,"
+          + " and kafka-transactions.sh ends it";
+    } catch (ExecutionException | InterruptedException unknown) {
+      return "which, Kafka does not tell: " + unknown.getMessage();
     }
   }
 

@@ -14,6 +14,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.Comparator;
 import java.util.Properties;
 import java.util.stream.Stream;
+import org.slf4j.LoggerFactory;
 
 /**
  * The embedded broker's process: formats the storage if it is new, runs Kafka, and shuts down when
@@ -40,12 +41,17 @@ public final class BrokerMain {
       properties.load(stream);
     }
     Path storage = Path.of(properties.getProperty("log.dirs"));
-    if (!Files.exists(storage)) {
+    boolean restarted = Files.exists(storage);
+    if (!restarted) {
       format(config, properties, storage, args[1]);
     }
-    Class.forName("kafka.Kafka")
-        .getMethod("main", String[].class)
-        .invoke(null, (Object) new String[] {config.toString()});
+    try {
+      EmbeddedServer.run(properties, restarted);
+    } catch (ReflectiveOperationException failed) {
+      LoggerFactory.getLogger(BrokerMain.class).error("Kafka has not started", failed);
+      System.exit(1);
+    }
+    System.exit(0);
   }
 
   /** Formats beside the storage and renames: a kill in between leaves nothing half formatted. */
@@ -55,10 +61,12 @@ public final class BrokerMain {
     if (Files.exists(fresh)) {
       deleteTree(fresh);
     }
-    properties.setProperty("log.dirs", fresh.toString());
+    Properties beside = new Properties();
+    beside.putAll(properties);
+    beside.setProperty("log.dirs", fresh.toString());
     Path freshConfig = config.resolveSibling(config.getFileName() + ".new");
     try (OutputStream stream = Files.newOutputStream(freshConfig)) {
-      properties.store(stream, null);
+      beside.store(stream, null);
     }
     ByteArrayOutputStream output = new ByteArrayOutputStream();
     Method execute =
