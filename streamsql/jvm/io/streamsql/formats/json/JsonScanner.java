@@ -33,6 +33,7 @@ final class JsonScanner implements Serializable {
     STRING
   }
 
+  private static final int UNREAD = -2;
   private static final int MOST_COLUMNS = 64; // a bit each
   private static final int MOST_BYTES = 100_000; // far below what the parser has limits for
   private static final int MOST_DIGITS = 18; // of a long, whatever they are
@@ -42,8 +43,26 @@ final class JsonScanner implements Serializable {
   private static final byte[] FALSE = ascii("false");
   private static final byte[] NULL = ascii("null");
 
+  /** A field of a record: its name as it stands there, and its column; -1: none. */
+  private static final class Field implements Serializable {
+    private static final long serialVersionUID = 1L;
+    final byte[] name;
+    final int column;
+
+    Field(byte[] name, int column) {
+      this.name = name;
+      this.column = column;
+    }
+  }
+
   private final byte[][] names;
   private final Kind[] kinds;
+
+  /**
+   * The fields of the record before, by their order: most records have the same ones in the same
+   * order. Threads may share it, since each entry is right by itself.
+   */
+  private final Field[] before = new Field[MOST_COLUMNS];
 
   /** The columns by their names' hash: one more than its position, and 0 ends a search. */
   private final int[] table;
@@ -187,16 +206,15 @@ final class JsonScanner implements Serializable {
       }
       if (!skip('}')) {
         long seen = 0;
+        int number = 0;
         do {
           if (next() != '"') {
             return false;
           }
-          int from = at + 1;
-          int to = endOfText();
-          if (to < 0 || !skip(':')) {
+          int column = name(number++);
+          if (column == UNREAD || !skip(':')) {
             return false;
           }
-          int column = column(bytes, from, to, hash(bytes, from, to));
           long bit = column < 0 ? 0 : 1L << column;
           if ((seen & bit) != 0 || !value(column, fields, first)) {
             return false; // of two fields for one column the parser knows which counts
@@ -210,18 +228,37 @@ final class JsonScanner implements Serializable {
       return next() == 0 && at == bytes.length;
     }
 
+    /** The column of the name that begins here, goes on behind it; UNREAD: it is not plain. */
+    private int name(int number) {
+      int from = at + 1;
+      Field known = number < before.length ? before[number] : null;
+      if (known != null && isAt(known.name, from)) {
+        at = from + known.name.length + 1;
+        return known.column;
+      }
+      int to = endOfText();
+      if (to < 0) {
+        return UNREAD;
+      }
+      int column = column(bytes, from, to, hash(bytes, from, to));
+      if (number < before.length) {
+        before[number] = new Field(Arrays.copyOfRange(bytes, from, to), column);
+      }
+      return column;
+    }
+
+    private boolean isAt(byte[] name, int from) {
+      int to = from + name.length;
+      return to < bytes.length
+          && bytes[to] == '"'
+          && Arrays.equals(name, 0, name.length, bytes, from, to);
+    }
+
     /** Where the text that begins here ends, and goes on behind it; -1: it is not plain ASCII. */
     private int endOfText() {
-      for (int i = at + 1; i < bytes.length; i++) {
-        byte b = bytes[i];
-        if (b == '"') {
-          at = i + 1;
-          return i;
-        } else if (b < ' ' || b == '\\') {
-          return -1;
-        }
-      }
-      return -1;
+      int end = PlainText.end(bytes, at + 1);
+      at = end < 0 ? at : end + 1;
+      return end;
     }
 
     private boolean value(int column, Object[] fields, int first) {
