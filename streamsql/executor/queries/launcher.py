@@ -204,8 +204,8 @@ class SparkLauncher:
         if mode is not Mode.REAL_TIME:
             return SparkRun(start(spec, trigger, query.properties)), mode, reason
         others = self.capacity.holders - 1
-        run = SparkRun(start(spec, trigger, query.properties, others), spec.jvm)
-        return run, mode, reason
+        started = start(spec, trigger, query.properties, others)
+        return SparkRun(started, spec.jvm, spec.checkpoint), mode, reason
 
     def push(
         self,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.checkpoint import Positions, merge
+from streamsql.places.place import Place
+from streamsql.places.store import StorePath
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 
 FINISH_MILLISECONDS = 5_000
+FINISH_IN_STORE_MILLISECONDS = 20_000
+"""The end of a batch writes files for each part of its state, each of them in a request or two."""
 END_SECONDS = 10
 """How long Spark is waited for to have done with a query that it calls ended."""
 
@@ -58,10 +62,14 @@ class Run(Protocol):
 class SparkRun:
     """A run that is a Spark streaming query."""
 
-    def __init__(self, query: StreamingQuery, jvm: Jvm | None = None) -> None:
-        """With `jvm`: one in real time, which can finish."""
+    def __init__(
+        self, query: StreamingQuery, jvm: Jvm | None = None, checkpoint: Place | None = None
+    ) -> None:
+        """With `jvm`: one in real time, which can finish; `checkpoint` is where it does."""
         self._query = query
         self._jvm = jvm
+        in_store = isinstance(checkpoint, StorePath)
+        self._finish_ms = FINISH_IN_STORE_MILLISECONDS if in_store else FINISH_MILLISECONDS
 
     def active(self) -> bool:
         """Whether it still runs; false also if the JVM is gone."""
@@ -103,7 +111,7 @@ class SparkRun:
         """End a real-time batch before its time: else a minute's records are read again."""
         if self._jvm is not None:
             with suppress(Exception):
-                return self._jvm.finish(self._query, FINISH_MILLISECONDS)
+                return self._jvm.finish(self._query, self._finish_ms)
         return False
 
     def stop(self) -> None:
