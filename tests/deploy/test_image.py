@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 MIRROR = "http://deb.debian.org/debian"
 JAVA = "openjdk-17-jre-headless"
 PACKAGES = "ca-certificates,python3-venv,python-is-python3"
-TRUSTED = (Path("/etc/ssl/certs"), Path("/etc/pip.conf"))
+LOCAL = (Path("/usr/local/share/ca-certificates"), Path("/etc/pip.conf"))
 """What this machine trusts and where it finds packages, which the build needs as well."""
 START_SECONDS = 240.0
 
@@ -60,6 +60,14 @@ def make_base(images: Images, folder: Path) -> str:
     """An image of Debian with Python; its name."""
     made = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm"]
     subprocess.run([*made, str(folder), MIRROR], check=True, stdout=subprocess.DEVNULL)
+    for there in filter(Path.exists, LOCAL):
+        here = folder / there.relative_to("/")
+        if there.is_dir():
+            shutil.copytree(there, here, dirs_exist_ok=True)
+        else:
+            shutil.copy(there, here)
+    trusts = ["chroot", str(folder), "update-ca-certificates"]
+    subprocess.run(trusts, check=True, stdout=subprocess.DEVNULL)
     container = images("from", "scratch")
     images("add", "--quiet", container, str(folder), "/")
     images("commit", "--quiet", container, "debian-python")
@@ -68,9 +76,8 @@ def make_base(images: Images, folder: Path) -> str:
 
 def build(images: Images, base: str) -> None:
     subprocess.run(["make", "wheel"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    volumes = [f"--volume={path}:{path}:ro" for path in TRUSTED if path.exists()]
     images(
-        *("build", "--isolation", "chroot", *volumes),
+        *("build", "--isolation", "chroot"),
         *(f"--build-arg=BASE={base}", f"--build-arg=JAVA={JAVA}"),
         *("--file", "deploy/Dockerfile", "--ignorefile", "deploy/Dockerfile.dockerignore"),
         *("--tag", "streamsql", "."),
