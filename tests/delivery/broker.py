@@ -11,7 +11,8 @@ import random
 import socket
 import subprocess
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from awaiting import await_until
@@ -163,3 +164,14 @@ class KillableBroker:
         self._process.kill()
         self._process.wait()
         self._process.stdin.close()
+
+
+@contextmanager
+def killable_broker(folder: Path, proxy: EndTxnProxy) -> Iterator[KillableBroker]:
+    """One that runs, and is killed in the end."""
+    broker = KillableBroker(folder, proxy)
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.kill()

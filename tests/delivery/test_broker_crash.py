@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from awaiting import await_until
 from confluent_kafka import Producer
-from delivery.broker import EndTxnProxy, KillableBroker
+from delivery.broker import EndTxnProxy, KillableBroker, killable_broker
 
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.transactions import transactions
@@ -27,14 +28,11 @@ SECONDS = 60.0
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[KillableBroker]:
-    proxy = EndTxnProxy(0.0, seed=1)
-    broker = KillableBroker(tmp_path / "broker", proxy)
-    broker.start()
-    try:
+    with (
+        closing(EndTxnProxy(0.0, seed=1)) as proxy,
+        killable_broker(tmp_path / "broker", proxy) as broker,
+    ):
         yield broker
-    finally:
-        broker.kill()
-        proxy.close()
 
 
 def decide(kafka: KafkaClient, id: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from delivery.broker import EndTxnProxy, KillableBroker
+from delivery.broker import EndTxnProxy, KillableBroker, killable_broker
 from delivery.load import let_pass
 from delivery.reading import committed, problems
 from delivery.shapes import SHAPES, value
@@ -32,12 +32,8 @@ def proxy() -> Iterator[EndTxnProxy]:
 @pytest.fixture
 def broker(tmp_path: Path, proxy: EndTxnProxy) -> Iterator[KillableBroker]:
     """A broker that outlives the engines."""
-    broker = KillableBroker(tmp_path / "broker", proxy)
-    broker.start()
-    try:
+    with killable_broker(tmp_path / "broker", proxy) as broker:
         yield broker
-    finally:
-        broker.kill()
 
 
 def run(trial: Trial, failures: int, seed: int, apart: tuple[float, float]) -> None:

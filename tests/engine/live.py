@@ -7,11 +7,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psutil
 from awaiting import await_until
 from engine.offline import texts
 
 from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState, Session
 from streamsql.executor.queries.checkpoint import committed
+from streamsql.executor.spark.gateway import GATEWAY_MAIN
 from streamsql.results import LineStream, Result, Row, RowStream
 
 PATIENCE = 120.0
@@ -52,6 +54,12 @@ class Live:
     def restart(self) -> None:
         """Stop the engine and start it again, for all tests that follow too."""
         self._restartable.restart()
+
+    def kill_spark(self) -> None:
+        """SIGKILL to its JVM, which the engine starts again."""
+        for process in psutil.Process().children():
+            if GATEWAY_MAIN in process.cmdline():
+                process.kill()
 
     def name(self, name: str) -> str:
         """A stream's or topic's name that no other test uses."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-import psutil
 import pytest
 from awaiting import await_until
 from confluent_kafka import KafkaException, Producer
@@ -95,6 +94,19 @@ def tokens(kafka: KafkaClient, checkpoint: str) -> set[bytes]:
     return {key for key, value in found.items() if key is not None and value is not None}
 
 
+def one_row_written(live: Live, kafka: KafkaClient) -> str:
+    """A query from $s to $o that has committed a row; its id."""
+    live.run(
+        f"{EXACTLY_ONCE} CREATE STREAM $s (n INT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "CREATE STREAM $o AS SELECT n FROM $s; INSERT INTO $s VALUES (1);"
+    )
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
+    sink = live.name("O")
+    await_until(lambda: committed(kafka, sink) == [1], "the row", PATIENCE)
+    return query
+
+
 def leave_open(kafka: KafkaClient, query: str, checkpoint: str, sink: str) -> Producer:
     """A transaction as a run leaves it that is killed: nobody's task has its number again."""
     once = {"transactional.id": f"streamsql.{query}.{checkpoint}.7"}
@@ -110,14 +122,7 @@ def leave_open(kafka: KafkaClient, query: str, checkpoint: str, sink: str) -> Pr
 def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
     live: Live, kafka: KafkaClient
 ) -> None:
-    live.run(
-        f"{EXACTLY_ONCE} CREATE STREAM $s (n INT)"
-        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
-        "CREATE STREAM $o AS SELECT n FROM $s; INSERT INTO $s VALUES (1);"
-    )
-    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
-    sink, state = live.name("O"), live.engine._state
-    await_until(lambda: committed(kafka, sink) == [1], "the row", PATIENCE)
+    query, sink, state = one_row_written(live, kafka), live.name("O"), live.engine._state
     live.run(f"PAUSE {query};")
     folder = state.data.checkpoints / query
     checkpoint = id_of(folder)
@@ -137,20 +142,11 @@ def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
 
 
 def test_a_spark_that_is_killed_leaves_no_open_transaction(live: Live, kafka: KafkaClient) -> None:
-    live.run(
-        f"{EXACTLY_ONCE} CREATE STREAM $s (n INT)"
-        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
-        "CREATE STREAM $o AS SELECT n FROM $s; INSERT INTO $s VALUES (1);"
-    )
-    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
-    sink = live.name("O")
-    await_until(lambda: committed(kafka, sink) == [1], "the row", PATIENCE)
+    query, sink = one_row_written(live, kafka), live.name("O")
     checkpoint = id_of(live.engine._state.data.checkpoints / query)
     assert checkpoint is not None
     leave_open(kafka, query, checkpoint, sink)
-    for process in psutil.Process().children():
-        if any("PythonGatewayServer" in word for word in process.cmdline()):
-            process.kill()
+    live.kill_spark()
     live.run("INSERT INTO $s VALUES (3);")
     await_until(lambda: committed(kafka, sink) == [1, 3], "what comes after it", PATIENCE)
 

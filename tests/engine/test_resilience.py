@@ -147,9 +147,7 @@ def test_a_spark_that_dies_is_started_again(live: Live, kafka: KafkaClient) -> N
     query = query_id(live, COUNTS)
     produce(kafka, live.name("S"), 100)
     live.table("t", lambda t: len(t) == 10 and all(n == (10,) for n in t.values()))
-    for process in psutil.Process().children():
-        if any("PythonGatewayServer" in word for word in process.cmdline()):
-            process.kill()
+    live.kill_spark()
     produce(kafka, live.name("S"), 100)
     live.table("t", lambda t: len(t) == 10 and all(n == (20,) for n in t.values()))
     live.await_state(query, QueryState.RUNNING)
