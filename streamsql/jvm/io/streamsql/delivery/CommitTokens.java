@@ -118,6 +118,9 @@ final class CommitTokens {
           producers.add(producer.producerId());
         }
       }
+      if (producers.isEmpty()) {
+        return "they have just ended"; // Kafka takes no producers for all of them.
+      }
       List<String> found = new ArrayList<>();
       ListTransactionsOptions theirs = new ListTransactionsOptions().filterProducerIds(producers);
       for (TransactionListing listing : admin.listTransactions(theirs).all().get()) {
@@ -126,8 +129,10 @@ final class CommitTokens {
       return found
           + ". One that is neither Ongoing nor being prepared hangs: Kafka has lost its marker,"
           + " and kafka-transactions.sh ends it";
-    } catch (ExecutionException | InterruptedException unknown) {
+    } catch (ExecutionException unknown) {
       return "which, Kafka does not tell: " + unknown.getMessage();
+    } catch (InterruptedException stopped) {
+      throw new org.apache.kafka.common.errors.InterruptException(stopped);
     }
   }
 
