@@ -19,10 +19,12 @@ def producing(
     rate: int,
     burst: int = 1,
     linger_ms: int = 1,
+    time_ms: Callable[[int], int] = lambda number: 0,
 ) -> Iterator[None]:
     """`rate` records a second, `burst` at a time, until the block ends; to several topics in turn.
 
-    `record(n)` gives key and value of the n-th, from 0, at the moment when it is sent.
+    `record(n)` gives key and value of the n-th, from 0, at the moment when it is sent; `time_ms(n)`
+    its timestamp, where 0 is that moment.
     """
     done = threading.Event()
     topics = [topic] if isinstance(topic, str) else topic
@@ -33,7 +35,8 @@ def producing(
         while not done.is_set():
             for _ in range(burst):
                 key, value = record(sent)
-                client.produce(topics[sent % len(topics)], key=key, value=value)
+                topic = topics[sent % len(topics)]
+                client.produce(topic, key=key, value=value, timestamp=time_ms(sent))
                 sent += 1
             client.poll(0)
             time.sleep(max(0.0, begin + sent / rate - time.time()))

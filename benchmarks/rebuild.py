@@ -25,6 +25,7 @@ from pathlib import Path
 from confluent_kafka import Consumer
 
 from benchmarks.common import PARTITIONS, producer, show_table
+from benchmarks.folder_sizes import size_of
 from benchmarks.producing import producing
 from streamsql.data_folder import DataDir
 from streamsql.engine import Engine, EngineConfig
@@ -140,17 +141,6 @@ def apply(engine: Engine, sql: str) -> float:
     return time.monotonic() - began
 
 
-def size_of(folder: Path) -> int:
-    """Bytes of its files; some may go meanwhile."""
-    found = 0
-    for path in folder.rglob("*"):
-        try:
-            found += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:
-            continue
-    return found
-
-
 def run(folder: Path, bootstrap: str, options: argparse.Namespace) -> Result:
     kafka = KafkaClient(bootstrap)
     with Engine(EngineConfig(data_dir=folder, bootstrap_servers=bootstrap)) as engine:
@@ -164,7 +154,7 @@ def run(folder: Path, bootstrap: str, options: argparse.Namespace) -> Result:
         first = time.monotonic() - began
         (query,) = engine.queries()
         checkpoint = DataDir.at(folder).own_checkpoints / query.id
-        before = size_of(checkpoint)
+        before = size_of(checkpoint)[0]
         rows = Rows(kafka, SINK)
         load = producing(
             bootstrap,
@@ -187,7 +177,7 @@ def run(folder: Path, bootstrap: str, options: argparse.Namespace) -> Result:
             first,
             took,
             before,
-            size_of(checkpoint),
+            size_of(checkpoint)[0],
             written,
             rows.gap(began - ORDINARY_SECONDS / 2, began),
             rows.gap(began, ended),

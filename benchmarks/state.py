@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from pyspark.sql.streaming.listener import StateOperatorProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.common import Bench, arguments, bench, producer
+from benchmarks.folder_sizes import size_of
 from benchmarks.queries import STATE
 from streamsql.executor.queries.start import Trigger
 
@@ -97,7 +96,7 @@ def samples(query: StreamingQuery, records: int, folder: Path) -> list[Sample]:
     most = 0
     while query.isActive or (query.lastProgress and query.lastProgress.batchId != seen):
         query.awaitTermination(1)
-        most = max(most, _size(folder))
+        most = max(most, size_of(folder)[0])
         for progress in query.recentProgress:
             if progress.batchId <= seen:
                 continue
@@ -106,7 +105,7 @@ def samples(query: StreamingQuery, records: int, folder: Path) -> list[Sample]:
             if read >= records * (len(found) + 1) // STEPS and progress.stateOperators:
                 found.append(_sample(read, progress.stateOperators, most))
                 print(found[-1], flush=True)
-                most = _size(folder)
+                most = size_of(folder)[0]
     error = query.exception()
     if error is not None:
         raise SystemExit(str(error))
@@ -122,16 +121,6 @@ def _sample(records: int, states: Sequence[StateOperatorProgress], disk: int) ->
         sum(int(s.memoryUsedBytes) for s in states),
         _resident(),
     )
-
-
-def _size(folder: Path) -> int:
-    """Bytes of all files below; those that are being renamed or deleted do not count."""
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(FileNotFoundError):
-                total += os.path.getsize(os.path.join(parent, name))
-    return total
 
 
 def _ends(offsets: str) -> list[int]:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -55,6 +55,14 @@ class Standalone:
             for child in psutil.Process(worker.pid).children(recursive=True)
             if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in child.cmdline()
         ]
+
+    @staticmethod
+    def driver_port(executor: psutil.Process) -> int:
+        """The port of the driver that an executor works for; 0 if it has ended."""
+        with suppress(psutil.NoSuchProcess, ValueError):
+            command = executor.cmdline()
+            return int(command[command.index("--driver-url") + 1].rsplit(":", 1)[1])
+        return 0
 
     def stop(self) -> None:
         for process in reversed(self._processes):

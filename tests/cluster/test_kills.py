@@ -19,7 +19,7 @@ from awaiting import await_until
 from cluster.flights import SINKS, Feed, problems
 from cluster.kraft import Brokers, brokers
 from cluster.standalone import Standalone, standalone
-from cluster.trial import Trial
+from cluster.trial import SHARE, Trial
 from cluster.watching import Watch
 from delivery.load import let_pass
 from delivery.reading import FINISH_SECONDS, committed
@@ -65,7 +65,8 @@ def test_in_a_folder(tmp_path: Path, cluster: Standalone, kafka_brokers: Brokers
 
 def test_in_an_object_store(tmp_path: Path, cluster: Standalone, kafka_brokers: Brokers) -> None:
     with s3_server(tmp_path / "s3") as s3:
-        trial = Trial(tmp_path, cluster, kafka_brokers, dict(s3.settings), SEED)
+        settings = {**s3.settings, **SHARE}
+        trial = Trial(tmp_path, cluster, kafka_brokers, settings, SEED, servers=2)
         try:
             checkpoints = ("--checkpoints", f"s3a://{BUCKET}/flights")
             trial.start(["a", "b"], *checkpoints, "--service-id", "flights")

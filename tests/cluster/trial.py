@@ -29,7 +29,9 @@ from soak.server_process import ServerProcess
 from streamsql.kafka.client import KafkaClient
 
 CORES = 16
-"""Of each worker: all queries find their slots on one of them."""
+"""What a server has of each worker: all queries find their slots on one of them."""
+SHARE = {"spark.cores.max": str(CORES), "spark.executor.cores": str(CORES)}
+"""Of each server, where there are two: the one that waits holds its executors as well."""
 RECOVERY_SECONDS = 240.0
 EARLY = 0.2
 """The share of kills that do not wait until the one before has been overcome."""
@@ -47,12 +49,19 @@ class Trial:
     """The pipeline on a cluster; `run` makes parts of it fail and keeps the seconds of silence."""
 
     def __init__(
-        self, folder: Path, cluster: Standalone, brokers: Brokers, spark: dict[str, str], seed: int
+        self,
+        folder: Path,
+        cluster: Standalone,
+        brokers: Brokers,
+        spark: dict[str, str],
+        seed: int,
+        servers: int = 1,
     ) -> None:
         self._folder = folder
         self._cluster, self._brokers = cluster, brokers
         self._dice = random.Random(seed)
-        self._workers = [cluster.start_worker(CORES) for _ in range(2)]
+        self._cores = CORES * servers
+        self._workers = [cluster.start_worker(self._cores) for _ in range(2)]
         config = folder / "spark.properties"
         settings = {**_PART, "spark.driver.bindAddress": HOST, **spark}
         config.write_text("\n".join(f"{n}={v}" for n, v in settings.items()), "utf-8")
@@ -142,10 +151,12 @@ class Trial:
         found: list[psutil.Process] = []
 
         def there_is_one() -> bool:
-            found[:] = [e for w in self._workers for e in Standalone.executors(w)]
+            drivers = _listening(self._leader())
+            executors = [e for w in self._workers for e in Standalone.executors(w)]
+            found[:] = [e for e in executors if Standalone.driver_port(e) in drivers]
             return bool(found)
 
-        await_until(there_is_one, "an executor", RECOVERY_SECONDS)
+        await_until(there_is_one, "an executor of the server that leads", RECOVERY_SECONDS)
         with suppress(psutil.NoSuchProcess):
             self._dice.choice(found).kill()
 
@@ -160,7 +171,7 @@ class Trial:
             with suppress(psutil.NoSuchProcess):
                 executor.kill()
         let_pass(self._dice.uniform(0.0, 2.0))
-        self._workers[index] = self._cluster.start_worker(CORES)
+        self._workers[index] = self._cluster.start_worker(self._cores)
 
     def _kill_broker(self) -> None:
         index = self._dice.randrange(COUNT)
@@ -214,6 +225,15 @@ def _answers(server: ServerProcess) -> bool:
         server.queries()
         return True
     return False
+
+
+def _listening(server: ServerProcess) -> set[int]:
+    """The ports of its Spark."""
+    with suppress(psutil.NoSuchProcess):
+        children = psutil.Process(server.pid).children(recursive=True)
+        found = [place for child in children for place in child.net_connections("tcp")]
+        return {place.laddr.port for place in found if place.status == psutil.CONN_LISTEN}
+    return set()
 
 
 def _say(line: str) -> None:

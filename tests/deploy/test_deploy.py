@@ -103,8 +103,10 @@ def test_what_is_mounted_is_there() -> None:
     known = {v["name"] for v in POD["volumes"]} | {t["metadata"]["name"] for t in template}
     assert {mount["name"] for mount in CONTAINER["volumeMounts"]} == known
     for service in COMPOSE["services"].values():
-        for volume in service["volumes"]:
+        for volume in service.get("volumes", ()):
             assert volume.split(":")[0] in COMPOSE["volumes"]
+        for config in service.get("configs", ()):
+            assert config["source"] in COMPOSE["configs"]
 
 
 def test_brokers_know_each_other() -> None:
