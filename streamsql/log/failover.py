@@ -8,7 +8,9 @@ only then runs the queries. One thread does all this, beside the threads that ru
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from streamsql.errors import ExternalError, StreamSQLError, unexpected
 from streamsql.kafka.client import KafkaClient
 from streamsql.log.entries import Entry
-from streamsql.log.leadership import Leadership
+from streamsql.log.leadership import SESSION_SECONDS, Leadership
 from streamsql.log.topic_log import CommandLog, Leader
 from streamsql.version import VERSION
 from streamsql.waiting import await_condition
@@ -40,6 +42,8 @@ class Followed:
     """Have an entry take effect."""
     lead: Callable[[bool], None]
     """Run the persistent queries from now on, or run none."""
+    is_ready: Callable[[], bool]
+    """Whether its queries could begin at once."""
     entries_before: Callable[[], list[Entry]]
     """The statements from before the service, which a service without any adopts."""
 
@@ -59,14 +63,16 @@ class Failover:
         self._thread = threading.Thread(target=self._run, name="failover", daemon=True)
         self._leader: Leader | None = None
         self._leads = False
+        self._stands = False
+        self._began = self._looked = -math.inf
         self.failure: StreamSQLError | None = None
         """Why this server follows no longer; it never leads again."""
 
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Join the service, and begin to follow its log."""
-        self._leadership.start()
+        """Follow the service's log, and join those of whom one leads."""
+        self._began = time.monotonic()
         self._thread.start()
 
     def close(self) -> None:
@@ -145,7 +151,27 @@ class Failover:
                 return self._fail(unexpected("cannot follow the command log", error))
         return None
 
+    def _stand(self) -> None:
+        """Join those of whom one leads: at once if there is nobody, else when queries could begin.
+
+        Kafka chooses among them by lot. A server that comes back right after it was killed would
+        lead before it is of use, where another has been waiting with all that it takes.
+        """
+        now = time.monotonic()
+        if not self._engine.is_ready():
+            if now - self._looked < RETRY_SECONDS:
+                return
+            self._looked = now
+            if self._leadership.has_members():
+                if now - self._began > SESSION_SECONDS + RETRY_SECONDS:
+                    self._settled.set()  # It is none that has died.
+                return
+        self._leadership.start()
+        self._stands = True
+
     def _step(self) -> None:
+        if not self._stands:
+            self._stand()
         owner = self._leadership.owner
         if owner and not self.leads:
             self._take_over()

@@ -7,7 +7,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from streamsql.kafka.records import failure
 
 if TYPE_CHECKING:
     from streamsql.kafka.client import KafkaClient
@@ -23,6 +26,8 @@ class Leadership:
 
     def __init__(self, client: KafkaClient, topic: str, group: str) -> None:
         self._topic = topic
+        self._client = client
+        self._group = group
         self._settings = {
             **client.settings,
             "group.id": group,
@@ -39,6 +44,19 @@ class Leadership:
         """Whether this server is the one to lead."""
         self.decided = threading.Event()
         """Set once Kafka has told who is, for the first time."""
+
+    def has_members(self) -> bool:
+        """Whether a server is in the group, or one that has died is still held to be. ExternalError
+        if Kafka does not tell."""
+        admin = AdminClient(dict(self._client.settings))
+        asked = admin.describe_consumer_groups([self._group], request_timeout=self._client.timeout)
+        try:
+            return bool(asked[self._group].result().members)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+                return False
+            action = f"look for members of {self._group}"
+            raise failure(self._client.bootstrap, action, error) from error
 
     def start(self) -> None:
         """Join the group; who leads is told from then on."""

@@ -74,7 +74,13 @@ def _followed(state: EngineState) -> Followed:
                 reconcile(state)
         state.queries.lead(leads)
 
-    return Followed(state.lock, apply, lead, lambda: entries_before(state.config, state.data))
+    return Followed(
+        lock=state.lock,
+        apply=apply,
+        lead=lead,
+        is_ready=lambda: state.services.current_spark() is not None,
+        entries_before=lambda: entries_before(state.config, state.data),
+    )
 
 
 def replay_of(state: EngineState) -> Replay:
