@@ -139,6 +139,17 @@ def write_config(data: DataDir, ports: Ports) -> Path:
     return path
 
 
+TUNING = (
+    "-XX:Tier4InvocationThreshold=100000",
+    "-XX:Tier4MinInvocationThreshold=12000",
+    "-XX:Tier4CompileThreshold=300000",
+    "-XX:Tier4BackEdgeThreshold=800000",
+)
+"""Twenty times the defaults: a start costs as little as without the second compiler, and what each
+record passes is still optimized within a minute of load, which saves a quarter of the broker's CPU
+(6 queries, 20,000 records/s: 0.55 in place of 0.75 cores)."""
+
+
 def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool) -> list[str]:
     """What to run; `attached` makes the process end with its standard input."""
     return [
@@ -147,9 +158,7 @@ def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool
         "-Xms64m",
         "-Xmx512m",
         "-XX:+UseSerialGC",
-        # The second compiler takes more from a short-lived broker than it gives: without it a
-        # start costs 7 s of CPU instead of 12, and 300,000 records are written at the same speed.
-        "-XX:TieredStopAtLevel=1",
+        *TUNING,
         "-Xshare:auto",
         "-XX:-UsePerfData",
         "-Djava.awt.headless=true",

@@ -7,6 +7,7 @@ from streamsql.properties.definitions import PropertyDefinition, PropertyType
 MODE = "processing.mode"
 CATCH_UP_LAG = "processing.catch.up.lag"
 COMMIT_INTERVAL = "processing.commit.interval.ms"
+BATCH_INTERVAL = "processing.batch.interval.ms"
 GUARANTEE = "processing.guarantee"
 TRANSACTION_INTERVAL = "streamsql.commit.interval.ms"
 ON_DATA_LOSS = "streamsql.on.data.loss"
@@ -39,6 +40,15 @@ DEFINITIONS = (
         "run, some commit earlier, so that they do not all at once. A commit holds up the "
         "records of a moment; after a failure, what was read since is processed again.",
         minimum=5000,
+    ),
+    PropertyDefinition(
+        BATCH_INTERVAL,
+        PropertyType.INTEGER,
+        "0",
+        "How long, in milliseconds, it is at least from one micro-batch of a new query that has "
+        "caught up to the next. A batch costs the same however few records it has: on a machine "
+        "with much to do, longer intervals leave more of it to records.",
+        minimum=0,
     ),
     PropertyDefinition(
         GUARANTEE,

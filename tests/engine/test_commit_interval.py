@@ -1,4 +1,4 @@
-"""How often a real-time query commits is a setting of the session that creates it."""
+"""How often a query commits, or begins a micro-batch, is a setting of the session that creates it."""
 
 from __future__ import annotations
 
@@ -33,3 +33,35 @@ def test_a_real_time_query_commits_as_often_as_it_is_told(
 
     # Of the default interval, a minute, it would be the second within two.
     await_until(third_commit, "the third commit", min(60.0, PATIENCE))
+
+
+def test_micro_batches_are_as_far_apart_as_they_are_told(
+    live: Live, restartable: Restartable
+) -> None:
+    live.run(
+        "CREATE STREAM $s (k STRING KEY, n INT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "SET 'processing.mode' = 'microbatch';"
+        "SET 'processing.batch.interval.ms' = '5000';"
+        "CREATE STREAM $o AS SELECT * FROM $s;"
+    )
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
+    live.await_state(query, QueryState.RUNNING)
+    assert restartable.config.data_dir is not None
+    offsets = restartable.config.data_dir / "checkpoints" / query / "offsets"
+
+    def begun() -> list[float]:
+        """When its batches have begun."""
+        found = (path for path in offsets.glob("*") if path.name.isdecimal())
+        return sorted(path.stat().st_mtime for path in found)
+
+    before = len(begun())
+
+    def four_more() -> bool:
+        live.run("INSERT INTO $s VALUES ('k', 1);")
+        return len(begun()) >= before + 4
+
+    await_until(four_more, "four batches", PATIENCE)
+    # The first one begins at once.
+    second, third, fourth = begun()[-3:]
+    assert min(third - second, fourth - third) > 3.0

@@ -24,7 +24,12 @@ from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
 from streamsql.places.place import Place, entries
 from streamsql.planner.plans.delivery import Replay
-from streamsql.properties import COMMIT_INTERVAL, TRANSACTION_INTERVAL, get_int
+from streamsql.properties import (
+    BATCH_INTERVAL,
+    COMMIT_INTERVAL,
+    TRANSACTION_INTERVAL,
+    get_int,
+)
 
 
 class Trigger(Enum):
@@ -111,7 +116,8 @@ def _spark_trigger(
         case Trigger.AVAILABLE_NOW:
             return {"availableNow": True}
         case Trigger.CONTINUOUS_MICRO_BATCH:
-            interval = 0 if spec.files is None else spec.files.interval_ms
+            files = 0 if spec.files is None else spec.files.interval_ms
+            interval = max(files, get_int(properties, BATCH_INTERVAL))
             return {"processingTime": f"{interval} milliseconds"}
         case Trigger.REAL_TIME:
             # Each of its batches ends with a commit.
