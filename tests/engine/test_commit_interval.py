@@ -1,4 +1,4 @@
-"""How often a query commits, or begins a micro-batch, is a setting of the session that creates it."""
+"""How often a query commits, or begins a micro-batch, is a setting of the session that makes it."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import pytest
 from streamsql.errors import ConfigError, StreamSQLError, UnsupportedError
 from streamsql.executor.spark.capacity import SlotBudget
 from streamsql.executor.spark.cluster import checked_settings, cluster_settings, merged
+from streamsql.executor.spark.gateway import jvm_environment
 from streamsql.executor.spark.session import SETTINGS
 
 
@@ -74,3 +75,12 @@ def test_slots_are_those_of_the_executors_that_live() -> None:
     assert budget.free == -1
     slots = 100
     assert budget.free == 94, "four are left to micro-batches, or a quarter where there are few"
+
+
+def test_malloc_has_a_pool_a_processor_unless_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    assert int(jvm_environment(tmp_path)["MALLOC_ARENA_MAX"]) >= 2
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
+    assert jvm_environment(tmp_path)["MALLOC_ARENA_MAX"] == "1"
