@@ -64,6 +64,8 @@ class Place:
     engine: Engine
     kafka: KafkaClient
     broker_pid: int | None
+    folder: Path
+    """The engine's data."""
 
     def run(self, sql: str) -> None:
         for _ in self.engine.execute(sql):
@@ -103,13 +105,14 @@ def place(options: argparse.Namespace) -> Iterator[Place]:
             broker.start(_START_SECONDS)
         servers = broker.bootstrap if broker else options.bootstrap_servers
         settings = dict(setting.split("=", 1) for setting in options.set)
-        config = EngineConfig(Path(name) / "engine", servers, properties=settings, warm_up=True)
+        own = Path(name) / "engine"
+        config = EngineConfig(own, servers, properties=settings, warm_up=True)
         kafka = KafkaClient(servers)
         try:
             with Engine(config) as engine:
                 engine.wait_until_ready(_START_SECONDS)
                 time.sleep(options.idle)
-                yield Place(engine, kafka, broker_status(folder).pid if broker else None)
+                yield Place(engine, kafka, broker_status(folder).pid if broker else None, own)
         finally:
             kafka.close()
             if broker is not None:

@@ -12,16 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
-from pathlib import Path
 
 import psutil
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END
@@ -29,12 +25,10 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END
 from benchmarks.common import PARTITIONS, producer, show_table
 from benchmarks.folder_sizes import size_of
 from benchmarks.histogram import Latencies
+from benchmarks.latency import Place, place
 from benchmarks.producing import producing
-from benchmarks.traffic import Receiver
-from streamsql.data_folder import DataDir
-from streamsql.engine import Engine, EngineConfig, QueryState
-from streamsql.kafka.broker import EmbeddedBroker, broker_status
-from streamsql.kafka.client import KafkaClient
+from benchmarks.traffic import KEYS, Receiver
+from streamsql.engine import QueryState
 from streamsql.waiting import await_condition
 
 _START_SECONDS = 300.0
@@ -45,7 +39,7 @@ TOPICS = ("VISITS", "LOGINS", "CLICKS", "VIEWS", "ORDERS", "PAYMENTS")
 """Records go to them in turn."""
 CUSTOMERS = 1000
 MOVE_ON = 60_000
-"""So many records have the same 1,000 keys."""
+"""So many records have the same keys."""
 STREAM = (
     "CREATE STREAM {0} (K STRING KEY, CUSTOMER STRING, ID INT, T DOUBLE)"
     " WITH (KAFKA_TOPIC='{0}', VALUE_FORMAT='JSON');"
@@ -99,9 +93,9 @@ def send(bootstrap: str, rate: int, speed: float, since_ms: int, done: Event) ->
 
     def record(number: int) -> tuple[str, str]:
         place = number // len(TOPICS)
-        key = place % 1000 + number // MOVE_ON * 1000
+        key = place % KEYS + number // MOVE_ON * KEYS
         customer = place * 7919 % CUSTOMERS
-        return str(key), f'{{"CUSTOMER":"{customer}","ID":{place % 1000},"T":{time.time():.6f}}}'
+        return str(key), f'{{"CUSTOMER":"{customer}","ID":{place % KEYS},"T":{time.time():.6f}}}'
 
     def time_ms(number: int) -> int:
         return since_ms + int(number * step)
@@ -112,37 +106,33 @@ def send(bootstrap: str, rate: int, speed: float, since_ms: int, done: Event) ->
         done.wait()
 
 
-class Place:
+class Watched:
     """The engine under load, and what is known of it."""
 
-    def __init__(
-        self, engine: Engine, kafka: KafkaClient, folder: Path, broker: int | None
-    ) -> None:
-        self._engine, self._kafka, self._folder = engine, kafka, folder
-        self.servers = kafka.bootstrap
-        self._broker = psutil.Process(broker)
+    def __init__(self, at: Place) -> None:
+        self._at = at
+        self._broker = psutil.Process(at.broker_pid)
         self._used = self._cpu()
 
     def start(self) -> None:
         """All topics and queries."""
         for topic in ("D", *TOPICS, *QUERIES):
-            self._kafka.create_topic(topic, PARTITIONS)
-        with producer(self.servers) as put:
+            self._at.kafka.create_topic(topic, PARTITIONS)
+        with producer(self._at.kafka.bootstrap) as put:
             for customer in range(CUSTOMERS):
                 put("D", str(customer), {"NAME": f"customer {customer}"}, 0)
         made = [f"CREATE {text.format(name)};" for name, text in QUERIES.items()]
         for statement in [TABLE, *map(STREAM.format, TOPICS), *made]:
-            for _ in self._engine.execute(statement):
-                pass
+            self._at.run(statement)
         if not await_condition(self._running, _START_SECONDS, every=0.1):
             raise SystemExit("not all queries are RUNNING")
 
     def _running(self) -> bool:
-        return all(q.state is QueryState.RUNNING for q in self._engine.queries())
+        return all(q.state is QueryState.RUNNING for q in self._at.engine.queries())
 
     def receiver(self, start: int = OFFSET_END) -> Receiver:
         """One that is up."""
-        found = Receiver(self.servers, [*QUERIES], PARTITIONS, start=start)
+        found = Receiver(self._at.kafka.bootstrap, [*QUERIES], PARTITIONS, start=start)
         if found.first_row(_START_SECONDS) is None:
             raise SystemExit("not all queries write")
         return found
@@ -160,13 +150,13 @@ class Place:
 
     def sample(self, hours: float, found: Latencies | None) -> Sample:
         """What is so now, with the latencies since the last one."""
-        queries = self._engine.queries()
+        queries = self._at.engine.queries()
         if failed := [q.error for q in queries if q.state is QueryState.ERROR]:
             raise SystemExit(f"a query has failed: {failed}")
         before, self._used = self._used, self._cpu()
         seconds, own, broker = (b - a for a, b in zip(before, self._used, strict=True))
         engine, *jvm = processes = self._processes()
-        size, files = size_of(self._folder / "checkpoints")
+        size, files = size_of(self._at.folder / "checkpoints")
         return Sample(
             hours=hours,
             p50_ms=found.percentile(50) if found else math.nan,
@@ -188,27 +178,7 @@ class Place:
         )
 
 
-@contextmanager
-def place(options: argparse.Namespace) -> Iterator[Place]:
-    """A broker and an engine, both gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="streamsql-bench-") as name:
-        folder = DataDir.at(Path(name))
-        broker = EmbeddedBroker(folder)
-        broker.start(_START_SECONDS)
-        settings = dict(setting.split("=", 1) for setting in options.set)
-        own = Path(name) / "engine"
-        config = EngineConfig(own, broker.bootstrap, properties=settings, warm_up=True)
-        kafka = KafkaClient(broker.bootstrap)
-        try:
-            with Engine(config) as engine:
-                engine.wait_until_ready(_START_SECONDS)
-                yield Place(engine, kafka, own, broker_status(folder).pid)
-        finally:
-            kafka.close()
-            broker.stop()
-
-
-def run(found: Place, sender_since: float, options: argparse.Namespace) -> Iterator[Sample]:
+def run(found: Watched, sender_since: float, options: argparse.Namespace) -> Iterator[Sample]:
     """A sample each quarter of an hour; receivers overlap, so that no record is left out."""
     count = math.ceil(4 * options.hours)
     receiver = found.receiver(OFFSET_BEGINNING)
@@ -233,40 +203,35 @@ def latencies(receiver: Receiver, end: float) -> Latencies | None:
         return None
 
 
-def show(rows: Sequence[Sample], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(asdict(rows[-1])), flush=True)
-    else:
-        show_table([asdict(row) for row in rows])
-
-
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hours", type=float, default=8, help="of the records' time")
     parser.add_argument("--rate", type=int, default=1000, help="records a second of that time")
     parser.add_argument("--speed", type=float, default=20, help="how much faster it passes")
     parser.add_argument("--json", action="store_true", help="one JSON object a sample, at once")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    # Its broker's processes are measured, so that it is its own.
+    parser.set_defaults(bootstrap_servers=None, idle=0.0)
     options = parser.parse_args()
-    rows: list[Sample] = []
+    rows: list[dict[str, object]] = []
     done = _context.Event()
-    with place(options) as found:
+    with place(options) as at:
+        found = Watched(at)
         found.start()
         since = time.time()
         since_ms = int((since - options.hours * 3600) * 1000)
-        arguments = (found.servers, options.rate, options.speed, since_ms, done)
+        arguments = (at.kafka.bootstrap, options.rate, options.speed, since_ms, done)
         sender = _context.Process(target=send, args=arguments, daemon=True)
         sender.start()
         for sample in run(found, since, options):
-            rows.append(sample)
+            rows.append(asdict(sample))
             if options.json:
-                show(rows, True)
+                print(json.dumps(rows[-1]), flush=True)
         done.set()
         sender.join()
     if not options.json:
-        show(rows, False)
-    return 0
+        show_table(rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

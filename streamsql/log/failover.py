@@ -162,7 +162,7 @@ class Failover:
             if now - self._looked < RETRY_SECONDS:
                 return
             self._looked = now
-            if self._leadership.has_members():
+            if self._leadership.members():
                 if now - self._began > SESSION_SECONDS + RETRY_SECONDS:
                     self._settled.set()  # It is none that has died.
                 return

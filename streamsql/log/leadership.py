@@ -45,16 +45,16 @@ class Leadership:
         self.decided = threading.Event()
         """Set once Kafka has told who is, for the first time."""
 
-    def has_members(self) -> bool:
-        """Whether a server is in the group, or one that has died is still held to be. ExternalError
-        if Kafka does not tell."""
+    def members(self) -> int:
+        """How many servers are in the group, those included that have died and are still held to
+        be. ExternalError if Kafka does not tell."""
         admin = AdminClient(dict(self._client.settings))
         asked = admin.describe_consumer_groups([self._group], request_timeout=self._client.timeout)
         try:
-            return bool(asked[self._group].result().members)
+            return len(asked[self._group].result().members)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                return False
+                return 0
             action = f"look for members of {self._group}"
             raise failure(self._client.bootstrap, action, error) from error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live, Restartable
@@ -11,20 +13,25 @@ from streamsql.engine import QueryState
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 
-def test_a_real_time_query_commits_as_often_as_it_is_told(
-    live: Live, restartable: Restartable
-) -> None:
+def running(live: Live, restartable: Restartable, settings: str, mode: str) -> Path:
+    """The checkpoint of a query that was made under these settings and runs in that mode."""
     live.run(
         "CREATE STREAM $s (k STRING KEY, n INT)"
         " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
-        "SET 'streamsql.processing.commit.interval.ms' = '5000';"
-        "CREATE STREAM $o AS SELECT * FROM $s;"
+        f"{settings} CREATE STREAM $o AS SELECT * FROM $s;"
     )
     (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
     live.await_state(query, QueryState.RUNNING)
-    assert live.query(query).mode == "real-time"
+    assert live.query(query).mode == mode
     assert restartable.config.data_dir is not None
-    commits = restartable.config.data_dir / "checkpoints" / query / "commits"
+    return restartable.config.data_dir / "checkpoints" / query
+
+
+def test_a_real_time_query_commits_as_often_as_it_is_told(
+    live: Live, restartable: Restartable
+) -> None:
+    settings = "SET 'streamsql.processing.commit.interval.ms' = '5000';"
+    commits = running(live, restartable, settings, "real-time") / "commits"
 
     def third_commit() -> bool:
         # A query without records does not commit.
@@ -38,17 +45,8 @@ def test_a_real_time_query_commits_as_often_as_it_is_told(
 def test_micro_batches_are_as_far_apart_as_they_are_told(
     live: Live, restartable: Restartable
 ) -> None:
-    live.run(
-        "CREATE STREAM $s (k STRING KEY, n INT)"
-        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
-        "SET 'processing.mode' = 'microbatch';"
-        "SET 'processing.batch.interval.ms' = '5000';"
-        "CREATE STREAM $o AS SELECT * FROM $s;"
-    )
-    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
-    live.await_state(query, QueryState.RUNNING)
-    assert restartable.config.data_dir is not None
-    offsets = restartable.config.data_dir / "checkpoints" / query / "offsets"
+    settings = "SET 'processing.mode' = 'microbatch'; SET 'processing.batch.interval.ms' = '5000';"
+    offsets = running(live, restartable, settings, "micro-batch") / "offsets"
 
     def begun() -> list[float]:
         """When its batches have begun."""

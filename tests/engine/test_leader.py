@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from awaiting import await_until
-from confluent_kafka.admin import AdminClient
 from engine.offline import texts
 
 from streamsql.cli.main import main
@@ -99,16 +98,7 @@ def start(config: EngineConfig, tmp_path: Path) -> Iterator[Start]:
         yield start_server
 
 
-def members(kafka: KafkaClient, service_id: str) -> int:
-    """How many servers of a service may lead."""
-    group, admin = f"streamsql-{service_id}", AdminClient(dict(kafka.settings))
-    asked = admin.describe_consumer_groups([group])
-    return len(asked[group].result().members)
-
-
-def test_one_leads_the_others_follow_and_take_over(
-    start: Start, topic_name: str, kafka: KafkaClient
-) -> None:
+def test_one_leads_the_others_follow_and_take_over(start: Start, topic_name: str) -> None:
     first = start("first")
     first.run(STREAM.format(topic_name))
     first.run(f"CREATE STREAM t WITH (KAFKA_TOPIC='{topic_name}-t') AS SELECT x FROM s;")
@@ -120,7 +110,7 @@ def test_one_leads_the_others_follow_and_take_over(
     assert second.knows("T")
     assert [info.state for info in second.state.queries.infos()] == [QueryState.STANDBY]
     # Without Spark it is not one of those of whom Kafka chooses.
-    assert members(kafka, topic_name) == 1
+    assert second.failover._leadership.members() == 1
     with pytest.raises(ExternalError, match="another server of the service leads") as caught:
         second.run("DROP STREAM t;")
     assert caught.value.hint == "Send the statement to http://first:8088."

@@ -147,10 +147,10 @@ def test_one_member_owns_the_log_and_another_follows_it(
     kafka.create_topic(topic_name)
     first, second = (Leadership(kafka, topic_name, topic_name) for _ in range(2))
     try:
-        assert not first.has_members()
+        assert first.members() == 0
         first.start()
         await_until(lambda: first.owner, "the only member to lead")
-        assert second.has_members()
+        assert second.members() == 1
         second.start()
         await_until(second.decided.is_set, "the second to know that it does not")
         assert first.owner and not second.owner
@@ -158,7 +158,7 @@ def test_one_member_owns_the_log_and_another_follows_it(
         assert not first.owner
         await_until(lambda: second.owner, "the second to lead")
         second.close()
-        await_until(lambda: not first.has_members(), "the group to be empty")
+        await_until(lambda: first.members() == 0, "the group to be empty")
     finally:
         first.close()
         second.close()

@@ -150,7 +150,7 @@ def jvm_environment(local_dir: Path) -> dict[str, str]:
 
     RocksDB's memory comes from malloc. By default glibc has eight pools of it a processor, which a
     JVM of many threads goes through in turn, and each keeps what was freed: with 512 MB of heap a
-    join over millions of rows took 2.7 GB on 2 processors, with a pool each 1.5.
+    join over millions of rows took 2.7 GB on 2 processors, with a pool each 1.7.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     return {

@@ -32,7 +32,7 @@ from streamsql.executor.spark.gateway import JvmCommand, jvm_environment, start_
 from streamsql.executor.spark.jvm_ends import JvmEnds
 from streamsql.executor.spark.log import configured_log
 from streamsql.jvm.jars import Progress, ensure_jars
-from streamsql.jvm.java import Java
+from streamsql.jvm.java import OPTIMIZED_LATE, Java
 from streamsql.jvm.lock import Group
 from streamsql.waiting import await_condition
 
@@ -111,11 +111,8 @@ LONG_RUNNING = (
     "-XX:+UseG1GC",
     "-XX:MaxGCPauseMillis=50",
     # Planning calls very many methods some ten thousand times: to optimize them costs more than it
-    # saves. What each record passes is called as often within a second. Twenty times the defaults.
-    "-XX:Tier4InvocationThreshold=100000",
-    "-XX:Tier4MinInvocationThreshold=12000",
-    "-XX:Tier4CompileThreshold=300000",
-    "-XX:Tier4BackEdgeThreshold=800000",
+    # saves. What each record passes is called as often within a second.
+    *OPTIMIZED_LATE,
 )
 """What a JVM is tuned for that runs queries for long."""
 
