@@ -18,6 +18,8 @@ from streamsql.executor.services.services import Services
 _log = logging.getLogger("streamsql.kafka")
 _log.addHandler(logging.NullHandler())
 WATCH_SECONDS = 1.0
+SOON_SECONDS = 0.05
+"""The least between two looks, where somebody waits for the next."""
 ANSWER_SECONDS = 2.0
 
 
@@ -28,6 +30,7 @@ class KafkaWatch:
         self._services = services
         self._topics: Callable[[], Iterable[str]] = tuple
         self._stopped = threading.Event()
+        self._wanted = threading.Event()
         self._ends: dict[str, dict[int, int]] = {}
         self._lost_since: float | None = None
         self._trouble: str | None = None
@@ -42,6 +45,7 @@ class KafkaWatch:
     def close(self) -> None:
         """Look no more; waits for the look that is under way."""
         self._stopped.set()
+        self._wanted.set()
         if self._thread.ident is not None:
             self._thread.join(ANSWER_SECONDS + WATCH_SECONDS)
 
@@ -54,6 +58,10 @@ class KafkaWatch:
         text = f"no answer from Kafka for {time.monotonic() - since:.0f} s"
         return f"{text}; {self._trouble}" if self._trouble else text
 
+    def look_soon(self) -> None:
+        """Do not wait for the second to be over: somebody wants to know the ends of just now."""
+        self._wanted.set()
+
     def lag(self, positions: Positions) -> int | None:
         """How many records lie between positions and the ends known; None where one is unknown."""
         total = 0
@@ -65,7 +73,11 @@ class KafkaWatch:
         return total
 
     def _run(self) -> None:
-        while not self._stopped.wait(WATCH_SECONDS):
+        while not self._stopped.wait(SOON_SECONDS):
+            self._wanted.wait(WATCH_SECONDS - SOON_SECONDS)
+            self._wanted.clear()
+            if self._stopped.is_set():
+                return
             try:
                 self._look()
                 self._trouble = None

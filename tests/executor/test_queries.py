@@ -77,6 +77,7 @@ class Script:
         self.read: Positions = {}
         self.interrupted = False
         self.swept = 0
+        self.looks_soon = 0
         self.shrunk = 0
         self.forgotten: list[str] = []
 
@@ -91,6 +92,9 @@ class Script:
 
     def sweep(self) -> None:
         self.swept += 1
+
+    def look_soon(self) -> None:
+        self.looks_soon += 1
 
     def prepare(self, query: Definition) -> Positions:
         if self.broken:
@@ -191,15 +195,19 @@ def test_a_query_near_the_end_goes_live_at_once(manager: QueryManager, script: S
     await_state(manager, QueryState.RUNNING)
 
 
-def test_a_live_query_is_running_once_its_tasks_have_begun(
+def test_a_live_query_is_running_once_it_has_read_what_there_was(
     manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observing, "BEHIND_SECONDS", 60.0)
-    script.backlog = 1
+    script.backlog = 2
     manager.add(definition())
     await_runs(script, "real-time")
     await_state(manager, QueryState.CATCHING_UP)
-    script.read = {"in": {0: 1}}
+    script.backlog, script.read = 1, {"in": {0: 1}}
+    looks = script.looks_soon
+    await_until(lambda: script.looks_soon > looks + 1, "two more looks")
+    await_state(manager, QueryState.CATCHING_UP)
+    script.backlog, script.read = 0, {"in": {0: 2}}
     await_state(manager, QueryState.RUNNING)
 
 

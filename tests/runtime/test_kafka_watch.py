@@ -120,3 +120,17 @@ def test_a_broker_whose_disk_was_full_comes_back_with_all_that_it_had(tmp_path: 
         finally:
             watch.close()
             services.close()
+
+
+def test_it_looks_at_once_where_somebody_waits(
+    services: Failing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_watch, "WATCH_SECONDS", 600.0)
+    services.running = True
+    watch = KafkaWatch(cast(Services, services))
+    watch.start(lambda: ["t"])
+    try:
+        watch.look_soon()
+        await_until(lambda: watch.lag({"t": {0: 5}}) == 2, "the ends to be known")
+    finally:
+        watch.close()

@@ -65,5 +65,8 @@ class Watch(Protocol):
     def outage(self) -> str | None:
         """What is wrong with Kafka just now, in words; None if it answers."""
 
+    def look_soon(self) -> None:
+        """The ends of just now are wanted."""
+
     def lag(self, positions: Positions) -> int | None:
         """How many records lie between positions and the ends known; None where one is unknown."""

@@ -57,7 +57,7 @@ class Observer:
 
     def sleeps_on(self, query: PersistentQuery, now: float) -> bool:
         """Whether the query sleeps, as it did at the last look: there is nothing new to be seen."""
-        if now - self._asked_at >= (LIVE_LOOK_SECONDS if query.reading else LOOK_SECONDS):
+        if now - self._asked_at >= (LIVE_LOOK_SECONDS if query.arrived else LOOK_SECONDS):
             self._pulse, self._asked_at = self._launcher.pulse(), now
         if not self._pulse.answers:
             # Of a JVM that has died it is not to be forgotten who slept.
@@ -77,18 +77,20 @@ class Observer:
         run = query.run
         assert run is not None
         live = query.activity is Activity.LIVE
-        query.look_at = now + (LIVE_LOOK_SECONDS if live and query.reading else LOOK_SECONDS)
+        query.look_at = now + (LIVE_LOOK_SECONDS if live and query.arrived else LOOK_SECONDS)
         if live and now - query.began_at > STEADY_SECONDS:
             query.steady()
         if live and query.real_time:
             # Its batches are long: what it has read by now is nearer to the truth.
             query.positions = self._pulse.reached(query.positions or {}, query.id)
-            read = query.id in self._pulse.read
-            query.reading |= read or now - (query.live_since or now) > BEHIND_SECONDS
         else:
             query.positions = run.positions() or query.positions
         if query.positions is not None:
             query.lag = self._watch.lag(query.positions)
+        if live and query.real_time and not query.arrived:
+            read = query.id in self._pulse.read and not query.lag
+            query.arrived = read or now - (query.live_since or now) > BEHIND_SECONDS
+            self._watch.look_soon()
         if isinstance(run, Unstarted):
             query.asleep = not query.lag
         query.use.saw(query.positions, query.asleep, now)

@@ -166,8 +166,9 @@ class PersistentQuery:
     """Where it was then."""
     live_since: float | None = None
     behind_since: float | None = None
-    reading: bool = False
-    """Whether its live run has begun to read, or has nothing to read: its tasks take a moment."""
+    arrived: bool = False
+    """Whether its live run has once read all that there was, or had nothing to read: until its
+    tasks are there, and what came meanwhile is read, it catches up."""
     rounds: int = 0
     """How often it has caught up in a row without being near the end afterwards."""
     started_at: float = 0.0
@@ -260,7 +261,7 @@ class PersistentQuery:
         """Note that it runs now."""
         self.finished = False
         self.run, self.activity, self.asleep, self.restored = run, activity, False, False
-        self.reading = not self.lag
+        self.arrived = not self.lag
         self.began_at, self.blamed = time.monotonic(), False
         self.began_with, self.slow_since = self.positions, None
         if activity is Activity.LIVE:
@@ -314,7 +315,7 @@ class PersistentQuery:
             return QueryState.WAITING if self.retryable else QueryState.ERROR
         if self.activity is Activity.CATCHING_UP:
             return QueryState.CATCHING_UP
-        if self.real_time and not self.reading:
+        if self.real_time and not self.arrived:
             return QueryState.CATCHING_UP
         if not (self.real_time or self.definition.by_interval) and (self.lag or 0) > near:
             return QueryState.CATCHING_UP

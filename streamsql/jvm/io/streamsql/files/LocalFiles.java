@@ -18,6 +18,7 @@ import org.apache.hadoop.fs.Options.Rename;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.util.Progressable;
+import org.apache.spark.network.util.JavaUtils;
 
 /**
  * The {@code file:} of Hadoop's FileContext, through which Spark writes its checkpoints: see {@link
@@ -29,6 +30,12 @@ import org.apache.hadoop.util.Progressable;
  * damaged one.
  */
 public final class LocalFiles extends DelegateToFileSystem {
+  static {
+    // On Unix Spark starts `rm -rf` for each working folder of a state store, two of them one after
+    // the other in each commit: some 20 ms each where it takes a fraction of one itself.
+    JavaUtils.isUnix = false;
+  }
+
   private final RawLocalFiles files;
 
   /** Called by Hadoop, by reflection. */
