@@ -78,6 +78,7 @@ class Script:
         self.interrupted = False
         self.swept = 0
         self.looks_soon = 0
+        self.working = 0.0
         self.shrunk = 0
         self.forgotten: list[str] = []
 
@@ -114,7 +115,8 @@ class Script:
         return 10 * NEAR
 
     def pulse(self) -> Pulse:
-        return Pulse(asleep=self.sleepers, read={"Q": self.read} if self.read else {})
+        read = {"Q": self.read} if self.read else {}
+        return Pulse(asleep=self.sleepers, working={"Q": self.working}, read=read)
 
     def has_room(self, query: Definition) -> bool:
         return not self.full
@@ -195,7 +197,7 @@ def test_a_query_near_the_end_goes_live_at_once(manager: QueryManager, script: S
     await_state(manager, QueryState.RUNNING)
 
 
-def test_a_live_query_is_running_once_it_has_read_what_there_was(
+def test_a_live_query_is_running_once_it_has_processed_what_there_was(
     manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observing, "BEHIND_SECONDS", 60.0)
@@ -203,11 +205,12 @@ def test_a_live_query_is_running_once_it_has_read_what_there_was(
     manager.add(definition())
     await_runs(script, "real-time")
     await_state(manager, QueryState.CATCHING_UP)
-    script.backlog, script.read = 1, {"in": {0: 1}}
-    looks = script.looks_soon
-    await_until(lambda: script.looks_soon > looks + 1, "two more looks")
-    await_state(manager, QueryState.CATCHING_UP)
-    script.backlog, script.read = 0, {"in": {0: 2}}
+    for backlog, working in (1, 0.0), (0, 0.5):
+        script.backlog, script.working, script.read = backlog, working, {"in": {0: 2 - backlog}}
+        script.looks_soon = 0
+        await_until(lambda: script.looks_soon > 2, "two more looks")
+        await_state(manager, QueryState.CATCHING_UP)
+    script.working = 0.0
     await_state(manager, QueryState.RUNNING)
 
 
@@ -617,8 +620,11 @@ def test_drain_gives_up_on_a_query_that_fails_for_good(
 
 def test_what_the_jvm_says_of_queries_every_second() -> None:
     lines = ["running\tQ", "asleep\tQ", "read\tR\tin\t0\t7", "read\tR\tin\t1\t8", "running\tR"]
+    lines.append("working\tR\t40")
     pulse = parse("\n".join([*lines, "gap\tin\t1\t8\t9"]))
-    assert pulse == Pulse({"Q", "R"}, {"Q"}, {"R": {"in": {0: 7, 1: 8}}}, {"in": {1: (8, 9)}})
+    assert pulse == Pulse(
+        {"Q", "R"}, {"Q"}, {"R": 0.04}, {"R": {"in": {0: 7, 1: 8}}}, {"in": {1: (8, 9)}}
+    )
 
 
 def test_what_is_no_record_is_passed_once_all_before_it_is_read() -> None:

@@ -88,8 +88,10 @@ class Observer:
         if query.positions is not None:
             query.lag = self._watch.lag(query.positions)
         if live and query.real_time and not query.arrived:
-            read = query.id in self._pulse.read and not query.lag
-            query.arrived = read or now - (query.live_since or now) > BEHIND_SECONDS
+            processed = self._pulse.working.get(query.id, 0) < LOOK_SECONDS
+            read = query.id in self._pulse.read and query.lag == 0
+            in_time = now - (query.live_since or now) <= BEHIND_SECONDS
+            query.arrived = (read and processed) or not in_time
             self._watch.look_soon()
         if isinstance(run, Unstarted):
             query.asleep = not query.lag

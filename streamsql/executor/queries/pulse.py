@@ -19,6 +19,9 @@ class Pulse:
     running: set[str] = field(default_factory=set)
     asleep: set[str] = field(default_factory=set)
     """Those that wait for their topics to get records."""
+    working: dict[str, float] = field(default_factory=dict)
+    """For how many seconds the tasks of each have had rows of its other tasks without a break: what
+    it has read is not yet what it has processed."""
     read: dict[str, Positions] = field(default_factory=dict)
     """How far each has read in its present batch, of the partitions it has read from."""
     gaps: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)
@@ -80,6 +83,8 @@ def parse(text: str) -> Pulse:
                 read.setdefault(topic, {})[int(partition)] = int(offset)
             case "gap", topic, partition, begin, end:
                 pulse.gaps.setdefault(topic, {})[int(partition)] = int(begin), int(end)
+            case "working", query_id, milliseconds:
+                pulse.working[query_id] = int(milliseconds) / 1000
             case "running", query_id:
                 pulse.running.add(query_id)
             case "asleep", query_id:

@@ -1,6 +1,7 @@
 package io.streamsql.queries;
 
 import io.streamsql.monitoring.ReadOffsets;
+import io.streamsql.shuffle.InProcessShuffle;
 import io.streamsql.source.QueryInputs;
 import io.streamsql.source.TopicTails;
 import org.apache.spark.sql.SparkSession;
@@ -11,9 +12,10 @@ public final class Pulse {
   private Pulse() {}
 
   /**
-   * Lines of words between tabs: {@code running} and {@code asleep} with a query; {@code read} with
-   * a query, a topic, a partition and the offset after the last record read; {@code gap} with a
-   * topic, a partition, and between which offsets at its end there is no record.
+   * Lines of words between tabs: {@code running} and {@code asleep} with a query; {@code working}
+   * with a query and for how many ms its tasks have had rows of other tasks without a break; {@code
+   * read} with a query, a topic, a partition and the offset after the last record read; {@code gap}
+   * with a topic, a partition, and between which offsets at its end there is no record.
    */
   public static String of(SparkSession session) {
     StringBuilder lines = new StringBuilder();
@@ -22,6 +24,11 @@ public final class Pulse {
     }
     QueryInputs.asleep().forEach(query -> lines.append("asleep\t").append(query).append('\n'));
     ReadOffsets.addTo(lines);
+    // After that: what has been read by then is at work by now.
+    for (StreamingQuery query : session.streams().active()) {
+      long working = InProcessShuffle.workingFor(query.runId()).toMillis();
+      lines.append("working\t" + query.name() + "\t" + working + "\n");
+    }
     TopicTails.addGapsTo(lines);
     return lines.toString();
   }

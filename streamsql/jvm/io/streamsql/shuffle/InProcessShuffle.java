@@ -1,6 +1,8 @@
 package io.streamsql.shuffle;
 
+import java.time.Duration;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
@@ -21,7 +23,29 @@ import org.apache.spark.shuffle.streaming.StreamingShuffleManager;
  * Spark's own by type, for which alone Spark counts the tasks of such a shuffle.
  */
 public final class InProcessShuffle extends StreamingShuffleManager {
+  /** What Spark calls the run of a query, in the properties of its tasks. */
+  private static final String RUN_ID = "spark.jobGroup.id";
+
+  /** That of this JVM's Spark. */
+  private static volatile InProcessShuffle current;
+
   private final Map<Integer, Exchange> exchanges = new ConcurrentHashMap<>();
+
+  /** Called by Spark, by reflection. */
+  public InProcessShuffle() {
+    current = this;
+  }
+
+  /** For how long tasks of a query's run have had rows of others to work on, without a break. */
+  public static Duration workingFor(UUID runId) {
+    InProcessShuffle shuffle = current;
+    return shuffle == null ? Duration.ZERO : shuffle.longest(runId.toString());
+  }
+
+  private Duration longest(String runId) {
+    return Duration.ofNanos(
+        exchanges.values().stream().mapToLong(e -> e.workingFor(runId)).max().orElse(0));
+  }
 
   @Override
   public <K, V, C> ShuffleHandle registerShuffle(int id, ShuffleDependency<K, V, C> dependency) {
@@ -49,7 +73,9 @@ public final class InProcessShuffle extends StreamingShuffleManager {
     if (endPartition != partition + 1) {
       throw new UnsupportedOperationException("a task that reads several partitions of a shuffle");
     }
-    Lane lane = exchange(handle).lane(partition);
+    Exchange exchange = exchange(handle);
+    exchange.readBy(String.valueOf(task.getLocalProperty(RUN_ID)));
+    Lane lane = exchange.lane(partition);
     lane.open();
     return () -> new LaneRows<K, C>(lane, task);
   }

@@ -19,6 +19,11 @@ final class Lane {
   private long bytes;
   private int writing;
 
+  /** Whether the reader has no row to work on, and since when it has had some without a break. */
+  private boolean idle;
+
+  private long workingSince = System.nanoTime();
+
   Lane(int writers) {
     writing = writers;
   }
@@ -61,9 +66,14 @@ final class Lane {
    */
   synchronized ArrayDeque<Object> take(ArrayDeque<Object> empty, TaskContext task)
       throws InterruptedException {
+    idle = rows.isEmpty();
     while (rows.isEmpty() && writing > 0) {
       wait(LOOK_MS);
       task.killTaskIfInterrupted();
+    }
+    if (idle && !rows.isEmpty()) {
+      idle = false;
+      workingSince = System.nanoTime();
     }
     ArrayDeque<Object> taken = rows;
     rows = empty;
@@ -72,5 +82,10 @@ final class Lane {
     }
     bytes = 0;
     return taken;
+  }
+
+  /** For how long the reader has had rows to work on without a break, in ns. */
+  synchronized long workingFor() {
+    return idle ? 0 : System.nanoTime() - workingSince;
   }
 }

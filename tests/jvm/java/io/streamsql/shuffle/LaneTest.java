@@ -110,6 +110,28 @@ class LaneTest {
     assertThrows(NoSuchElementException.class, rows::next);
   }
 
+  @Test
+  void aReaderWorksFromItsFirstRowUntilItFindsNone() throws Exception {
+    Lane lane = new Lane(1);
+    lane.put(1, 1, task);
+    LaneRows<Integer, Integer> rows = new LaneRows<>(lane, task);
+    assertTrue(rows.hasNext());
+    assertTrue(lane.workingFor() > 0);
+    rows.next();
+    lane.end();
+    assertFalse(rows.hasNext());
+    assertEquals(0, lane.workingFor());
+  }
+
+  @Test
+  void anExchangeTellsHowLongTheReadersOfARunHaveWorked() throws Exception {
+    Exchange exchange = new Exchange(1, 2);
+    exchange.readBy("this run");
+    exchange.lane(0).put(1, 1, task);
+    assertTrue(exchange.workingFor("this run") > 0);
+    assertEquals(0, exchange.workingFor("another run"));
+  }
+
   private CompletableFuture<Void> writing(Lane lane, int from, int to) {
     return CompletableFuture.runAsync(
         () -> {
