@@ -167,8 +167,8 @@ class PersistentQuery:
     live_since: float | None = None
     behind_since: float | None = None
     arrived: bool = False
-    """Whether its live run has once read all that there was, or had nothing to read: until its
-    tasks are there, and what came meanwhile is read, it catches up."""
+    """Whether its live run has once processed all that there was, or had nothing to: until its
+    tasks are there, and what came meanwhile is processed, it catches up."""
     rounds: int = 0
     """How often it has caught up in a row without being near the end afterwards."""
     started_at: float = 0.0
