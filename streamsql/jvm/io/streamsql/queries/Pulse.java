@@ -19,15 +19,15 @@ public final class Pulse {
    */
   public static String of(SparkSession session) {
     StringBuilder lines = new StringBuilder();
-    for (StreamingQuery query : session.streams().active()) {
-      lines.append("running\t").append(query.name()).append('\n');
-    }
     QueryInputs.asleep().forEach(query -> lines.append("asleep\t").append(query).append('\n'));
     ReadOffsets.addTo(lines);
     // After that: what has been read by then is at work by now.
     for (StreamingQuery query : session.streams().active()) {
+      lines.append("running\t").append(query.name()).append('\n');
       long working = InProcessShuffle.workingFor(query.runId()).toMillis();
-      lines.append("working\t" + query.name() + "\t" + working + "\n");
+      if (working > 0) {
+        lines.append("working\t" + query.name() + "\t" + working + "\n");
+      }
     }
     TopicTails.addGapsTo(lines);
     return lines.toString();
