@@ -98,10 +98,11 @@ class Writer:
 
     def ids(self, sink: str) -> list[int]:
         """What a reader finds just now."""
-        path = self._folder / sink
-        if not any(path.rglob("*.parquet")):
+        files = f"'{self._folder / sink}/**/*.parquet'"
+        # By DuckDB, which lets folders vanish while it looks: those of what is staged do.
+        if not duckdb.sql(f"SELECT file FROM glob({files})").fetchall():
             return []
-        found = duckdb.sql(f"SELECT ID FROM read_parquet('{path}/**/*.parquet')").fetchall()
+        found = duckdb.sql(f"SELECT ID FROM read_parquet({files})").fetchall()
         return [row[0] for row in found]
 
     def doubled(self) -> dict[str, list[int]]:
