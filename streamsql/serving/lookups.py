@@ -26,6 +26,7 @@ from streamsql.planner.statements import plan
 from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, PULL_TABLE_SCAN
 from streamsql.results import Answer, Value
 from streamsql.schema import Schema
+from streamsql.serving.all_columns import all_columns, picked
 from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
 from streamsql.serving.current_channel import CurrentChannel
@@ -129,7 +130,25 @@ class Lookups:
         channel = None if found is None else self._channel.get()
         return None if found is None or channel is None else _ask(channel, *found)
 
+    def rehearse(
+        self, sql: str, statement: Statement, session: Session, catalog: Catalog, times: int
+    ) -> None:
+        """Do what `find` does, so often, in a table that may be incomplete yet; for nobody."""
+        found = self._understood(sql, session, catalog, statement)
+        if found is None:
+            return  # a key of a type that is not looked up this way
+        prepared, values = found
+        wanted = packed([prepared.key(values)], prepared.source, None)
+        for _ in range(times):
+            _answer(prepared, prepared.lookups.rehearse(wanted))
+
     def _ready(
+        self, sql: str, session: Session, catalog: Catalog, statement: Statement | None
+    ) -> tuple[_Prepared, _Values] | None:
+        found = self._understood(sql, session, catalog, statement)
+        return found if found is not None and found[0].table.was_complete() else None
+
+    def _understood(
         self, sql: str, session: Session, catalog: Catalog, statement: Statement | None
     ) -> tuple[_Prepared, _Values] | None:
         shape = fingerprint_of(sql)
@@ -250,7 +269,7 @@ class Lookups:
             {**session.properties, PULL_TABLE_SCAN: "true"},
         )
         assert isinstance(without_key, PullPlan)
-        return self._loaded(without_key, source, ordered, shape, session)
+        return self._loaded(without_key, source, ordered, shape, session, catalog)
 
     def _loaded(
         self,
@@ -259,9 +278,13 @@ class Lookups:
         parameters: tuple[_Parameter, ...],
         shape: Fingerprint,
         session: Session,
+        catalog: Catalog,
     ) -> _Prepared:
-        table = self._stores.complete(source)
-        program = self._plans.get(plan, session.properties)
+        table = self._stores.get(source)
+        schema = result_schema(plan)
+        everything = all_columns(source, catalog, session.properties)
+        decode = picked(plan, everything)
+        program = self._plans.get(plan if decode is None else everything, session.properties)
         lookups = table.lookups(program, window_bytes(source))
         lookups.register()
         return _Prepared(
@@ -269,11 +292,11 @@ class Lookups:
             _constants(shape, parameters),
             plan,
             source,
-            schema := result_schema(plan),
+            schema,
             table,
             lookups,
             key_writer(source),
-            push_decoder(schema),
+            decode or push_decoder(schema),
         )
 
 

@@ -37,6 +37,7 @@ class StoredTable:
         retention (ms) are gone."""
         self.spark = spark
         self.topic = topic
+        self._was_complete = False
         jvm = cast(Any, spark)._jvm
         settings = java_map(jvm, connection)
         retention = -1 if retention_ms is None else retention_ms
@@ -53,6 +54,7 @@ class StoredTable:
         takes longer."""
         try:
             if self._java.awaitComplete(int(seconds * 1000)):
+                self._was_complete = True
                 return
             reason = self._java.failure()
         except JVM_FAILURES as error:
@@ -62,6 +64,13 @@ class StoredTable:
             retryable=True,
             detail=None if reason is None else str(reason),
         )
+
+    def was_complete(self) -> bool:
+        """Whether all that was in the topic when it was opened has been there, once."""
+        if not self._was_complete:
+            with suppress(ExternalError):
+                self.await_complete(0)
+        return self._was_complete
 
     def await_positions(self, positions: Mapping[int, int], seconds: float) -> bool:
         """Whether, after at most that time, the store has taken in all before these offsets."""
@@ -152,6 +161,13 @@ class KeyLookups:
         """The results for keys as `keys.packed` makes them."""
         try:
             return split(self._java.get(keys))
+        except JVM_FAILURES as error:
+            raise broken(self._topic, error) from error
+
+    def rehearse(self, keys: bytes) -> list[bytes]:
+        """As `get`, but of a table that may be incomplete: nothing to answer with."""
+        try:
+            return split(self._java.rehearse(keys))
         except JVM_FAILURES as error:
             raise broken(self._topic, error) from error
 

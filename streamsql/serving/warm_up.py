@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import ExternalError
 from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.services.services import Services
 from streamsql.nodes import Statement
@@ -18,7 +17,8 @@ from streamsql.parser import parse
 from streamsql.planner.plans.routes import StoredTables
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
-from streamsql.results import Answer, Value
+from streamsql.results import Value
+from streamsql.serving.all_columns import all_columns
 from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.rows import result_schema
 from streamsql.serving.stores import TableStores
@@ -28,7 +28,8 @@ from streamsql.types import quote
 
 LOOKUPS = 300
 """The JVM compiles what it has run some hundred times."""
-Lookup = Callable[[str, Statement | None, Session], Answer | None]
+Rehearse = Callable[[str, Statement, Session, Catalog, int], None]
+"""See Lookups.rehearse."""
 
 
 class WarmUp:
@@ -49,31 +50,32 @@ class WarmUp:
         """The Spark session that has compiled queries, and the one that has looked up keys."""
         self._looked_up: object = None
 
-    def go_on(self, source: Source, stores: TableStores, lookup: Lookup) -> None:
+    def go_on(self, source: Source, stores: TableStores, rehearse: Rehearse) -> None:
         """Do what can be done now with a table whose store is open. Once for each JVM."""
         spark = self._services.current_spark()
         if spark is None or self._looked_up is spark:
             return
-        everything = self._plan(f"SELECT * FROM {quote(source.name)};")
-        program = self._plans.get(everything, {})
+        if self._look_up_first(source, stores, rehearse):
+            self._looked_up = spark
         if self._compiled is not spark:
             self._compiled = spark
             counted = self._plan(f"SELECT COUNT(*) AS N FROM {quote(source.name)};")
             if isinstance(counted.route, StoredTables):
                 self._queries.prepare(counted, {})
-        table = stores.get(source)
-        try:
-            table.await_complete(0)
-        except ExternalError:
-            return  # it is being filled; the next time
-        rows = table.scan(program, None, None)
+
+    def _look_up_first(self, source: Source, stores: TableStores, rehearse: Rehearse) -> bool:
+        """Look up a row of the table, if it has any, which may be being filled: who waits for that
+        asks as soon as it is full."""
+        everything = all_columns(source, self._catalog(), {})
+        rows = stores.get(source).scan(self._plans.get(everything, {}), None, None)
         first = next(rows, None)
         rows.close()
-        if first is not None:
-            self._looked_up = spark
-            schema = result_schema(everything)
-            cells = dict(zip(schema.names, push_decoder(schema)(first).values, strict=True))
-            self._look_up(source, [cells[column.name] for column in source.schema.key], lookup)
+        if first is None:
+            return False
+        schema = result_schema(everything)
+        cells = dict(zip(schema.names, push_decoder(schema)(first).values, strict=True))
+        self._look_up(source, [cells[column.name] for column in source.schema.key], rehearse)
+        return True
 
     def _plan(self, sql: str) -> PullPlan:
         (statement,) = parse(sql)
@@ -81,14 +83,12 @@ class WarmUp:
         assert isinstance(found, PullPlan)
         return found
 
-    def _look_up(self, source: Source, key: list[Value], lookup: Lookup) -> None:
+    def _look_up(self, source: Source, key: list[Value], rehearse: Rehearse) -> None:
         names = (quote(column.name) for column in source.schema.key)
         where = " AND ".join(f"{n} = {_literal(v)}" for n, v in zip(names, key, strict=True))
         sql = f"SELECT * FROM {quote(source.name)} WHERE {where};"
         (statement,) = parse(sql)
-        for _ in range(LOOKUPS):
-            if lookup(sql, statement, Session()) is None:
-                return  # a key of a type that is not looked up this way
+        rehearse(sql, statement, Session(), self._catalog(), LOOKUPS)
 
 
 def _literal(value: Value) -> str:

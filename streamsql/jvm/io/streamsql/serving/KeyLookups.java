@@ -44,6 +44,11 @@ public final class KeyLookups {
     if (!complete.getAsBoolean()) {
       throw new IllegalStateException("the table is still being read");
     }
+    return rehearse(packed);
+  }
+
+  /** As {@link #get}, but of what there is: no answer, while the table is still being read. */
+  public byte[] rehearse(byte[] packed) throws RocksDBException {
     ByteBuffer in = ByteBuffer.wrap(packed);
     long low = in.getLong();
     long high = in.getLong();

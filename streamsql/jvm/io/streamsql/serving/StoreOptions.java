@@ -6,6 +6,7 @@ import org.rocksdb.Cache;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompressionType;
 import org.rocksdb.DBOptions;
+import org.rocksdb.IndexType;
 import org.rocksdb.InfoLogLevel;
 import org.rocksdb.LRUCache;
 import org.rocksdb.WriteBufferManager;
@@ -15,7 +16,13 @@ final class StoreOptions implements AutoCloseable {
   /** One bound for the memory of all stores. */
   private static final long MEMORY = Long.getLong("streamsql.store.memory.mb", 128) << 20;
 
-  private static final Cache CACHE = new LRUCache(MEMORY);
+  /** As few parts as processors do not get in each other's way in: a block must fit into one. */
+  private static final int SHARD_BITS = 3;
+
+  /** The part of the memory that is kept for what finds blocks, before the blocks themselves. */
+  private static final double FINDING = 0.2;
+
+  private static final Cache CACHE = new LRUCache(MEMORY, SHARD_BITS, false, FINDING);
   private static final WriteBufferManager BUFFERS = new WriteBufferManager(MEMORY / 2, CACHE);
 
   final ColumnFamilyOptions family =
@@ -24,6 +31,12 @@ final class StoreOptions implements AutoCloseable {
               new BlockBasedTableConfig()
                   .setBlockCache(CACHE)
                   .setFilterPolicy(new BloomFilter(10))
+                  // In parts: the whole one of some million rows is not kept in the cache, so
+                  // that each lookup would read it anew.
+                  .setIndexType(IndexType.kTwoLevelIndexSearch)
+                  .setPartitionFilters(true)
+                  .setPinTopLevelIndexAndFilter(true)
+                  .setCacheIndexAndFilterBlocksWithHighPriority(true)
                   .setCacheIndexAndFilterBlocks(true))
           .setWriteBufferSize(16L << 20)
           .setCompressionType(CompressionType.LZ4_COMPRESSION);
