@@ -145,6 +145,17 @@ def tables_plan(
     return _compiled(answer_frame(plan, own, "pull query")), tables
 
 
+def event_times(scan: Scan, context: LoweringContext) -> Any:
+    """The Java CompiledPlan that makes of a record of the topic its event time (ms, a bigint), or
+    no row where it has none."""
+    own = replace(
+        context, records=lambda topic: _source(context.spark, RECORDS), processing_log_topic=NO_LOG
+    )
+    node = Scan(scan.source, scan.source.name)
+    rows = lower.lower_rows(node, Scope(own, "pull query", Emit.CHANGES, node))
+    return _compiled(rows.select(quoted(TIME_COLUMN)))
+
+
 def _compiled(rows: DataFrame) -> Any:
     session = cast(Any, rows.sparkSession)
     try:

@@ -155,12 +155,21 @@ class SparkLauncher:
         most = self.capacity.records_per_batch(query.properties, query.id)
         if lag > most and not self.replays(query):
             spec = self.spec(query, Mode.MICRO_BATCH)
+            if query.merges:
+                self._read_in_steps(query, most)
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
             spec = self._kept(query, Mode.REAL_TIME) or self.spec(query, Mode.REAL_TIME)
             self._lowered.keep(query.id, query, Mode.REAL_TIME, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
+
+    def _read_in_steps(self, query: Definition, most: int) -> None:
+        from streamsql.executor.queries.time_steps import read_in_steps
+
+        ends = {topic: self._services.kafka.get().end_offsets(topic) for topic in query.topics}
+        context = self.context(query.properties, None, Mode.MICRO_BATCH)
+        read_in_steps(query.plan, query.id, context, (self.positions(query), ends), most)
 
     def replays(self, query: Definition) -> bool:
         """Whether a query that goes on has to begin with a micro-batch, which brings the rows that

@@ -63,14 +63,17 @@ def pulse_of(spark: SparkSession | None) -> Pulse:
 
 
 def forget_read(spark: SparkSession | None, query_id: str) -> None:
-    """A query has stopped: what it had read in its last batch counts no more."""
+    """A query has stopped: what it had read in its last batch counts no more, nor in which steps
+    it was to read."""
     if spark is None:
         return
     from streamsql.executor.spark.failures import JVM_FAILURES
 
     # A JVM that has died or been stopped just now has forgotten the query already.
     with suppress(*JVM_FAILURES):
-        cast(Any, spark)._jvm.io.streamsql.monitoring.ReadOffsets.forget(query_id)
+        package = cast(Any, spark)._jvm.io.streamsql
+        package.monitoring.ReadOffsets.forget(query_id)
+        package.source.ReadUntil.atOnce(query_id)
 
 
 def parse(text: str) -> Pulse:

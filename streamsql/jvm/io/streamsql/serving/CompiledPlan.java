@@ -4,6 +4,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
@@ -32,7 +33,7 @@ import scala.reflect.ClassTag$;
  *
  * <p>Only for frames without a shuffle and without Python functions: those need a job.
  */
-public final class CompiledPlan {
+public final class CompiledPlan implements UnaryOperator<java.util.Iterator<InternalRow>> {
   /** Of the run that this thread is at: the rows of each source, by its number. */
   private static final ThreadLocal<List<Iterator<InternalRow>>> INPUTS = new ThreadLocal<>();
 
@@ -113,7 +114,8 @@ public final class CompiledPlan {
   /**
    * The results for the input, made one by one as they are asked for; each is valid until the next.
    */
-  java.util.Iterator<InternalRow> run(java.util.Iterator<InternalRow> input) {
+  @Override
+  public java.util.Iterator<InternalRow> apply(java.util.Iterator<InternalRow> input) {
     return CollectionConverters.asJava(
         within(
             List.of(CollectionConverters.asScala(input)),

@@ -92,7 +92,7 @@ public final class ServedTable implements AutoCloseable {
    * @param suffix how many bytes of a stored key are its window's: 0, 8 or 16
    */
   public KeyLookups lookups(CompiledPlan program, int suffix) {
-    return new KeyLookups(store, follower::complete, topic, program::run, suffix);
+    return new KeyLookups(store, follower::complete, topic, program, suffix);
   }
 
   /**

@@ -82,7 +82,7 @@ final class TableRows {
       lock.unlock();
     }
     TableStore.Reading reading = store.read();
-    return new Reading(reader.run(new StoredRows(reading, topic, null, null)), reading);
+    return new Reading(reader.apply(new StoredRows(reading, topic, null, null)), reading);
   }
 
   /** The rows as they are at one moment. */
@@ -154,7 +154,7 @@ final class TableRows {
   /** Takes in a table's records; false: there is no room for them. */
   private boolean fill(HeldRows rows, Iterator<Change> records, long expected) {
     Answered answered = new Answered(records, rows);
-    Iterator<InternalRow> made = reader.run(answered);
+    Iterator<InternalRow> made = reader.apply(answered);
     for (long count = 1; made.hasNext(); count++) {
       answered.put((UnsafeRow) made.next());
       if (count % LOOK == 0) {
@@ -204,7 +204,7 @@ final class TableRows {
           }
         });
     Answered answered = new Answered(puts.iterator(), rows);
-    for (Iterator<InternalRow> made = reader.run(answered); made.hasNext(); ) {
+    for (Iterator<InternalRow> made = reader.apply(answered); made.hasNext(); ) {
       answered.put((UnsafeRow) made.next());
     }
     answered.end();

@@ -84,7 +84,11 @@ final class IdleStream
       return null;
     }
     String wanted = end.json();
-    String found = ReadUntil.bounded(query, topic, start == null ? "{}" : start.json(), wanted);
+    String from = start == null ? "{}" : start.json();
+    String found = ReadUntil.bounded(query, topic, from, wanted);
+    if (availableNow) {
+      found = ReadUntil.step(query, this, topic, from, found);
+    }
     return found.equals(wanted) ? end : kafka.deserializeOffset(found);
   }
 

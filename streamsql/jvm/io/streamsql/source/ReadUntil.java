@@ -5,7 +5,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -13,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class ReadUntil {
   private static final Map<String, JsonNode> BOUNDS = new ConcurrentHashMap<>();
+  private static final Map<String, Steps> STEPS = new ConcurrentHashMap<>();
 
   private ReadUntil() {}
 
@@ -31,12 +35,59 @@ public final class ReadUntil {
   }
 
   /**
+   * The next run of a query over what is there ends its batches at these offsets, one after the
+   * other, and reads no further: see {@link TimeSteps}.
+   */
+  public static void inSteps(String query, List<String> offsets) {
+    STEPS.put(query, new Steps(offsets.stream().map(ReadUntil::parsed).toList()));
+  }
+
+  /** Its batches end where its limit says. */
+  public static void atOnce(String query) {
+    STEPS.remove(query);
+  }
+
+  /**
+   * Where a batch of a run over what is there ends, as {@link #bounded}, that may be in steps.
+   *
+   * @param input what asks: a query may read a topic twice
+   */
+  static String step(String query, Object input, String topic, String start, String end) {
+    Steps steps = STEPS.get(query);
+    return steps == null ? end : least(steps.asked(input), topic, start, end);
+  }
+
+  /** Those of one run: each input asks once for a batch. */
+  private static final class Steps {
+    private final List<JsonNode> offsets;
+    private final Set<Object> asked = new HashSet<>();
+    private int at;
+
+    Steps(List<JsonNode> offsets) {
+      this.offsets = offsets;
+    }
+
+    synchronized JsonNode asked(Object input) {
+      if (!asked.add(input)) {
+        asked.clear();
+        asked.add(input);
+        at = Math.min(at + 1, offsets.size() - 1);
+      }
+      return offsets.get(at);
+    }
+  }
+
+  /**
    * Where a batch from {@code start} ends, both Spark's JSON, that would end at {@code end}. A
    * partition without a bound has come since, and is not read.
    */
   static String bounded(String query, String topic, String start, String end) {
     JsonNode all = BOUNDS.get(query);
-    JsonNode bounds = all == null ? null : all.get(topic);
+    return all == null ? end : least(all, topic, start, end);
+  }
+
+  private static String least(JsonNode all, String topic, String start, String end) {
+    JsonNode bounds = all.get(topic);
     if (bounds == null) {
       return end;
     }

@@ -1,0 +1,94 @@
+package io.streamsql.source;
+
+import io.streamsql.kafka.ByteArrays;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** The event times of single records, anywhere in a log. */
+final class RecordTimes implements AutoCloseable {
+  /** A record's offset and its event time (ms). */
+  record Timed(long offset, long time) {}
+
+  /** What is read at a time; of a larger one than that, Kafka gives the first batch alone. */
+  private static final int FETCHED_BYTES = 16 << 10;
+
+  private static final int MOST_POLLED = 64;
+  private static final Duration POLL = Duration.ofMillis(500);
+  private static final int MOST_POLLS = 20;
+
+  private final Consumer<byte[], byte[]> consumer;
+  private final Map<String, UnaryOperator<Iterator<InternalRow>>> clocks;
+
+  /**
+   * @param settings of Kafka's consumer
+   * @param clocks by topic, what makes of a record's row one of its event time, a bigint, or none;
+   *     of other topics the records' timestamps are taken
+   */
+  RecordTimes(
+      Map<String, Object> settings, Map<String, UnaryOperator<Iterator<InternalRow>>> clocks) {
+    this(
+        ByteArrays.consumer(
+            settings,
+            Map.of(
+                ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+                "none",
+                ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+                MOST_POLLED,
+                ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG,
+                FETCHED_BYTES)),
+        clocks);
+  }
+
+  RecordTimes(
+      Consumer<byte[], byte[]> consumer, Map<String, UnaryOperator<Iterator<InternalRow>>> clocks) {
+    this.consumer = consumer;
+    this.clocks = clocks;
+  }
+
+  /**
+   * The first records from an offset on that have a time, some at least where there are any before
+   * the end.
+   */
+  List<Timed> from(TopicPartition partition, long offset, long end) {
+    List<Timed> found = new ArrayList<>();
+    consumer.assign(List.of(partition));
+    consumer.seek(partition, offset);
+    RecordRow rows = new RecordRow(partition.topic(), partition.partition(), true);
+    for (int polls = 0; found.isEmpty() && consumer.position(partition) < end; polls++) {
+      if (polls == MOST_POLLS) {
+        throw new TimeoutException("no records come of " + partition);
+      }
+      for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL).records(partition)) {
+        Long time = record.offset() < end ? time(record, rows) : null;
+        if (time != null) {
+          found.add(new Timed(record.offset(), time));
+        }
+      }
+    }
+    return found;
+  }
+
+  private Long time(ConsumerRecord<byte[], byte[]> record, RecordRow rows) {
+    UnaryOperator<Iterator<InternalRow>> clock = clocks.get(record.topic());
+    if (clock == null) {
+      return record.timestamp();
+    }
+    Iterator<InternalRow> found = clock.apply(List.of(rows.of(record)).iterator());
+    return found.hasNext() ? Long.valueOf(found.next().getLong(0)) : null;
+  }
+
+  @Override
+  public void close() {
+    consumer.close();
+  }
+}

@@ -1,0 +1,163 @@
+package io.streamsql.source;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.formats.Json;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/**
+ * Where the micro-batches end of a query that catches up with several topics: they go through the
+ * time of all topics together.
+ *
+ * <p>Within a batch rows are taken by their event times. A batch that had as many records of each
+ * topic would have all of a small one, say, before half of a large one, whose other half would then
+ * be late. So each step ends at a time, in all partitions: at the earliest one that its share of
+ * the records of a batch reaches in any of them. It is found by bisection, as time grows in a log;
+ * what comes out of order is late by as much as it would have been, and at most by a step.
+ */
+public final class TimeSteps {
+  private static final int MOST = 1_000;
+
+  /** A part of a batch is a partition's even if there is little in it. */
+  private static final int LEAST_SHARE = 10;
+
+  /** So few are looked at one by one. */
+  private static final long NEAR = 48;
+
+  private final RecordTimes times;
+  private final Map<TopicPartition, Long> ends;
+  private final long most;
+
+  TimeSteps(RecordTimes times, Map<TopicPartition, Long> ends, long most) {
+    this.times = times;
+    this.ends = ends;
+    this.most = most;
+  }
+
+  /**
+   * The offsets where each of the batches ends, as JSON of Spark's; the last ones are the ends,
+   * unless there are a great many.
+   *
+   * @param settings of Kafka's consumer
+   * @param clocks see {@link RecordTimes}
+   * @param starts where the first one begins, as JSON of Spark's, with all partitions
+   * @param most records of a batch
+   */
+  public static List<String> of(
+      Map<String, Object> settings,
+      Map<String, UnaryOperator<Iterator<InternalRow>>> clocks,
+      String starts,
+      String ends,
+      long most) {
+    try (RecordTimes times = new RecordTimes(settings, clocks)) {
+      return new TimeSteps(times, parsed(ends), most).from(parsed(starts));
+    }
+  }
+
+  List<String> from(Map<TopicPartition, Long> starts) {
+    List<String> found = new ArrayList<>();
+    Map<TopicPartition, Long> at = new HashMap<>(ends);
+    at.replaceAll((partition, end) -> Math.min(end, starts.getOrDefault(partition, 0L)));
+    while (found.size() < MOST && left(at) > 0) {
+      at = next(at);
+      found.add(text(at));
+    }
+    return found;
+  }
+
+  private long left(Map<TopicPartition, Long> at) {
+    return ends.entrySet().stream().mapToLong(e -> e.getValue() - at.get(e.getKey())).sum();
+  }
+
+  private Map<TopicPartition, Long> next(Map<TopicPartition, Long> at) {
+    long left = left(at);
+    if (left <= most) {
+      return ends;
+    }
+    Map<TopicPartition, Long> reach = new HashMap<>();
+    long time = Long.MAX_VALUE;
+    long least = Math.max(1, most / LEAST_SHARE / ends.size());
+    for (Map.Entry<TopicPartition, Long> each : ends.entrySet()) {
+      long begin = at.get(each.getKey());
+      long share = (long) ((double) most * (each.getValue() - begin) / left);
+      long end = Math.min(each.getValue(), begin + Math.max(least, share));
+      reach.put(each.getKey(), end);
+      if (end < each.getValue()) {
+        time = Math.min(time, timeAt(each.getKey(), end));
+      }
+    }
+    Map<TopicPartition, Long> found = new HashMap<>();
+    for (Map.Entry<TopicPartition, Long> each : reach.entrySet()) {
+      long begin = at.get(each.getKey());
+      found.put(each.getKey(), firstLater(each.getKey(), begin, each.getValue(), time));
+    }
+    // Where times say nothing, as in a log that is out of order throughout, all go on.
+    return found.equals(at) ? reach : found;
+  }
+
+  /** Of the first record from there on; the end of all time where there is none. */
+  private long timeAt(TopicPartition partition, long offset) {
+    List<RecordTimes.Timed> found = times.from(partition, offset, ends.get(partition));
+    return found.isEmpty() ? Long.MAX_VALUE : found.get(0).time();
+  }
+
+  /** The offset of the first record between two that is later; the second one if there is none. */
+  private long firstLater(TopicPartition partition, long begin, long end, long time) {
+    long low = begin;
+    long high = end;
+    while (high - low > NEAR) {
+      long middle = low + (high - low) / 2;
+      if (timeAt(partition, middle) > time) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    while (low < high) {
+      List<RecordTimes.Timed> found = times.from(partition, low, high);
+      if (found.isEmpty()) {
+        return high;
+      }
+      for (RecordTimes.Timed record : found) {
+        if (record.time() > time) {
+          return record.offset();
+        }
+        low = record.offset() + 1;
+      }
+    }
+    return high;
+  }
+
+  private static Map<TopicPartition, Long> parsed(String offsets) {
+    Map<TopicPartition, Long> found = new HashMap<>();
+    try {
+      for (Map.Entry<String, JsonNode> topic : Json.TREES.readTree(offsets).properties()) {
+        for (Map.Entry<String, JsonNode> each : topic.getValue().properties()) {
+          int partition = Integer.parseInt(each.getKey());
+          found.put(new TopicPartition(topic.getKey(), partition), each.getValue().asLong());
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException("not offsets: " + offsets, e);
+    }
+    return found;
+  }
+
+  private static String text(Map<TopicPartition, Long> offsets) {
+    ObjectNode all = Json.TREES.createObjectNode();
+    offsets.forEach(
+        (partition, offset) ->
+            all.withObjectProperty(partition.topic())
+                .put(Integer.toString(partition.partition()), offset));
+    return all.toString();
+  }
+}
