@@ -35,9 +35,12 @@ def fill(client: KafkaClient, topic: str, count: int, *, dated: bool) -> None:
     client.produce(topic, records)
 
 
-@pytest.mark.parametrize("column", ["", ", TIMESTAMP='ts'"])
+@pytest.mark.parametrize(
+    ("column", "mode"),
+    [("", "realtime"), (", TIMESTAMP='ts'", "realtime"), (", TIMESTAMP='ts'", "microbatch")],
+)
 def test_streams_meet_whose_history_takes_many_batches(
-    live: Live, client: KafkaClient, column: str
+    live: Live, client: KafkaClient, column: str, mode: str
 ) -> None:
     for stream in ("MANY", "FEW"):
         client.create_topic(live.name(stream), 2, -1)
@@ -47,7 +50,7 @@ def test_streams_meet_whose_history_takes_many_batches(
         )
     fill(client, live.name("MANY"), MANY, dated=not column)
     fill(client, live.name("FEW"), FEW, dated=not column)
-    live.run("SET 'streamsql.records.per.batch' = '1000';")
+    live.run(f"SET 'streamsql.records.per.batch' = '1000'; SET 'processing.mode' = '{mode}';")
     live.run(
         "CREATE STREAM $pairs AS SELECT m.k, m.id AS m, f.id AS f FROM $many m JOIN $few f"
         " WITHIN 2 SECONDS GRACE PERIOD 1 SECOND ON m.k = f.k;"

@@ -249,7 +249,8 @@ class PersistentQuery:
         or what a run that was `interrupted` may have written in part."""
         if self.drain:
             return True
-        if not (self.real_time or self.definition.by_interval) or self.rounds >= MAX_ROUNDS:
+        waits = self.real_time or self.definition.by_interval or self.definition.merges
+        if not waits or self.rounds >= MAX_ROUNDS:
             return False
         first = self.rounds == 0
         waiting = sum(1 for lag in lags.values() if lag)

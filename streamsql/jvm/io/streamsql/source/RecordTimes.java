@@ -15,7 +15,7 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** The event times of single records, anywhere in a log. */
-final class RecordTimes implements AutoCloseable {
+final class RecordTimes implements TimeSteps.Times, AutoCloseable {
   /** A record's offset and its event time (ms). */
   record Timed(long offset, long time) {}
 
@@ -36,7 +36,8 @@ final class RecordTimes implements AutoCloseable {
    */
   RecordTimes(
       Map<String, Object> settings, Map<String, UnaryOperator<Iterator<InternalRow>>> clocks) {
-    this(
+    this.clocks = clocks;
+    consumer =
         ByteArrays.consumer(
             settings,
             Map.of(
@@ -45,21 +46,12 @@ final class RecordTimes implements AutoCloseable {
                 ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
                 MOST_POLLED,
                 ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG,
-                FETCHED_BYTES)),
-        clocks);
+                FETCHED_BYTES));
   }
 
-  RecordTimes(
-      Consumer<byte[], byte[]> consumer, Map<String, UnaryOperator<Iterator<InternalRow>>> clocks) {
-    this.consumer = consumer;
-    this.clocks = clocks;
-  }
-
-  /**
-   * The first records from an offset on that have a time, some at least where there are any before
-   * the end.
-   */
-  List<Timed> from(TopicPartition partition, long offset, long end) {
+  /** Of records without a time it knows nothing. */
+  @Override
+  public List<Timed> from(TopicPartition partition, long offset, long end) {
     List<Timed> found = new ArrayList<>();
     consumer.assign(List.of(partition));
     consumer.seek(partition, offset);

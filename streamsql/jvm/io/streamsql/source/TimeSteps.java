@@ -6,6 +6,7 @@ import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -33,11 +34,17 @@ public final class TimeSteps {
   /** So few are looked at one by one. */
   private static final long NEAR = 48;
 
-  private final RecordTimes times;
+  /** What knows the event times of the records of a log. */
+  interface Times {
+    /** The first records from an offset on; some at least where there are any before the end. */
+    List<RecordTimes.Timed> from(TopicPartition partition, long offset, long end);
+  }
+
+  private final Times times;
   private final Map<TopicPartition, Long> ends;
   private final long most;
 
-  TimeSteps(RecordTimes times, Map<TopicPartition, Long> ends, long most) {
+  TimeSteps(Times times, Map<TopicPartition, Long> ends, long most) {
     this.times = times;
     this.ends = ends;
     this.most = most;
@@ -154,10 +161,12 @@ public final class TimeSteps {
 
   private static String text(Map<TopicPartition, Long> offsets) {
     ObjectNode all = Json.TREES.createObjectNode();
-    offsets.forEach(
-        (partition, offset) ->
-            all.withObjectProperty(partition.topic())
-                .put(Integer.toString(partition.partition()), offset));
+    offsets.entrySet().stream()
+        .sorted(Comparator.comparing(each -> each.getKey().toString()))
+        .forEach(
+            each ->
+                all.withObjectProperty(each.getKey().topic())
+                    .put(Integer.toString(each.getKey().partition()), each.getValue()));
     return all.toString();
   }
 }
