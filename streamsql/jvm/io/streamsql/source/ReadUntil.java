@@ -6,7 +6,6 @@ import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -35,16 +34,22 @@ public final class ReadUntil {
   }
 
   /**
-   * The next run of a query over what is there ends its batches at these offsets, one after the
-   * other, and reads no further: see {@link TimeSteps}.
+   * The next run of a query over what is there ends its batches at these steps, and reads no
+   * further than the last. They are closed with the run.
    */
-  public static void inSteps(String query, List<String> offsets) {
-    STEPS.put(query, new Steps(offsets.stream().map(ReadUntil::parsed).toList()));
+  public static void inSteps(String query, TimeSteps steps) {
+    Steps before = STEPS.put(query, new Steps(steps));
+    if (before != null) {
+      before.close();
+    }
   }
 
-  /** Its batches end where its limit says. */
+  /** The run has ended; of another one the batches end where its limit says. */
   public static void atOnce(String query) {
-    STEPS.remove(query);
+    Steps before = STEPS.remove(query);
+    if (before != null) {
+      before.close();
+    }
   }
 
   /**
@@ -59,21 +64,28 @@ public final class ReadUntil {
 
   /** Those of one run: each input asks once for a batch. */
   private static final class Steps {
-    private final List<JsonNode> offsets;
+    private final TimeSteps steps;
     private final Set<Object> asked = new HashSet<>();
-    private int at;
+    private JsonNode step;
 
-    Steps(List<JsonNode> offsets) {
-      this.offsets = offsets;
+    Steps(TimeSteps steps) {
+      this.steps = steps;
     }
 
     synchronized JsonNode asked(Object input) {
       if (!asked.add(input)) {
         asked.clear();
         asked.add(input);
-        at = Math.min(at + 1, offsets.size() - 1);
+        step = null;
       }
-      return offsets.get(at);
+      if (step == null) {
+        step = steps.next();
+      }
+      return step;
+    }
+
+    synchronized void close() {
+      steps.close();
     }
   }
 

@@ -15,7 +15,7 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /** The event times of single records, anywhere in a log. */
-final class RecordTimes implements TimeSteps.Times, AutoCloseable {
+final class RecordTimes implements TimeSteps.Times {
   /** A record's offset and its event time (ms). */
   record Timed(long offset, long time) {}
 

@@ -5,8 +5,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.streamsql.formats.Json;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -25,9 +23,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
  * the records of a batch reaches in any of them. It is found by bisection, as time grows in a log;
  * what comes out of order is late by as much as it would have been, and at most by a step.
  */
-public final class TimeSteps {
-  private static final int MOST = 1_000;
-
+public final class TimeSteps implements AutoCloseable {
   /** A part of a batch is a partition's even if there is little in it. */
   private static final int LEAST_SHARE = 10;
 
@@ -35,57 +31,64 @@ public final class TimeSteps {
   private static final long NEAR = 48;
 
   /** What knows the event times of the records of a log. */
-  interface Times {
+  interface Times extends AutoCloseable {
     /** The first records from an offset on; some at least where there are any before the end. */
     List<RecordTimes.Timed> from(TopicPartition partition, long offset, long end);
+
+    @Override
+    void close();
   }
 
   private final Times times;
   private final Map<TopicPartition, Long> ends;
   private final long most;
+  private Map<TopicPartition, Long> at;
 
-  TimeSteps(Times times, Map<TopicPartition, Long> ends, long most) {
+  TimeSteps(
+      Times times, Map<TopicPartition, Long> starts, Map<TopicPartition, Long> ends, long most) {
     this.times = times;
     this.ends = ends;
     this.most = most;
+    at = new HashMap<>(ends);
+    at.replaceAll((partition, end) -> Math.min(end, starts.getOrDefault(partition, 0L)));
   }
 
   /**
-   * The offsets where each of the batches ends, as JSON of Spark's; the last ones are the ends,
-   * unless there are a great many.
+   * Those of a query. They hold a consumer of Kafka's until the last one, or until they are closed.
    *
-   * @param settings of Kafka's consumer
+   * @param settings of that
    * @param clocks see {@link RecordTimes}
-   * @param starts where the first one begins, as JSON of Spark's, with all partitions
+   * @param starts where the first batch begins, as JSON of Spark's, with all partitions
    * @param most records of a batch
    */
-  public static List<String> of(
+  public static TimeSteps of(
       Map<String, Object> settings,
       Map<String, UnaryOperator<Iterator<InternalRow>>> clocks,
       String starts,
       String ends,
       long most) {
-    try (RecordTimes times = new RecordTimes(settings, clocks)) {
-      return new TimeSteps(times, parsed(ends), most).from(parsed(starts));
-    }
+    return new TimeSteps(new RecordTimes(settings, clocks), parsed(starts), parsed(ends), most);
   }
 
-  List<String> from(Map<TopicPartition, Long> starts) {
-    List<String> found = new ArrayList<>();
-    Map<TopicPartition, Long> at = new HashMap<>(ends);
-    at.replaceAll((partition, end) -> Math.min(end, starts.getOrDefault(partition, 0L)));
-    while (found.size() < MOST && left(at) > 0) {
-      at = next(at);
-      found.add(text(at));
+  /** Where the next batch ends, as JSON of Spark's; after the last one, where that has. */
+  JsonNode next() {
+    at = after(at);
+    if (left(at) == 0) {
+      close();
     }
-    return found;
+    return json(at);
+  }
+
+  @Override
+  public void close() {
+    times.close();
   }
 
   private long left(Map<TopicPartition, Long> at) {
     return ends.entrySet().stream().mapToLong(e -> e.getValue() - at.get(e.getKey())).sum();
   }
 
-  private Map<TopicPartition, Long> next(Map<TopicPartition, Long> at) {
+  private Map<TopicPartition, Long> after(Map<TopicPartition, Long> at) {
     long left = left(at);
     if (left <= most) {
       return ends;
@@ -159,14 +162,12 @@ public final class TimeSteps {
     return found;
   }
 
-  private static String text(Map<TopicPartition, Long> offsets) {
+  private static JsonNode json(Map<TopicPartition, Long> offsets) {
     ObjectNode all = Json.TREES.createObjectNode();
-    offsets.entrySet().stream()
-        .sorted(Comparator.comparing(each -> each.getKey().toString()))
-        .forEach(
-            each ->
-                all.withObjectProperty(each.getKey().topic())
-                    .put(Integer.toString(each.getKey().partition()), each.getValue()));
-    return all.toString();
+    offsets.forEach(
+        (partition, offset) ->
+            all.withObjectProperty(partition.topic())
+                .put(Integer.toString(partition.partition()), offset));
+    return all;
   }
 }

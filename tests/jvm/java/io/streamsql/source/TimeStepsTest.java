@@ -3,85 +3,105 @@ package io.streamsql.source;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.streamsql.formats.Json;
 import io.streamsql.source.RecordTimes.Timed;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongUnaryOperator;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 
-final class TimeStepsTest {
+final class TimeStepsTest implements TimeSteps.Times {
   private static final TopicPartition MANY = new TopicPartition("many", 0);
   private static final TopicPartition FEW = new TopicPartition("few", 0);
   private final Map<TopicPartition, LongUnaryOperator> logs = new HashMap<>();
+  private boolean closed;
 
   @Test
   void stepsEndAtATimeInAllTopics() {
     logs.put(MANY, offset -> offset);
     logs.put(FEW, offset -> offset * 10);
     assertEquals(
-        List.of(
-            "{\"few\":{\"0\":36},\"many\":{\"0\":361}}",
-            "{\"few\":{\"0\":72},\"many\":{\"0\":721}}",
-            "{\"few\":{\"0\":100},\"many\":{\"0\":1000}}"),
-        steps(400, 1_000, 100));
+        List.of(both(361, 36), both(721, 72), both(1_000, 100), both(1_000, 100)),
+        steps(4, 400, 1_000, 100));
   }
 
   @Test
   void whatLiesInTheFutureIsReadLast() {
     logs.put(MANY, offset -> offset);
     logs.put(FEW, offset -> offset < 99 ? 0 : 1_000_000);
-    List<String> found = steps(400, 1_000, 100);
-    assertTrue(found.get(0).startsWith("{\"few\":{\"0\":36}"), found::toString);
-    assertTrue(found.get(found.size() - 2).startsWith("{\"few\":{\"0\":99}"), found::toString);
-    assertEquals("{\"few\":{\"0\":100},\"many\":{\"0\":1000}}", found.get(found.size() - 1));
+    List<JsonNode> found = steps(10, 400, 1_000, 100);
+    for (JsonNode step : found) {
+      assertTrue(step.at("/few/0").asInt() < 100 || step.at("/many/0").asInt() == 1_000);
+    }
+    assertEquals(both(1_000, 100), found.get(9));
   }
 
   @Test
   void whatIsOutOfOrderThroughoutIsReadAllTheSame() {
     logs.put(MANY, offset -> 1_000_000 - offset);
     logs.put(FEW, offset -> 5);
-    List<String> found = steps(400, 1_000, 100);
-    assertEquals("{\"few\":{\"0\":100},\"many\":{\"0\":1000}}", found.get(found.size() - 1));
+    assertEquals(both(1_000, 100), steps(20, 400, 1_000, 100).get(19));
   }
 
   @Test
   void allThatABatchTakesIsOneStep() {
     logs.put(MANY, offset -> offset);
     logs.put(FEW, offset -> offset);
-    assertEquals(List.of("{\"few\":{\"0\":20},\"many\":{\"0\":30}}"), steps(50, 30, 20));
+    assertEquals(List.of(both(30, 20)), steps(1, 50, 30, 20));
   }
 
   @Test
   void eachInputOfAQueryIsToldOnceForABatch() {
-    ReadUntil.inSteps("q", List.of(offsets(1), offsets(2)));
-    assertEquals(offsets(1), step(1));
-    assertEquals(offsets(1), step(2)); // A topic may be read twice.
-    assertEquals(offsets(2), step(1));
-    assertEquals(offsets(2), step(2));
-    assertEquals(offsets(2), step(1)); // Nothing comes after the last one.
+    logs.put(MANY, offset -> offset);
+    logs.put(FEW, offset -> offset);
+    ReadUntil.inSteps("q", timeSteps(50, 100, 0));
+    assertEquals("50", step(1));
+    assertEquals("50", step(2)); // A topic may be read twice.
+    assertEquals("100", step(1));
+    assertEquals("100", step(2));
+    assertEquals("100", step(1)); // Nothing comes after the last one.
     ReadUntil.atOnce("q");
-    assertEquals(offsets(9), step(1));
+    assertEquals("900", step(1));
+    assertTrue(closed);
   }
 
   private static String step(Object input) {
-    return ReadUntil.step("q", input, "t", offsets(0), offsets(9));
+    String start = both(0, 0).toString();
+    String end = ReadUntil.step("q", input, "many", start, both(900, 0).toString());
+    return end.replaceAll(".*many\":.\"0\":(\\d+).*", "$1");
   }
 
-  private static String offsets(int offset) {
-    return "{\"t\":{\"0\":" + offset + "}}";
+  private static JsonNode both(int many, int few) {
+    ObjectNode all = Json.TREES.createObjectNode();
+    all.withObjectProperty("many").put("0", (long) many);
+    all.withObjectProperty("few").put("0", (long) few);
+    return all;
   }
 
-  private List<String> steps(long most, long many, long few) {
-    TimeSteps steps = new TimeSteps(this::from, Map.of(MANY, many, FEW, few), most);
-    return steps.from(Map.of(MANY, 0L, FEW, 0L));
+  private List<JsonNode> steps(int count, long most, long many, long few) {
+    TimeSteps steps = timeSteps(most, many, few);
+    return Stream.generate(steps::next).limit(count).toList();
   }
 
-  private List<Timed> from(TopicPartition partition, long offset, long end) {
+  private TimeSteps timeSteps(long most, long many, long few) {
+    return new TimeSteps(this, Map.of(), Map.of(MANY, many, FEW, few), most);
+  }
+
+  @Override
+  public List<Timed> from(TopicPartition partition, long offset, long end) {
     return LongStream.range(offset, Math.min(end, offset + 7))
         .mapToObj(at -> new Timed(at, logs.get(partition).applyAsLong(at)))
         .toList();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
   }
 }
