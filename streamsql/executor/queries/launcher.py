@@ -165,7 +165,7 @@ class SparkLauncher:
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
 
     def _read_in_steps(self, query: Definition, most: int) -> None:
-        from streamsql.executor.queries.time_steps import read_in_steps
+        from streamsql.executor.lowering.time_steps import read_in_steps
 
         ends = {topic: self._services.kafka.get().end_offsets(topic) for topic in query.topics}
         context = self.context(query.properties, None, Mode.MICRO_BATCH)

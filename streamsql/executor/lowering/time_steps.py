@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.errors import StreamSQLError
@@ -19,17 +20,18 @@ from streamsql.planner.plans.modes import operators
 
 if TYPE_CHECKING:
     from streamsql.executor.frames.context import LoweringContext
-    from streamsql.executor.queries.checkpoint import Positions
     from streamsql.planner.plans.logical import QueryPlan
 
 _log = logging.getLogger("streamsql.queries")
+Offsets = Mapping[str, Mapping[int, int]]
+"""By topic and partition."""
 
 
 def read_in_steps(
     plan: QueryPlan,
     query_id: str,
     context: LoweringContext,
-    span: tuple[Positions, Positions],
+    span: tuple[Offsets, Offsets],
     most: int,
 ) -> None:
     """Have the query's next run over what is there end its batches, of at most about `most`
@@ -43,7 +45,7 @@ def read_in_steps(
 
 
 def _steps(
-    plan: QueryPlan, context: LoweringContext, span: tuple[Positions, Positions], most: int
+    plan: QueryPlan, context: LoweringContext, span: tuple[Offsets, Offsets], most: int
 ) -> Any:
     from streamsql.executor.lowering.compiled_plan import event_times
 
