@@ -23,6 +23,10 @@ final class RecordTimes implements TimeSteps.Times {
   private static final int FETCHED_BYTES = 16 << 10;
 
   private static final int MOST_POLLED = 64;
+
+  /** What is fetched ahead at the end of a log must not hold up what is wanted of another. */
+  private static final int MOST_WAITED_MILLIS = 5;
+
   private static final Duration POLL = Duration.ofMillis(500);
   private static final int MOST_POLLS = 20;
 
@@ -45,6 +49,8 @@ final class RecordTimes implements TimeSteps.Times {
                 "none",
                 ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
                 MOST_POLLED,
+                ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG,
+                MOST_WAITED_MILLIS,
                 ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG,
                 FETCHED_BYTES));
   }
