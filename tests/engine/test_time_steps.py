@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 SECOND = 1_000
 BEGIN = 1_700_000_000 * SECOND
 MANY, FEW = 12_000, 1_200
-"""Of the one stream and of the other; in both the last record is of the same time."""
+"""Of the one stream and of the other, over the same time."""
 
 
 @pytest.fixture

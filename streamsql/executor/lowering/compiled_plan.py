@@ -73,9 +73,7 @@ def compiled_plan(plan: QueryPlan, schema: Schema, context: LoweringContext) -> 
 
     InternalError where the plan needs a Spark job.
     """
-    own = replace(
-        context, records=lambda topic: _source(context.spark, RECORDS), processing_log_topic=NO_LOG
-    )
+    own = _over_records(context)
     needed = needed_columns(plan.root)
     scope = Scope(own, "pull query", plan.emit, plan.root, needed)
     rows = lower.lower_rows(plan.root, scope).where(~quoted(NULL_COLUMN))
@@ -119,11 +117,7 @@ _DERIVED: dict[str, Callable[[], Column]] = {
 
 def table_reader(source: Source, context: LoweringContext) -> TableReader:
     """What reads a table that has no header columns, all of its columns."""
-    own = replace(
-        context, records=lambda topic: _source(context.spark, RECORDS), processing_log_topic=NO_LOG
-    )
-    node = Scan(source, source.name)
-    rows = lower.lower_rows(node, Scope(own, "pull query", Emit.CHANGES, node))
+    rows = _rows_of(source, context)
     bounds = (START_COLUMN, END_COLUMN) if source.is_windowed else ()
     kept = [name for name in rows.columns if name not in _DERIVED or name in bounds]
     values = rows.select(*map(quoted, kept))
@@ -145,15 +139,23 @@ def tables_plan(
     return _compiled(answer_frame(plan, own, "pull query")), tables
 
 
-def event_times(scan: Scan, context: LoweringContext) -> Any:
-    """The Java CompiledPlan that makes of a record of the topic its event time (ms, a bigint), or
+def event_times(source: Source, context: LoweringContext) -> Any:
+    """The Java CompiledPlan that makes of a record of a source its event time (ms, a bigint), or
     no row where it has none."""
-    own = replace(
+    return _compiled(_rows_of(source, context).select(quoted(TIME_COLUMN)))
+
+
+def _over_records(context: LoweringContext) -> LoweringContext:
+    return replace(
         context, records=lambda topic: _source(context.spark, RECORDS), processing_log_topic=NO_LOG
     )
-    node = Scan(scan.source, scan.source.name)
-    rows = lower.lower_rows(node, Scope(own, "pull query", Emit.CHANGES, node))
-    return _compiled(rows.select(quoted(TIME_COLUMN)))
+
+
+def _rows_of(source: Source, context: LoweringContext) -> DataFrame:
+    """All columns of a source, whose constraints are nobody's concern here."""
+    node = Scan(source, source.name)
+    scope = Scope(_over_records(context), "pull query", Emit.CHANGES, node)
+    return lower.lower_rows(node, scope)
 
 
 def _compiled(rows: DataFrame) -> Any:

@@ -51,7 +51,7 @@ def _steps(
 
     jvm = cast(Any, context.spark)._jvm
     clocks = {
-        scan.source.topic.name: event_times(scan, context)
+        scan.source.topic.name: event_times(scan.source, context)
         for scan in operators(plan.root)
         if isinstance(scan, Scan) and scan.source.timestamp is not None
     }

@@ -112,7 +112,7 @@ public final class ReadUntil {
     return Json.TREES.createObjectNode().set(topic, partitions).toString();
   }
 
-  private static JsonNode parsed(String json) {
+  static JsonNode parsed(String json) {
     try {
       return Json.TREES.readTree(json);
     } catch (IOException e) {

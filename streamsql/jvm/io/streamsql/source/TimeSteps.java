@@ -3,8 +3,6 @@ package io.streamsql.source;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.streamsql.formats.Json;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -149,15 +147,11 @@ public final class TimeSteps implements AutoCloseable {
 
   private static Map<TopicPartition, Long> parsed(String offsets) {
     Map<TopicPartition, Long> found = new HashMap<>();
-    try {
-      for (Map.Entry<String, JsonNode> topic : Json.TREES.readTree(offsets).properties()) {
-        for (Map.Entry<String, JsonNode> each : topic.getValue().properties()) {
-          int partition = Integer.parseInt(each.getKey());
-          found.put(new TopicPartition(topic.getKey(), partition), each.getValue().asLong());
-        }
+    for (Map.Entry<String, JsonNode> topic : ReadUntil.parsed(offsets).properties()) {
+      for (Map.Entry<String, JsonNode> each : topic.getValue().properties()) {
+        int partition = Integer.parseInt(each.getKey());
+        found.put(new TopicPartition(topic.getKey(), partition), each.getValue().asLong());
       }
-    } catch (IOException e) {
-      throw new UncheckedIOException("not offsets: " + offsets, e);
     }
     return found;
   }
