@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from streamsql.catalog import Catalog
-from streamsql.executor.queries.checkpoint import Positions, distance
+from streamsql.kafka.positions import Positions, distance
 from streamsql.status import QueryState
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.spark_run import situation
 from streamsql.executor.services.services import Services
+from streamsql.kafka.positions import Positions
 
 _log = logging.getLogger("streamsql.kafka")
 _log.addHandler(logging.NullHandler())

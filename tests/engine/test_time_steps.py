@@ -35,13 +35,13 @@ def fill(client: KafkaClient, topic: str, count: int, *, dated: bool) -> None:
     client.produce(topic, records)
 
 
-@pytest.mark.parametrize(
-    ("column", "mode"),
-    [("", "realtime"), (", TIMESTAMP='ts'", "realtime"), (", TIMESTAMP='ts'", "microbatch")],
-)
-def test_streams_meet_whose_history_takes_many_batches(
-    live: Live, client: KafkaClient, column: str, mode: str
-) -> None:
+PAIRS = """SELECT m.k, m.id AS m, f.id AS f FROM $many m JOIN $few f
+           WITHIN 2 SECONDS GRACE PERIOD 1 SECOND ON m.k = f.k"""
+WANTED = {(m, f) for f in range(0, MANY, 10) for m in range(f - 2, f + 3) if 0 <= m < MANY}
+
+
+def history(live: Live, client: KafkaClient, column: str) -> None:
+    """Two streams with far more records than a batch takes; `column`: which has their times."""
     for stream in ("MANY", "FEW"):
         client.create_topic(live.name(stream), 2, -1)
         live.run(
@@ -50,15 +50,30 @@ def test_streams_meet_whose_history_takes_many_batches(
         )
     fill(client, live.name("MANY"), MANY, dated=not column)
     fill(client, live.name("FEW"), FEW, dated=not column)
-    live.run(f"SET 'streamsql.records.per.batch' = '1000'; SET 'processing.mode' = '{mode}';")
-    live.run(
-        "CREATE STREAM $pairs AS SELECT m.k, m.id AS m, f.id AS f FROM $many m JOIN $few f"
-        " WITHIN 2 SECONDS GRACE PERIOD 1 SECOND ON m.k = f.k;"
-    )
-    wanted = {(m, f) for f in range(0, MANY, 10) for m in range(f - 2, f + 3) if 0 <= m < MANY}
+    live.run("SET 'streamsql.records.per.batch' = '1000';")
+
+
+@pytest.mark.parametrize(
+    ("column", "mode"),
+    [("", "realtime"), (", TIMESTAMP='ts'", "realtime"), (", TIMESTAMP='ts'", "microbatch")],
+)
+def test_streams_meet_whose_history_takes_many_batches(
+    live: Live, client: KafkaClient, column: str, mode: str
+) -> None:
+    history(live, client, column)
+    live.run(f"SET 'processing.mode' = '{mode}';")
+    live.run(f"CREATE STREAM $pairs AS {PAIRS};")
 
     def written() -> int:
         return sum(client.end_offsets(live.name("PAIRS")).values())
 
-    await_until(lambda: written() >= len(wanted), "all pairs", PATIENCE)
-    assert written() == len(wanted)
+    await_until(lambda: written() >= len(WANTED), "all pairs", PATIENCE)
+    assert written() == len(WANTED)
+
+
+@pytest.mark.parametrize("column", ["", ", TIMESTAMP='ts'"])
+def test_a_push_query_has_them_meet_too(live: Live, client: KafkaClient, column: str) -> None:
+    history(live, client, column)
+    live.run("SET 'auto.offset.reset' = 'earliest';")
+    rows = live.rows(f"{PAIRS} EMIT CHANGES;", len(WANTED))
+    assert {(m, f) for _, m, f in rows} == WANTED

@@ -9,52 +9,58 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.errors import StreamSQLError
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.executor.spark.java_maps import java_map
+from streamsql.kafka.positions import distance
 from streamsql.planner.plans.logical import Scan
 from streamsql.planner.plans.modes import operators
 
 if TYPE_CHECKING:
     from streamsql.executor.frames.context import LoweringContext
+    from streamsql.kafka.client import KafkaClient
+    from streamsql.kafka.positions import Positions
     from streamsql.planner.plans.logical import QueryPlan
 
 _log = logging.getLogger("streamsql.queries")
-Offsets = Mapping[str, Mapping[int, int]]
-"""By topic and partition."""
 
 
 def read_in_steps(
     plan: QueryPlan,
     query_id: str,
     context: LoweringContext,
-    span: tuple[Offsets, Offsets],
-    most: int,
+    begin: Positions,
+    client: KafkaClient,
 ) -> None:
-    """Have the query's next run over what is there end its batches, of at most about `most`
-    records, at times; `span` is from where to where it reads."""
-    until = cast(Any, context.spark)._jvm.io.streamsql.source.ReadUntil
+    """Have the query's next run, which reads what is there `begin`ning at these offsets, end its
+    batches at times, if it is more than what the context allows a batch."""
+    end = {topic: client.end_offsets(topic) for topic in begin}
+    most = context.max_records_per_batch
+    if most is None or distance(begin, end) <= most:
+        return
+    jvm = cast(Any, context.spark)._jvm
+    starts, ends = json.dumps(begin), json.dumps(end)
     try:
-        until.inSteps(query_id, _steps(plan, context, span, most))
+        clocks, settings = _clocks(plan, context), java_map(jvm, context.reading_settings)
+        steps = jvm.io.streamsql.source.TimeSteps.of(settings, clocks, starts, ends, most)
+        jvm.io.streamsql.source.ReadUntil.inSteps(query_id, steps)
     except (*JVM_FAILURES, StreamSQLError) as error:
         # It catches up all the same, with as many records of each topic in a batch.
         _log.warning("%s catches up without the order of time: %s", query_id, error)
 
 
-def _steps(
-    plan: QueryPlan, context: LoweringContext, span: tuple[Offsets, Offsets], most: int
-) -> Any:
+def _clocks(plan: QueryPlan, context: LoweringContext) -> Any:
+    """By topic, how its records say their event times where Kafka's are not meant; Java's map."""
     from streamsql.executor.lowering.compiled_plan import event_times
 
-    jvm = cast(Any, context.spark)._jvm
-    clocks = {
-        scan.source.topic.name: event_times(scan.source, context)
-        for scan in operators(plan.root)
-        if isinstance(scan, Scan) and scan.source.timestamp is not None
-    }
-    settings = java_map(jvm, context.reading_settings)
-    starts, ends = (json.dumps(positions) for positions in span)
-    return jvm.io.streamsql.source.TimeSteps.of(settings, java_map(jvm, clocks), starts, ends, most)
+    scans = (node for node in operators(plan.root) if isinstance(node, Scan))
+    return java_map(
+        cast(Any, context.spark)._jvm,
+        {
+            scan.source.topic.name: event_times(scan.source, context)
+            for scan in scans
+            if scan.source.timestamp is not None
+        },
+    )

@@ -15,12 +15,10 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from streamsql.errors import ExternalError
+from streamsql.kafka.positions import Positions
 from streamsql.places import place
 from streamsql.places.place import Place, entries
 from streamsql.places.store import Kept
-
-Positions = dict[str, dict[int, int]]
-"""Per topic and partition the offset of the next record to process."""
 
 _OWNER = "streamsql.json"
 _GONE = ".gone-"
@@ -60,15 +58,6 @@ def parse_offsets(text: str) -> Positions:
         if isinstance(content, dict):
             merge(positions, content)
     return positions
-
-
-def distance(begin: Positions, end: Positions) -> int:
-    """How many records lie between two positions, in the partitions of the second."""
-    return sum(
-        max(0, offset - begin.get(topic, {}).get(partition, 0))
-        for topic, partitions in end.items()
-        for partition, offset in partitions.items()
-    )
 
 
 def merge(positions: Positions, source: dict[str, object]) -> None:

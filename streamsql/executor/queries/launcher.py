@@ -19,9 +19,7 @@ from streamsql.errors import InternalError, StreamSQLError
 from streamsql.executor.lowering.lowered import LoweredQueries
 from streamsql.executor.queries import checkpoint_metadata
 from streamsql.executor.queries.checkpoint import (
-    Positions,
     committed,
-    distance,
     forget_uncommitted,
     has_commits,
     remove_uncommitted_state,
@@ -29,7 +27,7 @@ from streamsql.executor.queries.checkpoint import (
 )
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.queries.counters import QueryCounters
-from streamsql.executor.queries.offset_ranges import first_positions, guarded, offset_ranges
+from streamsql.executor.queries.offset_ranges import guarded, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse, forget_read, pulse_of
 from streamsql.executor.queries.relocation import relocate
@@ -39,6 +37,7 @@ from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots
 from streamsql.executor.spark.jvm_ends import DYING_SECONDS
+from streamsql.kafka.positions import Positions, distance, first_positions
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
@@ -104,8 +103,8 @@ class SparkLauncher:
 
     def positions(self, query: Definition) -> Positions:
         """Where a query goes on: at its checkpoint, else where it is to begin."""
-        checkpoint = self._data.checkpoints / query.id
-        return committed(checkpoint) or first_positions(query, self._services.kafka.get())
+        folder, client = self._data.checkpoints / query.id, self._services.kafka.get()
+        return committed(folder) or first_positions(query.topics, query.starting_offsets, client)
 
     def lag(self, query: Definition, positions: Positions) -> int:
         """How many records lie between the positions and the ends of the query's topics, now."""
@@ -149,6 +148,7 @@ class SparkLauncher:
 
     def catch_up(self, query: Definition, lag: int) -> Run:
         """A run that processes all there is, about `lag` records, and ends."""
+        from streamsql.executor.lowering.time_steps import read_in_steps
         from streamsql.executor.queries.start import Trigger, start
 
         self.stopped(query.id)
@@ -156,20 +156,15 @@ class SparkLauncher:
         if lag > most and not self.replays(query):
             spec = self.spec(query, Mode.MICRO_BATCH)
             if query.merges:
-                self._read_in_steps(query, most)
+                context = self.context(query.properties, None, Mode.MICRO_BATCH, query.id)
+                begin = self.positions(query)
+                read_in_steps(query.plan, query.id, context, begin, self._services.kafka.get())
         else:
             # It needs no limit, which real time rejects: the same frame can go on with that.
             spec = self._kept(query, Mode.REAL_TIME) or self.spec(query, Mode.REAL_TIME)
             self._lowered.keep(query.id, query, Mode.REAL_TIME, spec)
         remove_uncommitted_state(spec.checkpoint)
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
-
-    def _read_in_steps(self, query: Definition, most: int) -> None:
-        from streamsql.executor.lowering.time_steps import read_in_steps
-
-        ends = {topic: self._services.kafka.get().end_offsets(topic) for topic in query.topics}
-        context = self.context(query.properties, None, Mode.MICRO_BATCH)
-        read_in_steps(query.plan, query.id, context, (self.positions(query), ends), most)
 
     def replays(self, query: Definition) -> bool:
         """Whether a query that goes on has to begin with a micro-batch, which brings the rows that
@@ -245,6 +240,7 @@ class SparkLauncher:
         catch_up: bool,
     ) -> Run:
         from streamsql.executor.lowering.streaming import lower_push
+        from streamsql.executor.lowering.time_steps import read_in_steps
         from streamsql.executor.queries.start import Trigger, start
 
         context = replace(
@@ -253,6 +249,10 @@ class SparkLauncher:
         )
         spec = lower_push(plan, context, topic)
         trigger = Trigger.AVAILABLE_NOW if catch_up else Trigger.CONTINUOUS_MICRO_BATCH
+        if catch_up:
+            client = self._services.kafka.get()
+            begin = first_positions(spec.source_topics, offsets, client)
+            read_in_steps(plan, topic, context, begin, client)
         if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
             trigger = Trigger.REAL_TIME
         return SparkRun(start(spec, trigger, properties))

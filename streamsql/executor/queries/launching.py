@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse
 from streamsql.executor.queries.spark_run import Run
+from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.logical import Mode
 
 

@@ -19,7 +19,6 @@ from contextlib import suppress
 
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import checkpoint, deaths, observing, slots
-from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.launching import Launcher, Watch
 from streamsql.executor.queries.observing import Observer
 from streamsql.executor.queries.persistent_query import (
@@ -31,6 +30,7 @@ from streamsql.executor.queries.persistent_query import (
     stuck,
 )
 from streamsql.executor.queries.spark_run import Unstarted, classify
+from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode

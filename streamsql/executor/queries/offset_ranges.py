@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.checkpoint import Positions
-from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.spark_run import classify
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.start_offsets import offsets_of
@@ -28,16 +26,6 @@ def offset_ranges(
         ends = client.end_offsets(topic)
         begin = offsets_of(start, topic, client) if start else client.begin_offsets(topic)
         found[topic] = {p: (min(begin[p], end), end) for p, end in ends.items()}
-    return found
-
-
-def first_positions(query: Definition, client: KafkaClient) -> Positions:
-    """Where a query begins that has no checkpoint."""
-    found: Positions = {}
-    for topic in query.topics:
-        begin = client.begin_offsets(topic)
-        chosen = (query.starting_offsets or {}).get(topic, {})
-        found[topic] = {p: chosen.get(str(p), offset) for p, offset in begin.items()}
     return found
 
 

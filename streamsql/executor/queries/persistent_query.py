@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from streamsql.errors import ExternalError
-from streamsql.executor.queries.checkpoint import Positions, distance
 from streamsql.executor.queries.spark_run import Run
+from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
 from streamsql.planner.file_sink import FileSink

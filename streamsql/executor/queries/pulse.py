@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from streamsql.executor.queries.checkpoint import Positions
+from streamsql.kafka.positions import Positions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.queries.checkpoint import Positions, merge
+from streamsql.executor.queries.checkpoint import merge
+from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
 from streamsql.places.store import StorePath
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from streamsql.config import REBUILD_TOPIC_PREFIX
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.queries import checkpoint
-from streamsql.executor.queries.checkpoint import BUILDING, Positions, RebuildNote
+from streamsql.executor.queries.checkpoint import BUILDING, RebuildNote
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import RETRY, Definition
 from streamsql.executor.queries.spark_run import Failure, Run
 from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
+from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
 from streamsql.planner.plans.logical import Sink
 from streamsql.schema import Kind

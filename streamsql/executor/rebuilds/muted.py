@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from streamsql.executor.frames.context import Muted
-from streamsql.executor.queries.checkpoint import Positions, remove_uncommitted_state
+from streamsql.executor.queries.checkpoint import remove_uncommitted_state
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.offset_ranges import told_as
 from streamsql.executor.queries.persistent_query import Definition
@@ -14,6 +14,7 @@ from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark import rebuilds
 from streamsql.executor.spark.rebuilds import GroupLayout, GroupStores
+from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
 from streamsql.planner.plans.logical import Mode
 

@@ -24,8 +24,8 @@ from streamsql.executor.lowering.batch import (
     kafka_records,
     sink_records,
 )
-from streamsql.executor.queries.checkpoint import Positions
 from streamsql.executor.queries.offset_ranges import OffsetRanges, told_as
+from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.logical import QueryPlan
 from streamsql.schema import Kind

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from streamsql.executor.queries.checkpoint import Positions, Takeover
+from streamsql.executor.queries.checkpoint import Takeover
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.positions import Positions
 from streamsql.nodes import ReplayErrors, SelectQuery
 from streamsql.parser import parse_one
 from streamsql.planner.plans.statements import PullPlan

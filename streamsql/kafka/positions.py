@@ -1,0 +1,30 @@
+"""How far a reader of topics is: by topic and partition, the offset of the next record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from streamsql.kafka.client import KafkaClient
+
+Positions = dict[str, dict[int, int]]
+
+
+def first_positions(
+    topics: Iterable[str], starting: Mapping[str, Mapping[str, int]] | None, client: KafkaClient
+) -> Positions:
+    """Where a reader begins: at the offsets that it is to start from, else with what is there."""
+    found: Positions = {}
+    for topic in topics:
+        begin = client.begin_offsets(topic)
+        chosen = (starting or {}).get(topic, {})
+        found[topic] = {p: chosen.get(str(p), offset) for p, offset in begin.items()}
+    return found
+
+
+def distance(begin: Positions, end: Positions) -> int:
+    """How many records lie between two positions, in the partitions of the second."""
+    return sum(
+        max(0, offset - begin.get(topic, {}).get(partition, 0))
+        for topic, partitions in end.items()
+        for partition, offset in partitions.items()
+    )
