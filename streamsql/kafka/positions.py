@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from streamsql.kafka.client import KafkaClient
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from streamsql.kafka.client import KafkaClient
 
 Positions = dict[str, dict[int, int]]
 
