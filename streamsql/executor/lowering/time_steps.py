@@ -34,8 +34,8 @@ def read_in_steps(
     begin: Positions,
     client: KafkaClient,
 ) -> None:
-    """Have the query's next run, which reads what is there `begin`ning at these offsets, end its
-    batches at times, if it is more than what the context allows a batch."""
+    """Have the query's next run, which reads from `begin` on what is there now, end its batches at
+    times, if that is more than the context allows a batch."""
     end = {topic: client.end_offsets(topic) for topic in begin}
     most = context.max_records_per_batch
     if most is None or distance(begin, end) <= most:
