@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
-from multiprocessing.synchronize import Event
+from multiprocessing.synchronize import Event as EventFlag
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 
@@ -26,14 +26,24 @@ _ARRIVAL_SECONDS = 60.0
 _context = get_context("spawn")
 
 
-class Sender:
-    """Sends `rate` events a second from now on, to the topics in turn: a key, ID INT and T DOUBLE,
-    the time in seconds."""
+Event = Callable[[int], tuple[str, str]]
+"""Key and value of the n-th record, made when it is sent; a function of a module."""
 
-    def __init__(self, bootstrap: str, topics: Sequence[str], rate: int) -> None:
+
+def id_and_time(number: int) -> tuple[str, str]:
+    """ID INT, also as the key, and T DOUBLE, the time in seconds."""
+    return str(number % KEYS), json.dumps({"ID": number % KEYS, "T": time.time()})
+
+
+class Sender:
+    """Sends `rate` events a second from now on, to the topics in turn."""
+
+    def __init__(
+        self, bootstrap: str, topics: Sequence[str], rate: int, event: Event = id_and_time
+    ) -> None:
         self._done = _context.Event()
         self.process = _context.Process(
-            target=_send, args=(bootstrap, topics, rate, self._done), daemon=True
+            target=_send, args=(bootstrap, topics, rate, event, self._done), daemon=True
         )
         self.process.start()
 
@@ -43,14 +53,10 @@ class Sender:
         self.process.join()
 
 
-def _send(bootstrap: str, topics: Sequence[str], rate: int, done: Event) -> None:
+def _send(bootstrap: str, topics: Sequence[str], rate: int, event: Event, done: EventFlag) -> None:
     burst = max(1, rate // 1000)
-    with producing(bootstrap, topics, _event, rate=rate, burst=burst):
+    with producing(bootstrap, topics, event, rate=rate, burst=burst):
         done.wait()
-
-
-def _event(number: int) -> tuple[str, str]:
-    return str(number % KEYS), json.dumps({"ID": number % KEYS, "T": time.time()})
 
 
 SentAt = Callable[[Message], float]

@@ -25,7 +25,8 @@ import scala.collection.Iterator;
  *
  * <p>Spark plans each batch anew, and no record moves meanwhile. In Real-Time Mode that happens
  * once a minute, too seldom for the JVM to compile the planner: interpreted, it takes the greater
- * part of a second, compiled a few hundredths. Nothing of these plans is run.
+ * part of a second, compiled a few hundredths. Nothing of these plans is run, and none of them
+ * reaches a source of the running query: {@link DetachedStream}.
  */
 public final class Rehearsal {
   private static final ExecutorService BACKGROUND =
@@ -81,6 +82,14 @@ public final class Rehearsal {
     return CompletableFuture.completedFuture(0);
   }
 
+  /** Plans the batch that a query runs now, so many times, on the caller's thread. */
+  public static void plan(StreamingQuery query, int times) {
+    Rehearsal rehearsal = new Rehearsal(((StreamingQueryWrapper) query).streamingQuery());
+    for (int i = 0; i < times; i++) {
+      rehearsal.plan(rehearsal.query.lastExecution());
+    }
+  }
+
   private int run() throws InterruptedException {
     int plans = 0;
     try {
@@ -122,7 +131,7 @@ public final class Rehearsal {
     IncrementalExecution again =
         new IncrementalExecution(
             batch.sparkSession(),
-            batch.logical(),
+            DetachedStream.detached(batch.logical()),
             batch.outputMode(),
             batch.checkpointLocation(),
             query.id(),

@@ -1,0 +1,192 @@
+"""Twenty pipelines over topics that all change, each alone and then all of them at once.
+
+Of each: the modes that it ran in, the largest lag, the latency from the newest record behind a
+result to the result in Kafka, and the processor time of the engine with its JVM (the broker, the
+sender and the receiver apart). A run outlasts every timer of the engine, a commit included. Run it
+on an idle machine: `python -m benchmarks.live`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from benchmarks.common import PARTITIONS, show_table
+from benchmarks.latency import Place, place
+from benchmarks.shapes import SHAPES, SOURCES, TOPICS, Shape, event
+from benchmarks.traffic import Receiver, Sender, by_timestamp
+from streamsql.engine import QueryInfo, QueryState
+from streamsql.waiting import await_condition
+
+_START_SECONDS = 120.0
+_LOOK_SECONDS = 1.0
+_LAST_SECOND = 1.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one shape showed; `rate` is that of each topic. `lag` is the largest, and `lag_s` in
+    seconds of the records that its topics get."""
+
+    shape: str
+    rate: int
+    seconds: float
+    load: float
+    modes: str
+    lag: int
+    lag_s: float
+    last_lag: int
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+    cores: float
+
+
+class Sample:
+    """The mode and the lag of a query, once a second."""
+
+    def __init__(self) -> None:
+        self.modes: list[str] = []
+        self.lags: list[int] = []
+
+    def take(self, info: QueryInfo) -> None:
+        if info.state is QueryState.ERROR:
+            raise SystemExit(f"{info.id} has failed: {info.error}")
+        self.modes.append(info.mode)
+        if info.lag is not None:
+            self.lags.append(info.lag)
+
+
+def infos(place: Place) -> dict[str, QueryInfo]:
+    """The persistent queries by their sinks."""
+    return {
+        (info.sink or "").upper(): info
+        for info in place.engine.queries()
+        if info.kind == "PERSISTENT"
+    }
+
+
+def create(place: Place, shape: Shape) -> str:
+    """The sink of a new query, once the query is RUNNING."""
+    sink = f"S_{uuid.uuid4().hex[:8]}".upper()
+    guarantee = "exactly_once" if shape.exactly_once else "at_least_once"
+    place.run(f"SET 'processing.guarantee'='{guarantee}'; {shape.sql.format(sink=sink)}")
+    return sink
+
+
+def await_running(place: Place, sinks: Sequence[str]) -> None:
+    def running() -> bool:
+        found = infos(place)
+        return all(found[sink].state is QueryState.RUNNING for sink in sinks)
+
+    if not await_condition(running, _START_SECONDS):
+        raise SystemExit(f"not running in time: {infos(place)}")
+
+
+def measure(
+    place: Place, names: Sequence[str], rate: int, seconds: float, sender: Sender
+) -> list[Row]:
+    """These shapes at once, from when all of them are RUNNING."""
+    load = os.getloadavg()[0]
+    sinks = {name: create(place, SHAPES[name]) for name in names}
+    await_running(place, list(sinks.values()))
+    receivers = {
+        name: Receiver(
+            place.kafka.bootstrap, [sink], _partitions(place, sink), "read_committed", by_timestamp
+        )
+        for name, sink in sinks.items()
+        if not SHAPES[name].delays
+    }
+    begin = time.time()
+    for receiver in receivers.values():
+        receiver.begin(begin)
+    others = {sender.process.pid or 0, *(r.process.pid or 0 for r in receivers.values())}
+    samples = {name: Sample() for name in names}
+    cpu = place.cpu(others)
+    while time.time() < begin + seconds:
+        time.sleep(_LOOK_SECONDS)
+        found = infos(place)
+        for name, sink in sinks.items():
+            samples[name].take(found[sink])
+    cores = (place.cpu(others) - cpu) / (time.time() - begin)
+    end = time.time()
+    time.sleep(_LAST_SECOND)
+    rows = []
+    topics = {name: len(_topics(place, sink)) for name, sink in sinks.items()}
+    for name in names:
+        taken = receivers[name].end(end) if name in receivers else None
+        lag = max(samples[name].lags, default=0)
+        rows.append(
+            Row(
+                shape=name,
+                rate=rate,
+                seconds=seconds,
+                load=load,
+                modes=" / ".join(dict.fromkeys(samples[name].modes)),
+                lag=lag,
+                lag_s=lag / (rate * topics[name]),
+                last_lag=samples[name].lags[-1],
+                p50_ms=taken and taken.percentile(50),
+                p99_ms=taken and taken.percentile(99),
+                max_ms=taken and taken.max_ms,
+                cores=cores,
+            )
+        )
+    for sink in sinks.values():
+        drop(place, sink)
+    return rows
+
+
+def _partitions(place: Place, sink: str) -> int:
+    return len(place.kafka.end_offsets(sink))
+
+
+def _topics(place: Place, sink: str) -> set[str]:
+    """The topics that a query reads."""
+    text = infos(place)[sink].sql
+    return {topic for topic in TOPICS if topic in text}
+
+
+def drop(place: Place, sink: str) -> None:
+    place.run(f"TERMINATE {infos(place)[sink].id};")
+    kind = place.engine.catalog().sources[sink].kind.value
+    place.run(f"DROP {kind} {sink} DELETE TOPIC;")
+
+
+def show(rows: Sequence[Row], as_json: bool) -> None:
+    if as_json:
+        for row in rows:
+            print(json.dumps(asdict(row)), flush=True)
+    else:
+        show_table([asdict(row) for row in rows])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=90, help="measured of each shape")
+    parser.add_argument("--rate", type=int, default=500, help="records a second of each topic")
+    parser.add_argument("--shape", choices=[*SHAPES], action="append", help="default: all")
+    parser.add_argument("--at-once", action="store_true", help="all shapes together, in one run")
+    parser.add_argument("--idle", type=float, default=0, help="seconds before the first query")
+    parser.add_argument("--json", action="store_true", help="one JSON object a shape")
+    parser.add_argument("--bootstrap-servers", help="a Kafka cluster instead of an own broker")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    options = parser.parse_args()
+    names = options.shape or [*SHAPES]
+    with place(options) as found:
+        for topic in TOPICS:
+            found.kafka.create_topic(topic, PARTITIONS)
+        found.run(SOURCES)
+        sender = Sender(found.kafka.bootstrap, TOPICS, options.rate * len(TOPICS), event)
+        for group in [names] if options.at_once else [[name] for name in names]:
+            show(measure(found, group, options.rate, options.seconds, sender), options.json)
+        sender.stop()
+
+
+if __name__ == "__main__":
+    main()
