@@ -105,6 +105,9 @@ def measure(
     begin = time.time()
     for receiver in receivers.values():
         receiver.begin(begin)
+    for name, receiver in receivers.items():
+        if receiver.first_row(_START_SECONDS) is None:
+            raise SystemExit(f"{name}: no result arrived")
     others = {sender.process.pid or 0, *(r.process.pid or 0 for r in receivers.values())}
     samples = {name: Sample() for name in names}
     cpu = place.cpu(others)
@@ -117,7 +120,6 @@ def measure(
     end = time.time()
     time.sleep(_LAST_SECOND)
     rows = []
-    topics = {name: len(_topics(place, sink)) for name, sink in sinks.items()}
     for name in names:
         taken = receivers[name].end(end) if name in receivers else None
         lag = max(samples[name].lags, default=0)
@@ -129,11 +131,11 @@ def measure(
                 load=load,
                 modes=" / ".join(dict.fromkeys(samples[name].modes)),
                 lag=lag,
-                lag_s=lag / (rate * topics[name]),
+                lag_s=lag / (rate * len(SHAPES[name].topics)),
                 last_lag=samples[name].lags[-1],
-                p50_ms=taken and taken.percentile(50),
-                p99_ms=taken and taken.percentile(99),
-                max_ms=taken and taken.max_ms,
+                p50_ms=taken.percentile(50) if taken else None,
+                p99_ms=taken.percentile(99) if taken else None,
+                max_ms=taken.max_ms if taken else None,
                 cores=cores,
             )
         )
@@ -144,12 +146,6 @@ def measure(
 
 def _partitions(place: Place, sink: str) -> int:
     return len(place.kafka.end_offsets(sink))
-
-
-def _topics(place: Place, sink: str) -> set[str]:
-    """The topics that a query reads."""
-    text = infos(place)[sink].sql
-    return {topic for topic in TOPICS if topic in text}
 
 
 def drop(place: Place, sink: str) -> None:

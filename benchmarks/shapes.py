@@ -36,6 +36,11 @@ class Shape:
     delays: bool = False
     exactly_once: bool = False
 
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that it reads."""
+        return tuple(topic for topic in TOPICS if topic in self.sql)
+
 
 def event(number: int) -> tuple[str, str]:
     """The n-th record of all topics together: its key and its value, in JSON."""

@@ -7,7 +7,7 @@ import sys
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from streamsql.errors import StreamSQLError, render
-from streamsql.executor.queries.class_archive import ensure_class_archive
+from streamsql.executor.class_archive import ensure_class_archive
 from streamsql.executor.spark.class_path import archive_path, java_and_class_path
 from streamsql.jvm import jars
 from streamsql.jvm.build import ensure_runtime_jar

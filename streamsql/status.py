@@ -94,7 +94,7 @@ class QueryInfo:
     """PERSISTENT or PUSH."""
     state: QueryState
     mode: str
-    """`real-time` or `micro-batch`: how it runs once it has caught up."""
+    """`real-time` or `micro-batch`: how it runs now, or is to run where it does not."""
     reason: str
     """Why that mode, or why the query waits."""
     lag: int | None

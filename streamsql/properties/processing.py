@@ -44,10 +44,11 @@ DEFINITIONS = (
     PropertyDefinition(
         BATCH_INTERVAL,
         PropertyType.INTEGER,
-        "0",
-        "How long, in milliseconds, it is at least from one micro-batch of a new query that has "
-        "caught up to the next. A batch costs the same however few records it has: on a machine "
-        "with much to do, longer intervals leave more of it to records.",
+        None,
+        "The least time, in milliseconds, between the begins of two micro-batches of a new query "
+        "that has caught up. Unset: a query rests between two batches for three times as long "
+        "as a batch takes, at most a second, so that a batch, which costs about the same however "
+        "few records it has, does not keep a processor busy. 0: no rest.",
         minimum=0,
     ),
     PropertyDefinition(

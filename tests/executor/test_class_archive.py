@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from streamsql.executor.queries.class_archive import OTHERS, make_room
+from streamsql.executor.class_archive import OTHERS, make_room
 
 
 def test_of_other_jars_the_newest_archives_are_kept(tmp_path: Path) -> None:

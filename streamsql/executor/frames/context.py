@@ -102,6 +102,8 @@ class LoweringContext:
     `processAllAvailable` to look for them must not."""
     sleeps_at_once: bool = False
     """Whether it may sleep before its first batch, as nothing but a record gives it work."""
+    rests: bool = False
+    """Whether a live query in micro-batches rests between two of them."""
     goes_on: frozenset[str] = frozenset()
     """What a query does not stop for, by the names of the properties: see `accepted`."""
     include_rows_in_log: bool = False

@@ -123,6 +123,7 @@ def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
             "streamsql.sleeps.at.once", context.sleeps_at_once
         )
         reader = reader.option("streamsql.table", kind is Kind.TABLE)
+        reader = reader.option("streamsql.rests", context.rests)
     if ON_DATA_LOSS in context.goes_on:
         reader = reader.option("streamsql.loss.log", context.processing_log_topic)
     if context.max_records_per_batch is not None:

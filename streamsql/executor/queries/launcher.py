@@ -49,6 +49,7 @@ from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.properties import (
     AUTO_OFFSET_RESET,
+    BATCH_INTERVAL,
     CATCH_UP_LAG,
     LOG_ROWS,
     accepted,
@@ -342,6 +343,7 @@ class SparkLauncher:
             checkpoint_folder=self._data.checkpoints,
             # Else its first batch begins at once, so that what the first record needs is there.
             sleeps_at_once=query.only_reacts and self.capacity.holders >= MANY,
+            rests=get_text(query.properties, BATCH_INTERVAL) is None and not query.by_interval,
             muted=muted,
             kept=was.stores if was else None,
             begun=has_commits(folder),

@@ -252,7 +252,7 @@ class QueryManager:
             self._consider_start(query, now)
             return
         self._observer.look(query, now)
-        if self._observer.is_left_behind(query, now):
+        if self._observer.is_to_switch(query, now):
             self._submit(query, self._stop)
 
     def _start_unstarted(self, queries: list[PersistentQuery]) -> None:

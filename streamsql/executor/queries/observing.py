@@ -21,13 +21,6 @@ STEADY_SECONDS = 30.0
 """A query that has run for so long is no longer held to have failed before."""
 BEHIND_SECONDS = 5.0
 """How long a live query must be far behind before it goes back to catching up."""
-SLOW_LAG_SECONDS, SLOW_SECONDS = 5.0, 10.0
-"""A query in real time to which what waits is the work of so long, and that comes no nearer in so
-long, is too slow for what comes: micro-batches do less for a record."""
-SLOW_RATE = 10.0
-"""Records a second: who does fewer may just as well be waiting for something."""
-FAST_AGAIN_SECONDS, MOST_TIMES = 600.0, 8
-"""When it is tried again, twice as late each time, up to so many times that."""
 
 
 _FILLING = (QueryState.STARTING, QueryState.CATCHING_UP)
@@ -97,29 +90,22 @@ class Observer:
             query.asleep = not query.lag
         query.use.saw(query.positions, query.asleep, now)
 
-    def is_left_behind(self, query: PersistentQuery, now: float) -> bool:
-        """Whether it runs in real time and is to catch up again: it has been far behind for some
-        time, or falls behind. In the latter case it is to go on in micro-batches for a while."""
+    def is_to_switch(self, query: PersistentQuery, now: float) -> bool:
+        """Whether a live query is to be started again: to catch up, as it is far behind, or in the
+        other mode."""
+        if query.activity is not Activity.LIVE or query.lag is None:
+            return False
+        asked_for = get_text(query.definition.properties, PROCESSING_MODE) == "realtime"
         limit = self._launcher.behind(query.definition)
-        live = query.activity is Activity.LIVE and query.real_time
-        if not (live and query.lag is not None and query.lag > limit):
+        if not query.real_time:
+            switch = query.switch
+            return switch.fell_behind and switch.returns(query.lag, query.use.rate, now)
+        if query.lag <= limit:
             query.behind_since = None
         elif query.behind_since is None:
             query.behind_since = now
-        if live and limit < sys.maxsize and _falls_behind(query, now):
-            query.slow_until = now + FAST_AGAIN_SECONDS * query.slow_times
-            query.slow_times = min(2 * query.slow_times, MOST_TIMES)
-            return True
+        # On a cluster the lag within a batch is not known.
+        if limit < sys.maxsize and not asked_for:
+            if query.switch.leaves(query.lag, query.use.rate, now):
+                return True
         return query.behind_since is not None and now - query.behind_since > BEHIND_SECONDS
-
-
-def _falls_behind(query: PersistentQuery, now: float) -> bool:
-    """Whether what waits is too much work and has not become less for some time, where that could
-    be helped."""
-    lag, rate = query.lag or 0, query.use.rate
-    asked_for = get_text(query.definition.properties, PROCESSING_MODE) == "realtime"
-    if asked_for or rate < SLOW_RATE or lag < SLOW_LAG_SECONDS * rate:
-        query.slow_since = None
-    elif query.slow_since is None or lag < query.slow_since[1]:
-        query.slow_since = now, lag
-    return query.slow_since is not None and now - query.slow_since[0] > SLOW_SECONDS

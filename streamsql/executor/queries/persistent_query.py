@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from streamsql.errors import ExternalError
+from streamsql.executor.queries import mode_switch
+from streamsql.executor.queries.mode_switch import ModeSwitch
 from streamsql.executor.queries.spark_run import Run
 from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets
@@ -29,7 +31,7 @@ RETRY = Backoff(1.0, 60.0)
 _MEMORY_SECONDS = 10.0
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
-SLOW = "in real time it fell behind the records that come"
+CATCHING_UP = "it is catching up with what its topics hold"
 MANY = 10_000
 """Records: what reading fewer takes says nothing of how fast many are read."""
 
@@ -182,12 +184,7 @@ class PersistentQuery:
     """See KnownQuery."""
     yields: str | None = None
     """Why its next live run is to leave its task slots to others."""
-    slow_since: tuple[float, int] | None = None
-    """Since when more waits than it can do soon, and how many records it was then."""
-    slow_until: float = 0.0
-    """Until then it is held to be too slow in real time."""
-    slow_times: int = 1
-    """How many times as long as at first that is, should it be too slow once more."""
+    switch: ModeSwitch = field(default_factory=ModeSwitch)
     restored: bool = False
     """Whether it ran before this engine: then it need not run again before there is a record."""
     drain: bool = False
@@ -221,7 +218,7 @@ class PersistentQuery:
         if self.successor is not None:
             self.definition, self.successor, self.accepting = self.successor, None, None
             self.mode = self.mode_reason = self.yields = None
-            self.slow_until, self.slow_times = 0.0, 1
+            self.switch = ModeSwitch()
             self.recovered()
 
     @property
@@ -232,7 +229,7 @@ class PersistentQuery:
     @property
     def not_real_time(self) -> str | None:
         """Why its next live run is to be in micro-batches, though it could be in real time."""
-        return self.yields or (SLOW if time.monotonic() < self.slow_until else None)
+        return self.yields or (mode_switch.REASON if self.switch.fell_behind else None)
 
     @property
     def to_run(self) -> Definition:
@@ -264,7 +261,8 @@ class PersistentQuery:
         self.run, self.activity, self.asleep, self.restored = run, activity, False, False
         self.arrived = not self.lag
         self.began_at, self.blamed = time.monotonic(), False
-        self.began_with, self.slow_since = self.positions, None
+        self.began_with = self.positions
+        self.switch.begun()
         if activity is Activity.LIVE:
             self.yields = None
         mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
@@ -328,6 +326,8 @@ class PersistentQuery:
         plan = self.definition.plan
         mode = self.mode or plan.mode.mode
         reason = self.mode_reason or plan.mode.reason
+        if self.run is not None and self.activity is Activity.CATCHING_UP:
+            mode, reason = Mode.MICRO_BATCH, CATCHING_UP
         if state is QueryState.WAITING:
             reason = outage or self.error or reason
         return QueryInfo(

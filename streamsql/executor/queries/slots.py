@@ -22,11 +22,11 @@ LEAST_RATE = 1.0
 YIELDED = "it got no records, and others needed its task slots"
 
 
-def waits_for_slots(query: PersistentQuery, now: float) -> bool:
+def waits_for_slots(query: PersistentQuery) -> bool:
     """Whether it would run in real time, had it the slots."""
     return (
         query.run is not None
-        and now >= query.slow_until
+        and not query.switch.fell_behind
         and query.activity is Activity.LIVE
         and not query.real_time
         and query.definition.plan.mode.mode is Mode.REAL_TIME
@@ -38,7 +38,7 @@ def to_move(
 ) -> PersistentQuery | None:
     """The one query to be started anew, in its other mode; None where all is well."""
     found = list(queries)
-    waiting = [q for q in found if waits_for_slots(q, now) and q.use.rate >= LEAST_RATE]
+    waiting = [q for q in found if waits_for_slots(q) and q.use.rate >= LEAST_RATE]
     if not waiting:
         return None
     busiest = max(waiting, key=lambda q: q.use.rate)

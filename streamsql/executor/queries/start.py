@@ -29,6 +29,7 @@ from streamsql.properties import (
     COMMIT_INTERVAL,
     TRANSACTION_INTERVAL,
     get_int,
+    get_text,
 )
 
 
@@ -117,7 +118,7 @@ def _spark_trigger(
             return {"availableNow": True}
         case Trigger.CONTINUOUS_MICRO_BATCH:
             files = 0 if spec.files is None else spec.files.interval_ms
-            interval = max(files, get_int(properties, BATCH_INTERVAL))
+            interval = max(files, int(get_text(properties, BATCH_INTERVAL) or 0))
             return {"processingTime": f"{interval} milliseconds"}
         case Trigger.REAL_TIME:
             # Each of its batches ends with a commit.

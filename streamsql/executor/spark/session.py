@@ -133,7 +133,7 @@ class SparkRuntime:
         tuning: Sequence[str] = LONG_RUNNING,
     ) -> None:
         """`further_jars` are groups of jars besides those that are always needed; `tuning` are
-        further options of the JVM. `archive_to` is for queries/class_archive.py: where the JVM
+        further options of the JVM. `archive_to` is for class_archive.py: where the JVM
         leaves its classes when it ends."""
         self._data_dir = data_dir.absolute()
         self._master = master

@@ -34,23 +34,26 @@ final class IdleStream
   private final String topic;
   private final Map<String, Object> settings;
   private final String query;
+  private final boolean rests;
   private boolean availableNow;
   private boolean realTime;
 
-  /** The settings are those of Kafka's clients. */
+  /** The settings are those of Kafka's clients; `rests`: see {@link TopicSource#RESTS}. */
   IdleStream(
       MicroBatchStream kafka,
       QueryInputs.Input input,
       DataLoss loss,
       String topic,
       Map<String, Object> settings,
-      String query) {
+      String query,
+      boolean rests) {
     this.kafka = kafka;
     this.input = input;
     this.loss = loss;
     this.topic = topic;
     this.settings = settings;
     this.query = query;
+    this.rests = rests;
   }
 
   @Override
@@ -69,7 +72,7 @@ final class IdleStream
   public Offset latestOffset(Offset start, ReadLimit limit) {
     boolean sleeps = !availableNow && start != null;
     if (sleeps) {
-      input.begin(start.json());
+      input.beginBatch(start.json(), rests);
     }
     Offset end = bounded(start, ((SupportsTriggerAvailableNow) kafka).latestOffset(start, limit));
     if (sleeps) {

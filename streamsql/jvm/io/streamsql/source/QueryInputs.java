@@ -33,6 +33,7 @@ public final class QueryInputs {
   private final Ends ends;
   private final List<Input> inputs = new ArrayList<>();
   private final TablesFirst tablesFirst;
+  private final BatchPace pace = new BatchPace();
   private int made;
   private volatile boolean asleep;
   private volatile boolean finishing;
@@ -149,6 +150,18 @@ public final class QueryInputs {
     }
   }
 
+  private synchronized boolean isFirst(Input input) {
+    return inputs.get(0) == input;
+  }
+
+  private void rest() throws InterruptedException {
+    TimeUnit.NANOSECONDS.sleep(pace.rest(System.nanoTime()));
+  }
+
+  private static UncheckedIOException stoppedWhileAsleep() {
+    return new UncheckedIOException(new InterruptedIOException("stopped while it slept"));
+  }
+
   private void endIfFinishing() throws InterruptedException {
     if (finishing) {
       finished = true;
@@ -219,12 +232,28 @@ public final class QueryInputs {
       return atOnce && start.isEmpty();
     }
 
+    /** A micro-batch begins at these offsets, after a rest if it `rests`, and then as any round. */
+    void beginBatch(String offsets, boolean rests) {
+      boolean isFirst = isFirst(this);
+      try {
+        if (rests && isFirst) {
+          rest();
+        }
+        await(this, offsets);
+      } catch (InterruptedException stopped) {
+        throw stoppedWhileAsleep();
+      }
+      if (isFirst) {
+        pace.begins(System.nanoTime());
+      }
+    }
+
     /** A round begins at these offsets; sleeps first if the query has nothing to read. */
     void begin(String offsets) {
       try {
         await(this, offsets);
       } catch (InterruptedException stopped) {
-        throw new UncheckedIOException(new InterruptedIOException("stopped while it slept"));
+        throw stoppedWhileAsleep();
       }
     }
 

@@ -44,6 +44,9 @@ public final class TopicSource implements TableProvider {
   /** Whether rows of other topics are looked up in what is read: see {@link TablesFirst}. */
   public static final String TABLE = "streamsql.table";
 
+  /** Whether the query, in micro-batches, rests between two of them: see {@link BatchPace}. */
+  public static final String RESTS = "streamsql.rests";
+
   private final TableProvider kafka = new KafkaSourceProvider();
 
   @Override
@@ -110,7 +113,13 @@ public final class TopicSource implements TableProvider {
           QueryInputs.of(query, TopicEnds.of(settings))
               .reading(topic, options.getBoolean(AT_ONCE, false), options.getBoolean(TABLE, false));
       return new IdleStream(
-          stream, input, loss(checkpoint, topic, settings), topic, settings, query);
+          stream,
+          input,
+          loss(checkpoint, topic, settings),
+          topic,
+          settings,
+          query,
+          options.getBoolean(RESTS, false));
     }
 
     private DataLoss loss(String checkpoint, String topic, Map<String, Object> settings) {

@@ -1,6 +1,6 @@
 """Spark's classes, parsed and verified once: a class data sharing archive halves the start's work.
 
-`python -m streamsql.executor.queries.class_archive` makes it, which takes about a minute; a session
+`python -m streamsql.executor.class_archive` makes it, which takes about a minute; a session
 uses it if it is there. It lies in the cache folder and holds for one Java and one class path. What
 is in it are the classes of a few queries that have run, from their SQL to their records.
 """
