@@ -130,7 +130,7 @@ class Inspection:
         except StreamSQLError:
             return None
         found = definition.plan
-        return QueryFacts(info, _plan(found), explain(found), definition.properties)
+        return QueryFacts(info, _plan(found), explain(found, running=info), definition.properties)
 
     def lineage(self, query_id: str) -> LineageFacts | None:
         """What a persistent query is made of; None where there is no such query, or not any

@@ -21,7 +21,7 @@ from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context
 from streamsql.schema import Column, FormatSpec, Kind, Namespace
 from streamsql.statements.dispatch import handle
-from streamsql.statements.query_details import offsets, query_line, query_lines
+from streamsql.statements.query_details import offsets, query_info, query_line, query_lines
 from streamsql.types import to_sql
 
 _TITLE_WIDTH = 22
@@ -223,5 +223,6 @@ def explain(statement: Explain, context: Context) -> Iterable[Result]:
     except BindError as error:
         error.ksqldb = says("explained-query", id=planned.query_id)
         raise
-    text = explain_plan(definition.plan, verbose=planned.verbose)
+    running = query_info(planned.query_id, context)
+    text = explain_plan(definition.plan, verbose=planned.verbose, running=running)
     return [Text(f"{definition.sql}\n\n{text}\n\n{query_line(definition.id, context)}")]

@@ -59,12 +59,13 @@ def details(info: QueryInfo, context: Context) -> list[Result]:
     facts["Properties"] = ", ".join(
         f"{name}={shown(name, value)}" for name, value in sorted(definition.properties.items())
     )
-    return [Text(f"{_lines(facts)}\n\n{explain(definition.plan)}\n"), *offsets([info.id], context)]
+    text = explain(definition.plan, running=info)
+    return [Text(f"{_lines(facts)}\n\n{text}\n"), *offsets([info.id], context)]
 
 
 def query_line(query_id: str, context: Context) -> str:
     """A query in one line."""
-    info = _info(query_id, context)
+    info = query_info(query_id, context)
     if info is None:
         return query_id
     lag = "" if info.lag is None else f", lag {info.lag}"
@@ -75,7 +76,7 @@ def query_line(query_id: str, context: Context) -> str:
 def query_lines(query_id: str, context: Context) -> Iterator[str]:
     """A query of DESCRIBE .. EXTENDED: in one line, what it keeps in further ones."""
     yield query_line(query_id, context)
-    info, definition = _info(query_id, context), _definition(query_id, context)
+    info, definition = query_info(query_id, context), _definition(query_id, context)
     if info is not None and info.error:
         yield f"  Error: {info.error.splitlines()[0]}"
     if definition is not None:
@@ -116,7 +117,8 @@ def _ends(client: KafkaClient | None, topic: str) -> tuple[dict[int, int], dict[
         return {}, {}
 
 
-def _info(query_id: str, context: Context) -> QueryInfo | None:
+def query_info(query_id: str, context: Context) -> QueryInfo | None:
+    """None for one that has just ended."""
     return next((i for i in context.state.queries.infos() if i.id == query_id), None)
 
 

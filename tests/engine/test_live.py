@@ -14,7 +14,6 @@ from engine.live import PATIENCE, Live
 from benchmarks.producing import producing
 from benchmarks.shapes import SHAPES, SOURCES, TOPICS, event
 from streamsql.engine import QueryInfo, QueryState
-from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streamsql.catalog import Catalog
 from streamsql.executor.queries import mode_switch
 from streamsql.executor.queries.mode_switch import (
     LARGE_LAG_SECONDS,
@@ -28,7 +29,11 @@ from streamsql.executor.queries.persistent_query import (
 )
 from streamsql.executor.queries.slots import to_move
 from streamsql.executor.queries.spark_run import Unstarted
+from streamsql.parser import parse
+from streamsql.planner.explain.plan import explain
 from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.statements import QueryStatementPlan
+from streamsql.planner.statements import apply, plan
 from tests.executor.test_queries import definition
 
 RATE = 1_000.0
@@ -160,3 +165,22 @@ def test_the_mode_shown_is_the_one_in_which_a_query_runs() -> None:
     shown.begun(Unstarted({}), Activity.CATCHING_UP)
     info = shown.info(None, 0)
     assert (info.mode, info.reason) == ("micro-batch", CATCHING_UP)
+
+
+def test_explain_names_the_mode_of_now_and_the_planned_one() -> None:
+    catalog = Catalog()
+    for statement in parse(
+        "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
+        "CREATE STREAM o AS SELECT * FROM s;"
+    ):
+        planned = plan(statement, catalog, {})
+        apply(planned, catalog)
+    assert isinstance(planned, QueryStatementPlan)
+    slow = query()
+    slow.mode, slow.mode_reason = Mode.MICRO_BATCH, "it is slow"
+    lines = explain(planned.query, running=slow.info(None, 0)).splitlines()
+    assert lines[1:3] == [
+        "Mode: micro-batch, because it is slow",
+        f"Planned mode: real-time, because {planned.query.mode.reason}",
+    ]
+    assert explain(planned.query, running=query().info(None, 0)) == explain(planned.query)

@@ -22,6 +22,7 @@ from streamsql.planner.plans.logical import (
     Join,
     Limit,
     LogicalPlan,
+    ModeDecision,
     Named,
     Ordering,
     Project,
@@ -45,21 +46,30 @@ from streamsql.planner.plans.windows import words as duration_text
 from streamsql.planner.rules import optimize
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Constraint, FormatSpec, KeyWindow, Topic
+from streamsql.status import QueryInfo
 from streamsql.types import quote
 
 
-def explain(plan: QueryPlan, *, verbose: bool = False) -> str:
-    """Mode, state and operators; verbose: the operators after each rule that changed them."""
+def explain(plan: QueryPlan, *, verbose: bool = False, running: QueryInfo | None = None) -> str:
+    """Mode, state and operators; verbose: the operators after each rule that changed them.
+    `running`: the query of this plan, whose mode now may differ from the planned one."""
     name = f"Query {plan.query_id}" if plan.query_id else "Push query"
     lines = [
         f"{name}: {plan.root.kind.value}, EMIT {plan.emit.value}",
-        f"Mode: {plan.mode.mode.value}, because {plan.mode.reason}",
+        *_mode_lines(plan.mode, running),
         *_delivery_lines(plan),
         *_state_lines(plan.root),
         *_lookup_lines(plan.root),
         "",
     ]
     return "\n".join([*lines, *(verbose_lines(plan) if verbose else tree_lines(plan.root))])
+
+
+def _mode_lines(planned: ModeDecision, running: QueryInfo | None) -> list[str]:
+    line = f"{planned.mode.value}, because {planned.reason}"
+    if running is None or running.mode == planned.mode.value:
+        return [f"Mode: {line}"]
+    return [f"Mode: {running.mode}, because {running.reason}", f"Planned mode: {line}"]
 
 
 def verbose_lines(plan: QueryPlan) -> list[str]:
