@@ -2,8 +2,9 @@
 
 Of each: the modes that it ran in, the largest lag, the latency from the newest record behind a
 result to the result in Kafka, and the processor time of the engine with its JVM (the broker, the
-sender and the receiver apart). A run outlasts every timer of the engine, a commit included. Run it
-on an idle machine: `python -m benchmarks.live`.
+sender and the receiver apart). A run outlasts every timer of the engine, a commit included. With
+`--busy` all processors are busy for a while, and the row says when a shape leaves real time and
+when it is back. Run it on an idle machine: `python -m benchmarks.live`.
 """
 
 from __future__ import annotations
@@ -15,17 +16,23 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+
+import psutil
 
 from benchmarks.common import PARTITIONS, show_table
 from benchmarks.latency import Place, place
 from benchmarks.shapes import SHAPES, SOURCES, TOPICS, Shape, event
 from benchmarks.traffic import Receiver, Sender, by_timestamp
 from streamsql.engine import QueryInfo, QueryState
+from streamsql.planner.plans.logical import Mode
 from streamsql.waiting import await_condition
 
 _START_SECONDS = 120.0
 _LOOK_SECONDS = 1.0
 _LAST_SECOND = 1.0
+_SPINNERS = 32 * (os.cpu_count() or 1)
+_BACK_SECONDS = 180.0
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,42 @@ def measure(
     return rows
 
 
+def keep_busy(place: Place, name: str, seconds: float, sender: Sender) -> dict[str, object]:
+    """One shape on a machine that is busy for so many seconds. `left_s` is from the begin of the
+    load, `back_s` from its end; `cores` is what the engine took in micro-batches after it. The load
+    is not to hold up the sender and the broker, which takes the right to raise a priority."""
+    for pid in (sender.process.pid, place.broker_pid):
+        psutil.Process(pid).nice(psutil.Process().nice() - 5)
+    sink = create(place, SHAPES[name])
+    await_running(place, [sink])
+    load = [get_context("spawn").Process(target=_spin) for _ in range(_SPINNERS)]
+    for process in load:
+        process.start()
+    began = time.time()
+    left = back = cost = None
+    cpu = 0.0
+    while time.time() < began + seconds + _BACK_SECONDS and back is None:
+        time.sleep(_LOOK_SECONDS)
+        mode = infos(place)[sink].mode
+        if time.time() > began + seconds and load:
+            for process in load:
+                process.terminate()
+            load, ended, cpu = [], time.time(), place.cpu(set())
+        if mode == Mode.MICRO_BATCH.value and left is None:
+            left = time.time() - began
+        elif mode == Mode.REAL_TIME.value and left is not None and not load:
+            back = time.time() - ended
+            cost = (place.cpu(set()) - cpu) / back
+    lag = infos(place)[sink].lag
+    drop(place, sink)
+    return {"shape": name, "left_s": left, "back_s": back, "cores": cost, "lag": lag}
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
 def _partitions(place: Place, sink: str) -> int:
     return len(place.kafka.end_offsets(sink))
 
@@ -168,6 +211,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=500, help="records a second of each topic")
     parser.add_argument("--shape", choices=[*SHAPES], action="append", help="default: all")
     parser.add_argument("--at-once", action="store_true", help="all shapes together, in one run")
+    parser.add_argument("--busy", type=float, help="seconds of a load on all processors")
     parser.add_argument("--idle", type=float, default=0, help="seconds before the first query")
     parser.add_argument("--json", action="store_true", help="one JSON object a shape")
     parser.add_argument("--bootstrap-servers", help="a Kafka cluster instead of an own broker")
@@ -179,8 +223,11 @@ def main() -> None:
             found.kafka.create_topic(topic, PARTITIONS)
         found.run(SOURCES)
         sender = Sender(found.kafka.bootstrap, TOPICS, options.rate * len(TOPICS), event)
-        for group in [names] if options.at_once else [[name] for name in names]:
-            show(measure(found, group, options.rate, options.seconds, sender), options.json)
+        if options.busy:
+            show_table([keep_busy(found, name, options.busy, sender) for name in names])
+        else:
+            for group in [names] if options.at_once else [[name] for name in names]:
+                show(measure(found, group, options.rate, options.seconds, sender), options.json)
         sender.stop()
 
 
