@@ -27,6 +27,7 @@ from benchmarks.queries import LATENCY
 from benchmarks.traffic import KEYS, Receiver, Sender
 from streamsql.data_folder import DataDir
 from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState
+from streamsql.executor.spark.gateway import GATEWAY_MAIN
 from streamsql.kafka.broker import EmbeddedBroker, broker_status
 from streamsql.kafka.client import KafkaClient
 from streamsql.waiting import await_condition
@@ -77,6 +78,10 @@ class Place:
         if found.state is QueryState.ERROR:
             raise SystemExit(f"the query has failed: {found.error}")
         return found
+
+    def jvm(self) -> psutil.Process:
+        """Spark's."""
+        return next(p for p in psutil.Process().children() if GATEWAY_MAIN in p.cmdline())
 
     def cpu(self, others: set[int]) -> float:
         """CPU seconds of this process and its children, but for the broker and the others."""

@@ -3,8 +3,8 @@
 Of each: the modes that it ran in, the largest lag, the latency from the newest record behind a
 result to the result in Kafka, and the processor time of the engine with its JVM (the broker, the
 sender and the receiver apart). A run outlasts every timer of the engine, a commit included. With
-`--busy` all processors are busy for a while, and the row says when a shape leaves real time and
-when it is back. Run it on an idle machine: `python -m benchmarks.live`.
+`--starve` the engine has little of the machine for a while, and the row says when a shape leaves
+real time and when it is back. Run it on an idle machine: `python -m benchmarks.live`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
-
-import psutil
 
 from benchmarks.common import PARTITIONS, show_table
 from benchmarks.latency import Place, place
@@ -31,7 +28,6 @@ from streamsql.waiting import await_condition
 _START_SECONDS = 120.0
 _LOOK_SECONDS = 1.0
 _LAST_SECOND = 1.0
-_SPINNERS = 32 * (os.cpu_count() or 1)
 _BACK_SECONDS = 180.0
 
 
@@ -151,40 +147,38 @@ def measure(
     return rows
 
 
-def keep_busy(place: Place, name: str, seconds: float, sender: Sender) -> dict[str, object]:
-    """One shape on a machine that is busy for so many seconds. `left_s` is from the begin of the
-    load, `back_s` from its end; `cores` is what the engine took in micro-batches after it. The load
-    is not to hold up the sender and the broker, which takes the right to raise a priority."""
-    for pid in (sender.process.pid, place.broker_pid):
-        psutil.Process(pid).nice(psutil.Process().nice() - 5)
+def starve(place: Place, name: str, seconds: float) -> dict[str, object]:
+    """One shape whose JVM has little of the machine for so many seconds. `left_s` is from the begin
+    of that time, `back_s` from its end; `cores` is what the engine takes in micro-batches after
+    it."""
     sink = create(place, SHAPES[name])
     await_running(place, [sink])
-    load = [get_context("spawn").Process(target=_spin) for _ in range(_SPINNERS)]
-    for process in load:
-        process.start()
     began = time.time()
-    left = back = cost = None
-    cpu = 0.0
-    while time.time() < began + seconds + _BACK_SECONDS and back is None:
-        time.sleep(_LOOK_SECONDS)
-        mode = infos(place)[sink].mode
-        if time.time() > began + seconds and load:
-            for process in load:
-                process.terminate()
-            load, ended, cpu = [], time.time(), place.cpu(set())
-        if mode == Mode.MICRO_BATCH.value and left is None:
+    left: float | None = None
+    while time.time() < began + seconds:
+        _give_little(place)
+        if left is None and infos(place)[sink].mode == Mode.MICRO_BATCH.value:
             left = time.time() - began
-        elif mode == Mode.REAL_TIME.value and left is not None and not load:
+    ended, cpu = time.time(), place.cpu(set())
+    back: float | None = None
+    while time.time() < ended + _BACK_SECONDS and back is None:
+        time.sleep(_LOOK_SECONDS)
+        if infos(place)[sink].mode == Mode.REAL_TIME.value:
             back = time.time() - ended
-            cost = (place.cpu(set()) - cpu) / back
+    cores = (place.cpu(set()) - cpu) / (time.time() - ended)
     lag = infos(place)[sink].lag
     drop(place, sink)
-    return {"shape": name, "left_s": left, "back_s": back, "cores": cost, "lag": lag}
+    return {"shape": name, "left_s": left, "back_s": back, "cores": cores, "lag": lag}
 
 
-def _spin() -> None:
-    while True:
-        pass
+def _give_little(place: Place) -> None:
+    """A second in which the JVM is stopped for most of the time."""
+    jvm = place.jvm()
+    for _ in range(4):
+        jvm.suspend()
+        time.sleep(0.2)
+        jvm.resume()
+        time.sleep(0.05)
 
 
 def _partitions(place: Place, sink: str) -> int:
@@ -211,7 +205,9 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=500, help="records a second of each topic")
     parser.add_argument("--shape", choices=[*SHAPES], action="append", help="default: all")
     parser.add_argument("--at-once", action="store_true", help="all shapes together, in one run")
-    parser.add_argument("--busy", type=float, help="seconds of a load on all processors")
+    parser.add_argument(
+        "--starve", type=float, help="seconds in which the engine's JVM has little of the machine"
+    )
     parser.add_argument("--idle", type=float, default=0, help="seconds before the first query")
     parser.add_argument("--json", action="store_true", help="one JSON object a shape")
     parser.add_argument("--bootstrap-servers", help="a Kafka cluster instead of an own broker")
@@ -223,8 +219,8 @@ def main() -> None:
             found.kafka.create_topic(topic, PARTITIONS)
         found.run(SOURCES)
         sender = Sender(found.kafka.bootstrap, TOPICS, options.rate * len(TOPICS), event)
-        if options.busy:
-            show_table([keep_busy(found, name, options.busy, sender) for name in names])
+        if options.starve:
+            show_table([starve(found, name, options.starve) for name in names])
         else:
             for group in [names] if options.at_once else [[name] for name in names]:
                 show(measure(found, group, options.rate, options.seconds, sender), options.json)
