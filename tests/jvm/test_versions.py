@@ -1,4 +1,4 @@
-"""Versions that belong together: Spark and its Kafka connector."""
+"""Versions that belong together: Spark and its Kafka connector, Protobuf in Python and Java."""
 
 from __future__ import annotations
 
@@ -37,6 +37,14 @@ def test_the_lock_says_why_the_connector_is_not_of_spark_s_version() -> None:
     assert f"pyspark=={SPARK}" in DEPENDENCIES
     expected = [] if PARTS[0].version == SPARK else [(PARTS[0].version, SPARK)]
     assert REASON.findall(LOCK) == expected
+
+
+def test_protobuf_is_of_one_release_in_python_and_java() -> None:
+    """Java's 4.36 is Python's 7.36: what is tested together is what users install."""
+    [java] = [jar for jar in locked_jars("spark") if jar.artifact == "protobuf-java"]
+    release = java.version.split(".")[1]
+    [python] = [line for line in DEPENDENCIES if line.startswith("protobuf")]
+    assert re.match(rf"protobuf>=\d+\.{release},", python)
 
 
 @pytest.mark.slow
