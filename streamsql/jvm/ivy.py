@@ -16,7 +16,7 @@ from streamsql.jvm.lock import Jar
 
 SETTINGS_VARIABLE = "STREAMSQL_IVY_SETTINGS"
 
-# Without POMs and checksum files one request per jar is enough: 7 s for the broker's 46 jars
+# Without POMs and checksum files one request per jar is enough: 7 s for the broker's 45 jars
 # instead of 45 s. The lock file's SHA-256 replaces both.
 _DEFAULT_SETTINGS = """<ivysettings>
   <settings defaultResolver="central"/>

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+import httpx2
 import pytest
 from awaiting import await_until
 
@@ -146,8 +147,7 @@ def test_records_are_printed(engine: Connection, name: str) -> None:
 
 
 def test_a_script_of_the_server_is_not_read(server: str) -> None:
-    httpx = pytest.importorskip("httpx")
-    answer = httpx.post(f"{server}/streamsql/execute", json={"sql": "RUN SCRIPT '/etc/hosts';"})
+    answer = httpx2.post(f"{server}/streamsql/execute", json={"sql": "RUN SCRIPT '/etc/hosts';"})
     assert '"ConfigError"' in answer.text and "a file of the server" in answer.text
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from client.servers import OfflineEngine, running
@@ -88,8 +88,8 @@ def test_a_script_is_a_file_of_the_client(engine: RemoteEngine, tmp_path: Path) 
 
 def test_the_catalog_is_sent_once(engine: RemoteEngine, url: str) -> None:
     assert "KSQL_PROCESSING_LOG" in engine.catalog().sources
-    first = httpx.get(f"{url}/streamsql/catalog")
-    again = httpx.get(f"{url}/streamsql/catalog", headers={"If-None-Match": first.headers["etag"]})
+    first = httpx2.get(f"{url}/streamsql/catalog")
+    again = httpx2.get(f"{url}/streamsql/catalog", headers={"If-None-Match": first.headers["etag"]})
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
 
 
@@ -142,7 +142,7 @@ def test_a_slow_client_holds_the_query_back(engine: RemoteEngine, behind: Offlin
 
 
 def test_a_client_that_goes_ends_its_query(url: str, behind: OfflineEngine) -> None:
-    with httpx.stream(
+    with httpx2.stream(
         "POST", f"{url}/streamsql/execute", json={"sql": "SELECT * FROM numbers;"}
     ) as response:
         lines = response.iter_lines()
@@ -203,6 +203,6 @@ def test_users_and_passwords(behind: OfflineEngine, tmp_path: Path) -> None:
     "body", [b"", b"[]", b"{", b'{"sql": 1}', b'{"sql": "SHOW STREAMS;", "properties": []}']
 )
 def test_a_malformed_request_is_refused(url: str, body: bytes) -> None:
-    answer = httpx.post(f"{url}/streamsql/execute", content=body)
+    answer = httpx2.post(f"{url}/streamsql/execute", content=body)
     assert answer.status_code == 400
     assert answer.json()["message"]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 from awaiting import await_until
 from cluster.flights import INPUTS, SINKS, Feed, statements
@@ -129,7 +129,7 @@ class Trial:
 
     def _await_real_time(self) -> None:
         def is_live() -> bool:
-            with suppress(httpx.TransportError):
+            with suppress(httpx2.TransportError):
                 queries = self._leader().queries()
                 live = {q["sink"] for q in queries if q["mode"] == "real-time"}
                 return live == LIVE and {q["state"] for q in queries} == {"RUNNING"}
@@ -221,7 +221,7 @@ class Trial:
 
 
 def _answers(server: ServerProcess) -> bool:
-    with suppress(httpx.HTTPError, ValueError, KeyError):
+    with suppress(httpx2.HTTPError, ValueError, KeyError):
         server.queries()
         return True
     return False

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from ports import free_port
@@ -97,8 +97,8 @@ def test_the_image_serves(images: Images, tmp_path: Path) -> None:
 
     def is_ready() -> bool:
         assert server.poll() is None, log.read_text()
-        with suppress(httpx.TransportError):
-            return httpx.get(f"{url}/chc/ready").is_success
+        with suppress(httpx2.TransportError):
+            return httpx2.get(f"{url}/chc/ready").is_success
         return False
 
     try:
@@ -108,11 +108,11 @@ def test_the_image_serves(images: Images, tmp_path: Path) -> None:
             "CREATE TABLE t AS SELECT n, COUNT(*) AS c FROM s GROUP BY n;"
             "INSERT INTO s VALUES (1);"
         )
-        assert httpx.post(f"{url}/ksql", json={"ksql": text}, timeout=120.0).is_success
+        assert httpx2.post(f"{url}/ksql", json={"ksql": text}, timeout=120.0).is_success
 
         def rows() -> list[object]:
             asked = {"sql": "SELECT c FROM t WHERE n = 1;"}
-            answer = httpx.post(f"{url}/query-stream", json=asked, timeout=60.0)
+            answer = httpx2.post(f"{url}/query-stream", json=asked, timeout=60.0)
             return answer.text.splitlines()[1:] if answer.is_success else []
 
         await_until(lambda: rows() == ["[1]"], "the row to be counted", START_SECONDS)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from confluent_kafka.schema_registry import (
     Schema,
@@ -159,7 +159,7 @@ def test_what_is_not_there(client: SchemaRegistryClient, subject: str) -> None:
 
 def test_a_body_beyond_reason_is_refused(server: HttpServer) -> None:
     body = b'{"schema": "' + b" " * MAX_BODY_BYTES + b'"}'
-    answer = httpx.post(f"{server.url}/subjects/large/versions", content=body)
+    answer = httpx2.post(f"{server.url}/subjects/large/versions", content=body)
     assert answer.status_code == answer.json()["error_code"] == 413
 
 

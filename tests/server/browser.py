@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 
@@ -86,11 +86,11 @@ class Browser:
 
     @contextmanager
     def showing(self, url: str) -> Iterator[None]:
-        tab = httpx.put(f"{self.tools}/new?{url}", timeout=SECONDS).raise_for_status().json()
+        tab = httpx2.put(f"{self.tools}/new?{url}", timeout=SECONDS).raise_for_status().json()
         try:
             yield
         finally:
-            httpx.get(f"{self.tools}/close/{tab['id']}", timeout=SECONDS)
+            httpx2.get(f"{self.tools}/close/{tab['id']}", timeout=SECONDS)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from awaiting import await_until
 from server.browser import SECONDS, Browser
 from websockets.sync.client import ClientConnection, connect
@@ -129,7 +129,7 @@ class Page:
 def opened(browser: Browser, url: str) -> Iterator[Page]:
     """A new tab that shows `url`."""
     tools = browser.tools
-    tab = httpx.put(f"{tools}/new?about:blank", timeout=SECONDS).raise_for_status().json()
+    tab = httpx2.put(f"{tools}/new?about:blank", timeout=SECONDS).raise_for_status().json()
     try:
         with connect(tab["webSocketDebuggerUrl"], max_size=None) as socket:
             page = Page(socket)
@@ -139,4 +139,4 @@ def opened(browser: Browser, url: str) -> Iterator[Page]:
             page.go(url)
             yield page
     finally:
-        httpx.get(f"{tools}/close/{tab['id']}", timeout=SECONDS)
+        httpx2.get(f"{tools}/close/{tab['id']}", timeout=SECONDS)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from awaiting import await_until
 
 from streamsql.engine import Engine
@@ -37,7 +37,7 @@ class LiveServer:
         self.url = url
         self.token = token
         self.scripts = scripts
-        self.client = httpx.Client(base_url=url, timeout=SECONDS)
+        self.client = httpx2.Client(base_url=url, timeout=SECONDS)
 
     def prepare(self) -> None:
         """The stream READINGS with ROWS in it, the table COUNTS over it."""
@@ -58,7 +58,7 @@ class LiveServer:
         assert answer.status_code == 200, answer.text
         return [json.loads(line) for line in answer.text.splitlines()]
 
-    def query(self, sql: str, accept: str = KSQL_JSON, **more: Any) -> httpx.Response:
+    def query(self, sql: str, accept: str = KSQL_JSON, **more: Any) -> httpx2.Response:
         headers = {"Accept": accept}
         return self.client.post("/query", json={"ksql": sql, **more}, headers=headers)
 
@@ -66,7 +66,7 @@ class LiveServer:
     def stream(self, sql: str, *, http2: bool = False) -> Iterator[Iterator[Any]]:
         """The JSON lines of a push query as they come; leaving the block is the client's going."""
         with (
-            httpx.Client(
+            httpx2.Client(
                 base_url=self.url, timeout=SECONDS, http1=not http2, http2=http2
             ) as client,
             client.stream("POST", "/query-stream", json={"sql": sql}) as answer,

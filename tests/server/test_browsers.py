@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
@@ -171,7 +171,7 @@ def test_websockets_of_other_pages(engine: WatchedEngine, users: Path) -> None:
     path = "/ws/query?request=" + '{"ksql": "SELECT * FROM numbers EMIT CHANGES;"}'
     for given in (None, users):
         with client(engine, users=given, cors_origins=("*",)) as server:
-            basic = {"Authorization": httpx.BasicAuth(*AUTH)._auth_header}
+            basic = {"Authorization": httpx2.BasicAuth(*AUTH)._auth_header}
             for headers in ({"Origin": "null"}, ELSEWHERE, REBOUND, {"Host": "evil.example"}):
                 with (
                     pytest.raises(WebSocketDisconnect),
@@ -182,7 +182,7 @@ def test_websockets_of_other_pages(engine: WatchedEngine, users: Path) -> None:
 
 
 def test_every_answer_says_what_browsers_may_do_with_it(engine: WatchedEngine, users: Path) -> None:
-    def check(answer: httpx.Response, status: int) -> None:
+    def check(answer: httpx2.Response, status: int) -> None:
         assert answer.status_code == status
         for name, value in HEADERS:
             assert answer.headers.get_list(name.decode()) == [value.decode()]
@@ -209,7 +209,7 @@ def test_over_the_network(engine: WatchedEngine) -> None:
     with running(engine, sessions=sessions) as url:
         body = {"ksql": CODE}
         for http2 in (False, True):
-            with httpx.Client(base_url=url, http1=not http2, http2=http2) as server:
+            with httpx2.Client(base_url=url, http1=not http2, http2=http2) as server:
                 assert server.post("/ksql", json=body, headers=NO_CORS).status_code == 403
                 assert server.post("/ksql", json=body, headers=REBOUND).status_code == 421
                 assert server.get("/info", headers={"Host": "evil.example"}).status_code == 421
@@ -223,7 +223,7 @@ def test_over_the_network(engine: WatchedEngine) -> None:
         with pytest.raises(InvalidStatus, match="403"), connect(socket, origin=url):
             pass  # A page of its own, without a session.
         body = {"token": sessions.token}
-        answer = httpx.post(f"{url}/streamsql/login", json=body, headers={"Origin": url})
+        answer = httpx2.post(f"{url}/streamsql/login", json=body, headers={"Origin": url})
         cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
         for own, headers in ((None, {}), (url, cookie)):
             with connect(socket, origin=own, additional_headers=headers) as taken:
@@ -240,7 +240,7 @@ def test_the_schema_registry() -> None:
     schema = {"schema": '"string"'}
     versions = "/subjects/s/versions"
     try:
-        with httpx.Client(base_url=url) as registry:
+        with httpx2.Client(base_url=url) as registry:
             for headers in PAGES:
                 for path in (versions, "/subjects/s", f"/compatibility{versions}"):
                     answer = registry.post(path, json=schema, headers=_exactly(headers))

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from server.live import ROWS, LiveServer
@@ -22,14 +22,14 @@ PATIENCE = 120.0
 class Client:
     """One test's view of the server: `$x` stands for a name of its own."""
 
-    def __init__(self, http: httpx.Client) -> None:
+    def __init__(self, http: httpx2.Client) -> None:
         self.http = http
         self._suffix = uuid.uuid4().hex[:8].upper()
 
     def name(self, name: str) -> str:
         return f"{name}_{self._suffix}"
 
-    def post(self, sql: str, **more: Any) -> httpx.Response:
+    def post(self, sql: str, **more: Any) -> httpx2.Response:
         text = re.sub(r"\$(\w+)", lambda found: self.name(found[1].upper()), sql)
         return self.http.post("/ksql", json={"ksql": text, **more})
 

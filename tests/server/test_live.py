@@ -7,7 +7,7 @@ import socket
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from server.live import MAX_PUSH_QUERIES, SECONDS, LiveServer
@@ -67,7 +67,7 @@ def test_a_push_query_ends_when_it_is_closed(server: LiveServer) -> None:
 
 def test_push_queries_are_bounded(server: LiveServer) -> None:
     places = range(MAX_PUSH_QUERIES)
-    clients = [httpx.Client(base_url=server.url, timeout=SECONDS) for _ in places]
+    clients = [httpx2.Client(base_url=server.url, timeout=SECONDS) for _ in places]
     request = {"ksql": "PRINT server_readings;"}
     streams = [client.stream("POST", "/query", json=request) for client in clients]
     answers = [stream.__enter__() for stream in streams]

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -84,8 +84,8 @@ def test_other_requests_do_not_wait_while_a_statement_is_parsed(
 
 async def _checks(state: ServerState, path: str) -> tuple[float, list[float]]:
     """How long a large statement took, and each health check meanwhile; in seconds."""
-    transport = httpx.ASGITransport(build_app(state))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    transport = httpx2.ASGITransport(build_app(state))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         await client.get("/chc/live")
         begin = time.monotonic()
         large = asyncio.create_task(client.post(path, json={"sql": LARGE}))

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -136,8 +136,8 @@ def test_guessing_is_slowed_down(users_file: Path) -> None:
 
 async def at_the_same_time(app: ASGIApp, *logins: tuple[str, str]) -> list[int]:
     """The statuses of requests that are all there before the first is answered."""
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as found:
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://testserver") as found:
         answers = await asyncio.gather(*(found.get("/role", auth=login) for login in logins))
     return [answer.status_code for answer in answers]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import trustme
 from awaiting import await_until
@@ -80,7 +80,7 @@ def test_https_with_a_login(folder: Path, tmp_path: Path) -> None:
     )
     with running(config, tmp_path) as url:
         assert url.startswith("https://")
-        with httpx.Client(base_url=url, verify=trusting(folder), auth=AUTH) as client:
+        with httpx2.Client(base_url=url, verify=trusting(folder), auth=AUTH) as client:
             assert client.get("/info").json()["KsqlServerInfo"]["serverStatus"] == "STARTING"
             metrics = client.get("/metrics").text
             assert "streamsql_ready 0.0" in metrics
@@ -89,10 +89,10 @@ def test_https_with_a_login(folder: Path, tmp_path: Path) -> None:
             )
             assert client.get("/info", auth=("ann", "wrong")).status_code == 401
             assert client.post("/inserts-stream", content=b"{}").status_code == 403
-        with pytest.raises(httpx.ConnectError, match="certificate verify failed"):
-            httpx.get(f"{url}/info")
-        with pytest.raises(httpx.TransportError):
-            httpx.get(f"http://127.0.0.1:{config.port}/info")
+        with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
+            httpx2.get(f"{url}/info")
+        with pytest.raises(httpx2.TransportError):
+            httpx2.get(f"http://127.0.0.1:{config.port}/info")
 
 
 def test_certificates_of_clients(folder: Path, tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_certificates_of_clients(folder: Path, tmp_path: Path) -> None:
         tls_client_ca=folder / "ca.pem",
     )
     with running(config, tmp_path) as url:
-        with pytest.raises(httpx.TransportError):
-            httpx.get(f"{url}/info", verify=trusting(folder))
+        with pytest.raises(httpx2.TransportError):
+            httpx2.get(f"{url}/info", verify=trusting(folder))
         known = trusting(folder)
         known.load_cert_chain(str(folder / "client.pem"), str(folder / "client.key"))
-        assert httpx.get(f"{url}/info", verify=known).status_code == 200
+        assert httpx2.get(f"{url}/info", verify=known).status_code == 200

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from awaiting import await_until
 from ports import free_port
 from soak.killing import kill_tree
@@ -65,8 +65,8 @@ class ServerProcess:
         code = self._process.poll()
         assert code is None, f"the server ended with {code}: {self.log.read_text()[-2000:]}"
         try:
-            return httpx.get(f"{self.url}/chc/ready", timeout=5).status_code == 200
-        except httpx.TransportError:
+            return httpx2.get(f"{self.url}/chc/ready", timeout=5).status_code == 200
+        except httpx2.TransportError:
             return False
 
     def kill(self) -> None:
@@ -86,10 +86,10 @@ class ServerProcess:
 
     # -- what it is asked ------------------------------------------------------------------------
 
-    def ksql(self, sql: str, timeout: float = ANSWER_SECONDS) -> httpx.Response:
-        """Statements, whatever comes of them; raises httpx.TransportError."""
+    def ksql(self, sql: str, timeout: float = ANSWER_SECONDS) -> httpx2.Response:
+        """Statements, whatever comes of them; raises httpx2.TransportError."""
         body = json.dumps({"ksql": sql})
-        return httpx.post(f"{self.url}/ksql", content=body, headers=HEADERS, timeout=timeout)
+        return httpx2.post(f"{self.url}/ksql", content=body, headers=HEADERS, timeout=timeout)
 
     def run(self, sql: str) -> list[dict[str, Any]]:
         """Statements that are to succeed; their entities."""
@@ -100,7 +100,7 @@ class ServerProcess:
 
     def pull(self, sql: str) -> list[list[Any]]:
         """The rows of a pull query."""
-        answer = httpx.post(
+        answer = httpx2.post(
             f"{self.url}/query-stream",
             content=json.dumps({"sql": sql}),
             headers={**HEADERS, "accept": "application/json"},
@@ -112,7 +112,7 @@ class ServerProcess:
 
     def queries(self) -> list[dict[str, Any]]:
         """All persistent queries with how they are."""
-        status = httpx.get(f"{self.url}/streamsql/status", timeout=ANSWER_SECONDS).json()
+        status = httpx2.get(f"{self.url}/streamsql/status", timeout=ANSWER_SECONDS).json()
         return [query for query in status["queries"] if query["kind"] == "PERSISTENT"]
 
     def states(self) -> dict[str, str]:

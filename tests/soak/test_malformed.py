@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 import pytest
 from soak.server_process import ServerProcess
@@ -33,7 +33,7 @@ def test_ten_thousand_malformed_requests(tmp_path: Path) -> None:
         while asked < REQUESTS:
             asked += ask(schema, PER_OPERATION)
         assert process.memory_info().rss - before < GROWTH_BYTES
-        assert httpx.get(f"{server.url}/chc/ready").status_code == 200
+        assert httpx2.get(f"{server.url}/chc/ready").status_code == 200
         assert "Traceback" not in server.log.read_text()
     finally:
         server.kill()

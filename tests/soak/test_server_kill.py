@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from soak.server_process import ServerProcess
@@ -101,7 +101,7 @@ class Client:
         """The status; None where there was no answer."""
         try:
             answer = self.server.ksql(sql)
-        except httpx.TransportError:
+        except httpx2.TransportError:
             # Nobody there, or no longer.
             self._stopped.wait(0.1)
             return None

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from ports import free_port
@@ -72,7 +72,7 @@ class S3Server:
         await_until(self._answers, "the S3 server to answer", _START_SECONDS)
         # A bucket is a folder of its own file system.
         filer = f"http://127.0.0.1:{self._ports['filer']}"
-        made = httpx.post(f"{filer}/buckets/{BUCKET}/")
+        made = httpx2.post(f"{filer}/buckets/{BUCKET}/")
         assert made.is_success or "already exists" in made.text, made.text
 
     def kill(self) -> None:
@@ -83,8 +83,8 @@ class S3Server:
     def _answers(self) -> bool:
         assert self._process is not None and self._process.poll() is None, "it has ended"
         try:
-            return httpx.get(self.url, timeout=5).status_code == 403
-        except httpx.TransportError:
+            return httpx2.get(self.url, timeout=5).status_code == 403
+        except httpx2.TransportError:
             return False
 
 

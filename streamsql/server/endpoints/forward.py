@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache, partial
 
 import anyio
-import httpx
+import httpx2
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -69,7 +69,7 @@ class Forward:
             return await self._app(scope, again, send)
         async with _client() as client:
             answer = await self._ask_leader(client, scope, body)
-            if isinstance(answer, httpx.Response):
+            if isinstance(answer, httpx2.Response):
                 return await self._pass_on(answer, receive, send)
         await (answer.response() if answer else self._app)(scope, again, send)
         return None
@@ -106,8 +106,8 @@ class Forward:
         return self._state.engine.needs_leader(script)
 
     async def _ask_leader(
-        self, client: httpx.AsyncClient, scope: Scope, body: bytes
-    ) -> httpx.Response | Failure | None:
+        self, client: httpx2.AsyncClient, scope: Scope, body: bytes
+    ) -> httpx2.Response | Failure | None:
         """The leader's answer, its body not yet read; None where this server leads, or may in a
         moment."""
         headers = [*_headers(Headers(scope=scope).items()), (FORWARDED, "1")]
@@ -116,21 +116,21 @@ class Forward:
             url = self._state.engine.leader_url
             if url is not None:
                 # Not by the client, which has headers of its own to add.
-                request = httpx.Request(
+                request = httpx2.Request(
                     "POST", url.rstrip("/") + scope["path"], headers=headers, content=body
                 )
                 try:
                     return await client.send(request, stream=True)
-                except (httpx.ConnectError, httpx.ConnectTimeout):
+                except (httpx2.ConnectError, httpx2.ConnectTimeout):
                     pass
-                except httpx.TransportError:
+                except httpx2.TransportError:
                     return Failure(NOT_READY, _FAILED.format(url=url))
             if time.monotonic() > deadline:
                 return Failure(NOT_READY, "no server of the service leads")
             await anyio.sleep(LOOK_SECONDS)
         return None
 
-    async def _pass_on(self, answer: httpx.Response, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, answer: httpx2.Response, receive: Receive, send: Send) -> None:
         headers = _headers(answer.headers.multi_items())
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         await send({"type": "http.response.start", "status": answer.status_code, "headers": raw})
@@ -166,14 +166,15 @@ def _headers(given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(name.lower(), value) for name, value in given if name.lower() not in left_out]
 
 
-def _client() -> httpx.AsyncClient:
+def _client() -> httpx2.AsyncClient:
     """One that no environment variable sends elsewhere; for one request, since a connection that is
     kept may have been closed by a leader, and what was sent over it would not be sent again."""
-    timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
-    return httpx.AsyncClient(timeout=timeout, verify=_trusted(), trust_env=False)
+    timeout = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+    return httpx2.AsyncClient(timeout=timeout, verify=_trusted(), trust_env=False)
 
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """The authorities that this machine trusts; httpx has a list of its own."""
+    """The authorities of this machine and of SSL_CERT_FILE, which httpx2 reads only together with
+    the variables of proxies."""
     return ssl.create_default_context()

@@ -21,7 +21,7 @@ user_name: ContextVar[str | None] = ContextVar("user_name", default=None)
 """Who has sent it, where users log in."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_QUIET = ("py4j", "asyncio", "granian", "httpx", "httpx2", "urllib3")
+_QUIET = ("py4j", "asyncio", "granian", "httpx2", "urllib3")
 """Loggers whose remarks are for their programmers."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-import httpx
+import httpx2
 
 from streamsql.engine import Engine, EngineConfig
 from streamsql.kafka.client import KafkaClient
@@ -35,7 +35,7 @@ class Server:
     engine: Engine
     kafka: KafkaClient
     registry: SharedRegistry
-    http: httpx.Client
+    http: httpx2.Client
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def open_server(folder: Path, bootstrap_servers: str | None = None) -> Iterator[
     with _started(engine):
         state = ServerState(engine, ServerConfig(port=free_port()))
         kafka = engine._state.services.kafka.get()
-        with _serving(state), httpx.Client(base_url=state.config.url, timeout=ANSWER_SECONDS) as c:
+        with _serving(state), httpx2.Client(base_url=state.config.url, timeout=ANSWER_SECONDS) as c:
             yield Server(engine, kafka, registry, c)
 
 

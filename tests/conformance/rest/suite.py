@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from streamsql.errors import StreamSQLError
 from tests.conformance.verdict import Ended
@@ -41,7 +41,7 @@ def _run(case: RestCase, server: Server) -> Ended:
         RestRun(case, server).run()
     except Wrong as wrong:
         return Ended(case.id, "failed", " ".join(str(wrong).split()))
-    except httpx.TransportError as error:
+    except httpx2.TransportError as error:
         return Ended(case.id, "failed", f"the server: {type(error).__name__} {error}".strip())
     except StreamSQLError as error:
         return Ended(case.id, "error", " ".join(error.message.split()))

@@ -14,10 +14,11 @@ import org.apache.kafka.common.utils.Time;
  * <p>After a crash the controller takes the broker for alive until its session is over, and all
  * partitions for led by it. A broker that is there by then loads its transactions, and is about to
  * write the markers of those that were decided when it is fenced and no partition has a leader.
- * Kafka 4.3 takes such partitions for deleted ones ({@code KRaftMetadataCache
- * .getPartitionLeaderEndpoint} is empty for both) and calls the transactions complete: committed
- * records are hidden for ever, with all that come after them. A broker that waits is not later
- * therefore: it is not registered before the session is over.
+ * Kafka 4.3 and 4.4 take such partitions for deleted ones ({@code KRaftMetadataCache
+ * .getPartitionLeaderEndpoint} is empty for both, KAFKA-20734) and call the transactions complete:
+ * committed records are hidden for ever, with all that come after them. The wait delays no start: a
+ * broker is not registered before the session is over. It can go with the first Kafka that tells
+ * the two apart; a test fails then.
  */
 final class EmbeddedServer {
   /** More than a session after the controller has begun: the fencing takes a moment, too. */
