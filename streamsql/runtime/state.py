@@ -34,6 +34,7 @@ from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
+from streamsql.runtime.permissions import check_plan
 from streamsql.runtime.replay import Deletion, note_deletions
 from streamsql.runtime.topics import KafkaTopics, TopicFacts
 from streamsql.serving.serving import Serving
@@ -155,10 +156,12 @@ class Context:
         topics: KafkaTopics | None = None,
         schemas: RegistrySchemas | None = None,
     ) -> Planned:
-        """Plan against the catalog as it is."""
+        """Plan against the catalog as it is; ForbiddenError for what the role may not reach."""
         catalog, properties = self.state.catalog, self.session.properties
         schemas = schemas or self.state.schemas()
-        return plan(statement, catalog, properties, topics, schemas=schemas)
+        planned = plan(statement, catalog, properties, topics, schemas=schemas)
+        check_plan(statement, planned, self.session)
+        return planned
 
     def commit(
         self,

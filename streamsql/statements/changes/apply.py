@@ -187,6 +187,7 @@ def _planned(steps: Sequence[Step], context: Context) -> list[Draft]:
             rebuilds=step.rebuilds,
             replaces=step.replaces is not None,
         )
+        permissions.check_plan(step.statement, planned, context.session)
         apply(planned, catalog)
         if (topic := made_topic(planned)) is not None:
             made[topic.name] = facts_of(topic)
