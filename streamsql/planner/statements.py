@@ -67,12 +67,14 @@ def plan(
     asked (check); so with `schemas` and a schema registry. `query_id` forces the id of a
     persistent query; one that `rebuilds` need not go on from what it replaces, and an INSERT INTO
     .. SELECT that `replaces` takes the place of the query of its id. `logged`: the statement log
-    holds it, perhaps from a version that allowed more topics. Raises a StreamSQLError, with its
+    holds it, perhaps from a version that allowed more. Raises a StreamSQLError, with its
     place in the statement's text, for whatever cannot be done.
     """
     try:
         with using(functions_of(catalog)):
-            planning = Planning(catalog, properties, topics, query_id, schemas, rebuilds, replaces)
+            planning = Planning(
+                catalog, properties, topics, query_id, schemas, rebuilds, replaces, logged
+            )
             planned = plan_statement(statement, planning)
             if not logged:
                 check_topics(statement, planned)
