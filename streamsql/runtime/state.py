@@ -180,7 +180,7 @@ class Context:
             Entry(
                 log.next_sequence,
                 to_sql(statement) + ";",
-                self._logged_properties(),
+                self.logged(self.session.properties),
                 query_id,
                 dict(topics.told) if topics else {},
                 offsets,
@@ -195,8 +195,7 @@ class Context:
             apply(planned, catalog)
             self.state.catalog = catalog
 
-    def _logged_properties(self) -> dict[str, str]:
-        """The session's. Secrets that each server of a service is told stay out of Kafka."""
-        config = self.state.config
-        owned = config.properties if config.service_id is not None else {}
-        return without_owned_secrets(self.session.properties, owned)
+    def logged(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """The properties as the statement log holds them: without the secrets that the engine is
+        started with."""
+        return without_owned_secrets(properties, self.state.config.properties)

@@ -9,6 +9,7 @@ from engine.offline import Offline
 from planner.plan_script import Script
 
 from streamsql.api.applying import Changes
+from streamsql.config import EngineConfig
 from streamsql.errors import ForbiddenError
 from streamsql.parser import parse
 from streamsql.properties import (
@@ -162,3 +163,17 @@ def test_what_each_server_is_told_is_not_logged() -> None:
     own_ones = {**owned, SCHEMA_REGISTRY_USER: "you:word"}
     assert without_owned_secrets(own_ones, owned) == own_ones
     assert without_owned_secrets(owned, {}) == owned
+
+
+def test_nor_is_what_an_engine_by_itself_is_told(tmp_path: Path) -> None:
+    given = {SCHEMA_REGISTRY_URL: "http://ours", SCHEMA_REGISTRY_USER: "me:secret"}
+    with Offline(
+        tmp_path, config=EngineConfig(tmp_path, "127.0.0.1:1", properties=given)
+    ) as engine:
+        engine.run("CREATE TYPE a AS INT;")
+        Changes(engine.state).apply([NamedText("f.sql", "CREATE TYPE b AS INT;")])
+        (first, second) = engine.state.log.entries
+        assert (
+            first.properties == {SCHEMA_REGISTRY_URL: "http://ours"} == second.parts[0].properties
+        )
+    assert b"me:secret" not in (tmp_path / "statements.log").read_bytes()
