@@ -19,6 +19,33 @@ COMMITS_TOPIC = "_streamsql_commits"
 """What the transactions of queries with exactly-once delivery say of how far they reach."""
 REGISTRY_TOPIC = "_schemas"
 """What the embedded schema registry knows."""
+_ENGINE_PREFIX = "_streamsql_"
+_OF_KAFKA = (
+    "__consumer_offsets",
+    "__transaction_state",
+    "__share_group_state",
+    "__cluster_metadata",
+    "__remote_log_metadata",
+)
+
+
+def is_internal(topic: str) -> bool:
+    """Whether the topic belongs to the engine, the schema registry or Kafka itself.
+
+    No statement writes or deletes such a topic, whatever the role of its user.
+    """
+    reserved = (PROCESSING_LOG_TOPIC, REGISTRY_TOPIC, *_OF_KAFKA)
+    return topic in reserved or topic.startswith(_ENGINE_PREFIX)
+
+
+def is_secret(topic: str) -> bool:
+    """Whether no statement reads the topic either.
+
+    The processing log and the rows of a staged rebuild are for users. The other internal topics
+    hold statements with their settings, positions and sessions.
+    """
+    shown = topic == PROCESSING_LOG_TOPIC or topic.startswith(REBUILD_TOPIC_PREFIX)
+    return is_internal(topic) and not shown
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -84,6 +85,15 @@ class DataDir:
         return self.root / "engine.lock"
 
     @property
+    def instance(self) -> str:
+        """The id of the folder's engine among all that share a Kafka, on whatever host."""
+        return self._instance.read_text("ascii")
+
+    @property
+    def _instance(self) -> Path:
+        return self.root / "instance"
+
+    @property
     def logs(self) -> Path:
         """What Kafka and Spark have to say."""
         return self.root / "logs"
@@ -99,10 +109,16 @@ class DataDir:
         return found
 
     def create(self) -> DataDir:
-        """Make the folder and those in it; ConfigError where that is not possible."""
+        """Make the folder and those in it, for their owner alone; a folder that exists keeps its
+        mode. ConfigError where that is not possible."""
         try:
-            for folder in (self.root, self.kafka, self.own_checkpoints, self.logs):
-                folder.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self.kafka, self.own_checkpoints, self.logs):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            if not self._instance.exists():
+                draft = self.root / f"instance.{secrets.token_hex(8)}"
+                draft.write_text(draft.suffix[1:], "ascii")
+                draft.replace(self._instance)
         except OSError as error:
             raise ConfigError(
                 f"cannot use the data folder {self.root}: {error.strerror}",

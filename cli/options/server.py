@@ -74,6 +74,13 @@ def _add_security(group: argparse._ArgumentGroup) -> None:
         "address listened at; may be repeated",
     )
     group.add_argument(
+        "--trusted-proxy",
+        metavar="ADDRESS",
+        action="append",
+        help="a proxy, or a network of them (10.0.0.0/8), whose X-Forwarded-For names the client; "
+        "may be repeated",
+    )
+    group.add_argument(
         "--scripts",
         metavar="DIR",
         help="the console may open and save files of statements in this folder "

@@ -79,6 +79,7 @@ def _fill(args: argparse.Namespace, file: ConfigFile) -> None:
 
 def server_config(args: argparse.Namespace) -> ServerConfig:
     """The server that the options describe; ConfigError for one that makes no sense."""
+    from streamsql.server.security.proxies import trusted_proxy
     from streamsql.web.origins import allowed_host
 
     plain = ServerConfig()
@@ -96,6 +97,7 @@ def server_config(args: argparse.Namespace) -> ServerConfig:
         users_file=_file(args.users_file, "--users-file"),
         scripts=_folder(args.scripts, "--scripts"),
         allowed_hosts=tuple(map(allowed_host, _listed(args.allowed_host))),
+        trusted_proxies=tuple(map(trusted_proxy, _listed(args.trusted_proxy))),
         cors_origins=_cors_origins(args),
         max_requests_per_second=_rate(args.max_requests_per_second),
         access_log=args.access_log,

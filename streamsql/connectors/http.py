@@ -12,11 +12,24 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from streamsql.errors import ConfigError, ExternalError
 
 TIMEOUT_SECONDS = 15.0
+MAX_BYTES = 16 << 20
+"""The largest answer that is read."""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirected request would take the Authorization header to another host."""
+
+    def redirect_request(self, *_: object) -> None:
+        """None: a redirect is an answer like others."""
+
+
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects())
+"""Sends requests to the service itself, and to no proxy of the environment."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +52,31 @@ class RestService:
             token = base64.b64encode(self.user.encode()).decode()
             request.add_header("Authorization", f"Basic {token}")
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
-                return int(response.status), _json(response.read())
+            with _OPENER.open(request, timeout=TIMEOUT_SECONDS) as response:
+                return int(response.status), self._content(response)
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, _json(error.read())
+                return self._refused(error)
         except (OSError, http.client.HTTPException) as error:
             raise ExternalError(
                 f"no answer from {self.name} at {self.url}", retryable=True, detail=str(error)
             ) from error
+
+    def _refused(self, error: urllib.error.HTTPError) -> tuple[int, Any]:
+        if (target := error.headers.get("Location")) is not None and 300 <= error.code < 400:
+            raise ExternalError(
+                f"{self.name} at {self.url} redirects to {target}",
+                hint="Give the URL that answers: credentials are sent to no other.",
+            )
+        return error.code, self._content(error)
+
+    def _content(self, response: IO[bytes]) -> Any:
+        text = response.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise ExternalError(
+                f"the answer of {self.name} at {self.url} is larger than {MAX_BYTES >> 20} MiB"
+            )
+        return _json(text)
 
 
 def check_service_url(url: str, service: str) -> str:

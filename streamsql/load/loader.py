@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
+from streamsql.config import is_internal
 from streamsql.errors import ConfigError
 from streamsql.kafka.client import KafkaClient
 from streamsql.load.blocks import Input
@@ -37,6 +38,11 @@ def load(spec: LoadSpec, client: KafkaClient, progress: ProgressCallback) -> Sum
     Creates the topic where there is none. Raises ConfigError for options that do not fit the
     input, ExternalError for input or a broker that fails; what was written before stays.
     """
+    if is_internal(spec.topic):
+        raise ConfigError(
+            f"the topic {spec.topic} is internal, and records cannot be loaded into it",
+            hint="Load into another topic.",
+        )
     reader = _READERS[spec.resolved_input_format()]
     columns = Columns()
     with Input(spec) as source:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -93,7 +94,7 @@ class FileLog:
         self.path = path
         try:
             existed = path.exists()
-            self._file = path.open("a+b", buffering=0)
+            self._file = open(path, "a+b", buffering=0, opener=_open_private)
         except OSError as error:
             raise _failed("read", path, error) from error
         try:
@@ -279,6 +280,15 @@ def _whole_entries(content: bytes, path: Path) -> tuple[list[Entry], int]:
             break
         size += len(line)
     return entries, size
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Statements may hold passwords: the file is for its owner alone, also one of an earlier
+    version."""
+    descriptor = os.open(path, flags, 0o600)
+    with suppress(OSError):  # The file system, or another owner, decides.
+        os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 def _sync_folder(folder: Path) -> None:

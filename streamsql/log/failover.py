@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 from streamsql.errors import ExternalError, StreamSQLError, unexpected
 from streamsql.kafka.client import KafkaClient
+from streamsql.log.command_records import Leader
 from streamsql.log.entries import Entry
 from streamsql.log.leadership import SESSION_SECONDS, Leadership
-from streamsql.log.topic_log import CommandLog, Leader
+from streamsql.log.topic_log import CommandLog
 from streamsql.version import VERSION
 from streamsql.waiting import await_condition
 
@@ -200,6 +201,9 @@ class Failover:
         with self._engine.lock:
             self._log.take_over()
             self.read_to_end()
+            if not self._log.sealed and self._leadership.all_sign():
+                self._log.seal()
+                self.read_to_end()
             if self._log.next_sequence == 1:
                 self._log.adopt(self._engine.entries_before())
                 self.read_to_end()

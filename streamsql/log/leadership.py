@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, MemberDescription
 
 from streamsql.kafka.records import failure
 
@@ -19,6 +19,8 @@ SESSION_SECONDS = 6.0
 """The least that brokers allow by default: after so long a silence another server leads."""
 _HEARTBEAT_SECONDS = 1.5
 _POLL_SECONDS = 0.2
+_CLIENT_ID = "streamsql-signing"
+"""Servers of versions that know no signatures have another."""
 
 
 class Leadership:
@@ -31,6 +33,7 @@ class Leadership:
         self._settings = {
             **client.settings,
             "group.id": group,
+            "client.id": _CLIENT_ID,
             # The owner keeps it when others come and go.
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": int(SESSION_SECONDS * 1000),
@@ -48,13 +51,20 @@ class Leadership:
     def members(self) -> int:
         """How many servers are in the group, those included that have died and are still held to
         be. ExternalError if Kafka does not tell."""
+        return len(self._members())
+
+    def all_sign(self) -> bool:
+        """Whether all servers in the group know a log that is sealed; errors as `members`."""
+        return all(member.client_id == _CLIENT_ID for member in self._members())
+
+    def _members(self) -> list[MemberDescription]:
         admin = AdminClient(dict(self._client.settings))
         asked = admin.describe_consumer_groups([self._group], request_timeout=self._client.timeout)
         try:
-            return len(asked[self._group].result().members)
+            return list(asked[self._group].result().members)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                return 0
+                return []
             action = f"look for members of {self._group}"
             raise failure(self._client.bootstrap, action, error) from error
 

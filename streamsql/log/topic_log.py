@@ -11,34 +11,26 @@ import json
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from streamsql.config import COMMAND_TOPIC_PREFIX
 from streamsql.errors import ExternalError, InternalError
-from streamsql.kafka.records import failure
-from streamsql.log.entries import Entry, decode, encode, foreign
+from streamsql.kafka.records import Headers, failure
+from streamsql.log.command_records import LEADER, STATEMENT, CommandRecords, Leader
+from streamsql.log.entries import Entry, encode
+from streamsql.log.signatures import SEAL, new_seal
 from streamsql.waiting import Backoff, retried
 
 if TYPE_CHECKING:
     from streamsql.kafka.client import KafkaClient
 
-_STATEMENT, _LEADER = b"statement", b"leader"
 _TRANSACTION_SECONDS = 10.0
 _BACKOFF = Backoff(0.05, 1.0)
 _OUTCOME_SECONDS = 20.0
 """How long an append may take until its outcome is held to be unknown."""
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
-
-
-@dataclass(frozen=True)
-class Leader:
-    """Written by whoever begins to lead; `url` is where the others send what changes things."""
-
-    url: str | None
-    version: str
 
 
 class CommandLog:
@@ -72,6 +64,7 @@ class CommandLog:
             )
         self._consumer.assign([TopicPartition(self.topic, 0, 0)])
         self._producer: Producer | None = None
+        self._records = CommandRecords(self.topic)
         self.position = 0
         """The offset of the record that `poll` gives next."""
         self.entries: list[Entry] = []
@@ -80,8 +73,8 @@ class CommandLog:
     # -- reading ---------------------------------------------------------------------------------
 
     def poll(self, seconds: float) -> Entry | Leader | None:
-        """The next record, waited for; None if none has come. Which of the entries are this
-        server's own, and have taken effect long ago, `is_new` tells."""
+        """The next record, waited for; None if none has come, or one that says nothing. Which of
+        the entries are this server's own, and have taken effect long ago, `is_new` tells."""
         message = self._consumer.poll(seconds)
         if message is None:
             return None
@@ -89,10 +82,10 @@ class CommandLog:
         if error is not None:
             self._no_record(message, error)
             return None
-        self.position = cast(int, message.offset()) + 1
-        if message.key() == _LEADER:
-            return _leader(message.value())
-        return _entry(message.key(), message.value(), cast(int, message.offset()), self.topic)
+        offset = cast(int, message.offset())
+        self.position = offset + 1
+        headers = cast(Headers, message.headers() or ())
+        return self._records.read(message.key(), message.value(), headers, offset)
 
     def is_new(self, entry: Entry) -> bool:
         """Whether an entry is one that this server has neither written nor read before."""
@@ -169,18 +162,27 @@ class CommandLog:
 
     def append(self, entry: Entry) -> None:
         """Add an entry; acknowledged by Kafka when this returns."""
-        self._write((_STATEMENT, encode(entry)))
+        self._write((STATEMENT, encode(entry)))
         self.entries.append(entry)
 
     def adopt(self, entries: Sequence[Entry]) -> None:
         """Begin a log that is empty with these; they are there to be read, all or none."""
         if entries:
-            self._write(*((_STATEMENT, encode(entry)) for entry in entries))
+            self._write(*((STATEMENT, encode(entry)) for entry in entries))
+
+    @property
+    def sealed(self) -> bool:
+        """Whether records are signed, as far as the log has been read."""
+        return self._records.signatures.sealed
+
+    def seal(self) -> None:
+        """Have all later records signed; it holds once the seal is read."""
+        self._write((SEAL, new_seal()))
 
     def announce(self, leader: Leader) -> None:
         """Tell all servers who leads."""
         content = {"url": leader.url, "version": leader.version}
-        self._write((_LEADER, json.dumps(content).encode()))
+        self._write((LEADER, json.dumps(content).encode()))
 
     def _write(self, *records: tuple[bytes, bytes]) -> None:
         """Write records, all of them or none."""
@@ -190,7 +192,8 @@ class CommandLog:
         try:
             producer.begin_transaction()
             for key, value in records:
-                producer.produce(self.topic, value, key, partition=0)
+                headers = self._records.signatures.headers(key, value)
+                producer.produce(self.topic, value, key, partition=0, headers=headers)
             _commit(producer)
         except KafkaException as error:
             cause = error.args[0]
@@ -240,26 +243,9 @@ def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
     topic = COMMAND_TOPIC_PREFIX + service_id
     if client.partitions(topic) is None:
         raise ExternalError(f"there is no command topic {topic}")
-    return [
-        _entry(record.key, record.value, record.offset, topic)
+    records = CommandRecords(topic)
+    found = (
+        records.read(record.key, record.value, record.headers, record.offset)
         for record in client.consume(topic, until=client.end_offsets(topic))
-        if record.key != _LEADER
-    ]
-
-
-def _leader(value: bytes | None) -> Leader:
-    """Whatever else a later version says of itself is for its own: nothing depends on it."""
-    found = json.loads(value or b"{}")
-    return Leader(found.get("url"), str(found.get("version", "")))
-
-
-def _entry(key: bytes | None, value: bytes | None, offset: int, topic: str) -> Entry:
-    """ConfigError for a record that this version does not understand, of whatever kind."""
-    place = f"record {offset} of the command topic {topic}"
-    try:
-        if key == _STATEMENT:
-            return decode(value or b"", place)
-        content = json.loads(value or b"")
-    except ValueError:
-        content = None
-    raise foreign(content, place)
+    )
+    return [entry for entry in found if isinstance(entry, Entry)]

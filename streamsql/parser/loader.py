@@ -65,12 +65,22 @@ def _read(path: Path, transformer: object) -> Lark | None:
     restore: Any = Lark._load_from_dict
     try:
         with _without_collection():
-            saved = pickle.loads(path.read_bytes())
+            saved = pickle.loads(_own_content(path))
             lark: Lark = restore(saved["data"], saved["memo"], transformer=transformer)
         return lark
     # Unpickling something else than what we wrote can fail in any way.
     except Exception:
         return None
+
+
+def _own_content(path: Path) -> bytes:
+    """The content of a file; PermissionError where another user may have written it, since
+    unpickling runs code."""
+    with path.open("rb") as file:
+        found = os.fstat(file.fileno())
+        if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022:
+            raise PermissionError(f"{path} may be another user's")
+        return file.read()
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import check_not_a_view
 from streamsql.planner.explain.plan import explain
 from streamsql.planner.explain.pull import explain_pull
+from streamsql.planner.internal_topics import check_topics
 from streamsql.planner.not_run import NOT_RUN, not_run
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
@@ -58,19 +59,26 @@ def plan(
     *,
     rebuilds: bool = False,
     replaces: bool = False,
+    logged: bool = False,
 ) -> Planned:
     """What the statement will do; the catalog is only read.
 
     `properties` are the session's, by canonical names. `topics` None: whether topics exist is not
     asked (check); so with `schemas` and a schema registry. `query_id` forces the id of a
     persistent query; one that `rebuilds` need not go on from what it replaces, and an INSERT INTO
-    .. SELECT that `replaces` takes the place of the query of its id. Raises a StreamSQLError, with
-    its place in the statement's text, for whatever cannot be done.
+    .. SELECT that `replaces` takes the place of the query of its id. `logged`: the statement log
+    holds it, perhaps from a version that allowed more. Raises a StreamSQLError, with its
+    place in the statement's text, for whatever cannot be done.
     """
     try:
         with using(functions_of(catalog)):
-            planning = Planning(catalog, properties, topics, query_id, schemas, rebuilds, replaces)
-            return plan_statement(statement, planning)
+            planning = Planning(
+                catalog, properties, topics, query_id, schemas, rebuilds, replaces, logged
+            )
+            planned = plan_statement(statement, planning)
+            if not logged:
+                check_topics(statement, planned)
+            return planned
     except StreamSQLError as error:
         error.span = _pointed(error.span or statement.span, statement)
         raise
@@ -133,6 +141,7 @@ def _(statement: nodes.Explain, planning: Planning) -> Planned:
             "or the id of a running query.",
             ksqldb=says("explained-statement"),
         )
+    check_topics(statement.statement, planned)
     text = explain(planned.query, verbose=statement.verbose)
     return ExplainPlan(f"{text}\n\nWarning: {planned.warning}" if planned.warning else text)
 

@@ -6,6 +6,7 @@ PROPERTIES, completion and the documentation read PROPERTIES.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from streamsql.errors import ConfigError, did_you_mean
@@ -13,6 +14,7 @@ from streamsql.ksqldb import says
 from streamsql.properties import processing, schema_registry, sizes
 from streamsql.properties.definitions import PropertyDefinition, PropertyType
 
+_INTEGER_TEXT = re.compile(r"-?[0-9]{1,18}")
 _TEXT, _BOOLEAN, _INTEGER = PropertyType.TEXT, PropertyType.BOOLEAN, PropertyType.INTEGER
 
 AUTO_OFFSET_RESET = "auto.offset.reset"
@@ -123,7 +125,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             _INTEGER,
             "1000",
             "How long ASSERT TOPIC waits by default, in milliseconds.",
-            minimum=0,
+            maximum=3_600_000,
         ),
         PropertyDefinition(
             CONNECT_URL,
@@ -143,7 +145,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             _INTEGER,
             "1000",
             "How long ASSERT SCHEMA waits by default, in milliseconds.",
-            minimum=0,
+            maximum=3_600_000,
         ),
         PropertyDefinition(
             LOG_ROWS,
@@ -163,7 +165,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             _INTEGER,
             "10000",
             "How long a pull query waits for what its token stands for, in milliseconds.",
-            minimum=0,
+            maximum=600_000,
         ),
         PropertyDefinition(
             PULL_ENABLED,
@@ -245,13 +247,14 @@ def settable(name: str) -> PropertyDefinition:
     return definition
 
 
-def validate(name: str, value: str) -> tuple[str, str]:
-    """The canonical name and value of SET; ConfigError where either is not valid."""
+def validate(name: str, value: str, *, bounded: bool = True) -> tuple[str, str]:
+    """The canonical name and value of SET; ConfigError where either is not valid. `bounded`: an
+    INTEGER is neither too small nor too large."""
     definition = resolve(name)
-    return definition.name, _checked(definition, value.strip())
+    return definition.name, _checked(definition, value.strip(), bounded)
 
 
-def _checked(definition: PropertyDefinition, value: str) -> str:
+def _checked(definition: PropertyDefinition, value: str, bounded: bool) -> str:
     if definition.choices:
         for choice in definition.choices:
             if value.lower() == choice.lower():
@@ -266,9 +269,9 @@ def _checked(definition: PropertyDefinition, value: str) -> str:
             return value.lower()
         raise _invalid(definition, value, "Use true or false.")
     if definition.type is PropertyType.INTEGER:
-        minimum = definition.minimum or 0
-        if not value.lstrip("-").isdecimal() or int(value) < minimum:
-            raise _invalid(definition, value, f"Use an integer, {minimum} or more.")
+        low, high = definition.minimum, definition.maximum
+        if _INTEGER_TEXT.fullmatch(value) is None or (bounded and not low <= int(value) <= high):
+            raise _invalid(definition, value, f"Use an integer from {low} to {high}.")
     return value
 
 

@@ -23,7 +23,8 @@ class PropertyDefinition:
     default: str | None
     doc: str
     choices: tuple[str, ...] = ()
-    minimum: int | None = None
+    minimum: int = 0
+    maximum: int = 2**31 - 1
     secret: bool = False
     """Whether no result may show its value."""
     at_start: bool = False

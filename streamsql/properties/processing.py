@@ -40,6 +40,7 @@ DEFINITIONS = (
         "run, some commit earlier, so that they do not all at once. A commit holds up the "
         "records of a moment; after a failure, what was read since is processed again.",
         minimum=5000,
+        maximum=86_400_000,
     ),
     PropertyDefinition(
         BATCH_INTERVAL,
@@ -49,7 +50,7 @@ DEFINITIONS = (
         "that has caught up. Unset: a query rests between two batches for three times as long "
         "as a batch takes, at most a second, so that a batch, which costs about the same however "
         "few records it has, does not keep a processor busy. 0: no rest.",
-        minimum=0,
+        maximum=3_600_000,
     ),
     PropertyDefinition(
         GUARANTEE,
@@ -66,6 +67,7 @@ DEFINITIONS = (
         "How long a real-time query with exactly_once keeps a transaction open, in "
         "milliseconds: so far are readers of committed data behind.",
         minimum=10,
+        maximum=600_000,
     ),
     PropertyDefinition(
         ON_DATA_LOSS,

@@ -52,6 +52,7 @@ DEFINITIONS = (
         "that are read have partitions, at most one for each core, and at least two. A query keeps "
         "the number that it began with.",
         minimum=1,
+        maximum=1000,
     ),
     PropertyDefinition(
         RECORDS_PER_BATCH,

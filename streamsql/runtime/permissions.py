@@ -1,4 +1,8 @@
-"""Which role a statement needs: what it can change decides, and whom it may look at."""
+"""Which role a statement needs: what kind of statement it is, and what its plan reaches.
+
+Internal topics are no matter of roles: the planner refuses them to everybody
+(planner/internal_topics.py).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Mapping
 
 from streamsql import nodes
 from streamsql.errors import ConfigError, ForbiddenError
+from streamsql.planner.plans.statements import Planned
 from streamsql.properties import ADMINS, resolve
 from streamsql.roles import Role
 from streamsql.session import Session
@@ -20,38 +25,32 @@ ROLES: Mapping[nodes.Effect, Role] = {
 }
 """The least role for what a statement can change."""
 
-INTERNAL_PREFIX = "_streamsql_"
-"""Of topics that hold what other users do: their statements with the settings, their queries."""
-
 
 def needed(statement: nodes.Statement) -> Role:
-    """The least role that may run the statement."""
+    """The least role that may have the statement planned."""
     if isinstance(statement, nodes.SetProperty) and _is_for_admins(statement.name):
-        return Role.ADMIN
-    if isinstance(statement, nodes.CreateSource) and statement.outside:
-        return ROLES[nodes.Effect.DEFINES_FILES]
-    if any(topic.startswith(INTERNAL_PREFIX) for topic in _topics(statement)):
         return Role.ADMIN
     return ROLES[statement.effect]
 
 
 def check(statement: nodes.Statement, session: Session) -> None:
-    """ForbiddenError where the session's role does not suffice."""
-    least = needed(statement)
+    """ForbiddenError where the session's role does not suffice for such a statement."""
+    _check(needed(statement), statement, session)
+
+
+def check_plan(statement: nodes.Statement, planned: Planned, session: Session) -> None:
+    """ForbiddenError where the session's role does not suffice for what the plan reaches."""
+    if planned.touches.beyond:
+        _check(Role.ADMIN, statement, session)
+
+
+def _check(least: Role, statement: nodes.Statement, session: Session) -> None:
     if session.role is None or session.role.may(least):
         return
     raise ForbiddenError(
         f"this statement needs the role {least.value}, yours is {session.role.value}",
         span=statement.span,
     )
-
-
-def _topics(statement: nodes.Statement) -> list[str]:
-    """The topics that a statement names."""
-    if isinstance(statement, nodes.Print):
-        return [statement.topic]
-    properties = getattr(statement, "properties", ())
-    return [str(p.value) for p in properties if p.name.upper() == "KAFKA_TOPIC"]
 
 
 def _is_for_admins(name: str) -> bool:

@@ -142,6 +142,7 @@ def plan_again(entry: Entry, catalog: Catalog) -> tuple[Statement, Planned]:
             schemas=RememberedSchemas(entry.schemas),
             rebuilds=entry.rebuilds,
             replaces=entry.replaces,
+            logged=True,
         )
     except StreamSQLError as error:
         raise InternalError(

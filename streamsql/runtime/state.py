@@ -34,6 +34,7 @@ from streamsql.registry.lookup import RegistrySchemas
 from streamsql.results import Result
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
+from streamsql.runtime.permissions import check_plan
 from streamsql.runtime.replay import Deletion, note_deletions
 from streamsql.runtime.topics import KafkaTopics, TopicFacts
 from streamsql.serving.serving import Serving
@@ -155,10 +156,12 @@ class Context:
         topics: KafkaTopics | None = None,
         schemas: RegistrySchemas | None = None,
     ) -> Planned:
-        """Plan against the catalog as it is."""
+        """Plan against the catalog as it is; ForbiddenError for what the role may not reach."""
         catalog, properties = self.state.catalog, self.session.properties
         schemas = schemas or self.state.schemas()
-        return plan(statement, catalog, properties, topics, schemas=schemas)
+        planned = plan(statement, catalog, properties, topics, schemas=schemas)
+        check_plan(statement, planned, self.session)
+        return planned
 
     def commit(
         self,
@@ -177,7 +180,7 @@ class Context:
             Entry(
                 log.next_sequence,
                 to_sql(statement) + ";",
-                self._logged_properties(),
+                self.logged(self.session.properties),
                 query_id,
                 dict(topics.told) if topics else {},
                 offsets,
@@ -192,8 +195,7 @@ class Context:
             apply(planned, catalog)
             self.state.catalog = catalog
 
-    def _logged_properties(self) -> dict[str, str]:
-        """The session's. Secrets that each server of a service is told stay out of Kafka."""
-        config = self.state.config
-        owned = config.properties if config.service_id is not None else {}
-        return without_owned_secrets(self.session.properties, owned)
+    def logged(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """The properties as the statement log holds them: without the secrets that the engine is
+        started with."""
+        return without_owned_secrets(properties, self.state.config.properties)

@@ -6,13 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from streamsql.catalog import Source
-from streamsql.config import (
-    COMMITS_TOPIC,
-    PROCESSING_LOG_TOPIC,
-    PUSH_TOPIC_PREFIX,
-    REGISTRY_TOPIC,
-    EngineConfig,
-)
+from streamsql.config import EngineConfig, is_internal
 from streamsql.errors import CatalogError
 from streamsql.functions import REGISTRY
 from streamsql.kafka.client import KafkaClient, TopicInfo
@@ -30,8 +24,6 @@ from streamsql.statements.dispatch import handle
 from streamsql.statements.query_details import ASLEEP, details
 from streamsql.status import QueryInfo, QueryState
 from streamsql.types import to_sql
-
-_INTERNAL = (PUSH_TOPIC_PREFIX, PROCESSING_LOG_TOPIC, REGISTRY_TOPIC, COMMITS_TOPIC)
 
 
 @handle.register
@@ -73,8 +65,7 @@ def _source_row(source: Source) -> tuple[object, ...]:
 def _topics(everything: bool) -> Callable[[Context, bool], Iterable[Result]]:
     def listed(context: Context, extended: bool) -> Iterable[Result]:
         client = context.state.services.kafka.get()
-        hidden = () if everything else _INTERNAL
-        names = [n for n in client.topics() if not n.startswith(hidden or ("\0",))]
+        names = [n for n in client.topics() if everything or not is_internal(n)]
         found = [info for name in names if (info := client.describe(name)) is not None]
         plain = [(t.name, t.partitions, t.replicas) for t in found]
         fields = _fields("Kafka Topic", "Partitions", "Partition Replicas")

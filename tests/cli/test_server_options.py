@@ -35,6 +35,14 @@ def test_hosts_and_origins(tmp_path: Path) -> None:
     assert config(*hosts, file=text, folder=tmp_path).allowed_hosts[0] == "a.example"
 
 
+def test_trusted_proxies(tmp_path: Path) -> None:
+    assert config().trusted_proxies == ()
+    found = config("--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "::1")
+    assert list(map(str, found.trusted_proxies)) == ["10.0.0.0/8", "::1/128"]
+    found = config(file="streamsql.trusted.proxies=10.0.0.7, ::1", folder=tmp_path)
+    assert list(map(str, found.trusted_proxies)) == ["10.0.0.7/32", "::1/128"]
+
+
 def test_sizes_are_options_of_the_engine_and_lines_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
     path.write_text("streamsql.table.memory.mb=64\nstreamsql.heap.mb=900\n")

@@ -15,12 +15,12 @@ from awaiting import await_until
 from engine.offline import texts
 
 from streamsql.cli.main import main
-from streamsql.config import EngineConfig
+from streamsql.config import COMMAND_TOPIC_PREFIX, EngineConfig
 from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.services.background import Service
 from streamsql.kafka.broker import EmbeddedBroker
-from streamsql.kafka.client import KafkaClient
-from streamsql.log.entries import Entry, FileLog
+from streamsql.kafka.client import KafkaClient, NewRecord
+from streamsql.log.entries import Entry, FileLog, encode
 from streamsql.log.failover import Failover
 from streamsql.log.topic_log import CommandLog
 from streamsql.parser import parse
@@ -147,6 +147,8 @@ def test_a_leader_that_was_thought_dead_sees_that_it_leads_no_more(
     try:
         # As another server does that takes over while this one hears nothing of it.
         other.take_over()
+        end = other.committed_end()
+        await_until(lambda: other.poll(0.1) is None and other.position >= end, "its end")
         other.append(Entry(2, "CREATE TYPE b AS STRUCT<x INT>;"))
         with pytest.raises(ExternalError, match="does not lead any more"):
             server.run("CREATE TYPE never AS STRUCT<x INT>;")
@@ -157,6 +159,33 @@ def test_a_leader_that_was_thought_dead_sees_that_it_leads_no_more(
     assert server.run("CREATE TYPE c AS STRUCT<x INT>;")
     assert set(server.state.catalog.types) == {"A", "B", "C"}
     assert [entry.sequence for entry in server.state.log.entries] == [1, 2, 3]
+
+
+def test_a_strangers_records_change_nothing(
+    start: Start, kafka: KafkaClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = start("first"), start("second")
+    first.run("CREATE TYPE a AS STRUCT<x INT>;")
+    await_until(lambda: second.failover.leader_url is not None, "the second to know its leader")
+    code = "CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'x';"
+    topic = COMMAND_TOPIC_PREFIX + str(first.state.config.service_id)
+    kafka.produce(
+        topic,
+        [
+            NewRecord(b"statement", encode(Entry(2, code, version="0.1.0"))),
+            NewRecord(b"leader", b'{"url": "http://stranger:8088", "version": "0.1.0"}'),
+            NewRecord(None, b"hello"),
+        ],
+    )
+    for server in (first, second):
+        assert server.failover.sync(30)
+        assert not server.state.catalog.functions
+        assert server.failover.failure is None
+    assert first.leads and second.failover.leader_url == "http://first:8088"
+    first.run("CREATE TYPE b AS STRUCT<x INT>;")
+    third = start("third")
+    assert third.failover.sync(30) and set(third.state.catalog.types) == {"A", "B"}
+    assert sum("not written by a server" in message for message in caplog.messages) == 9
 
 
 def test_a_server_that_cannot_follow_any_more_never_leads(start: Start) -> None:

@@ -142,3 +142,11 @@ def test_another_process_sees_damage_too(path: Path) -> None:
     path.write_bytes(lines[0] + b"{broken\n" + lines[2])
     with pytest.raises(ExternalError, match="damaged after entry 1"):
         read_file(path)
+
+
+def test_the_log_is_for_its_owner_alone(path: Path) -> None:
+    FileLog(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)  # as earlier versions made it
+    FileLog(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -12,9 +12,11 @@ from confluent_kafka.admin import AdminClient
 
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.kafka.client import KafkaClient, NewRecord
-from streamsql.log.entries import Entry
+from streamsql.log.command_records import Leader
+from streamsql.log.entries import Entry, encode
 from streamsql.log.leadership import Leadership
-from streamsql.log.topic_log import CommandLog, Leader, entries_of
+from streamsql.log.signatures import new_seal
+from streamsql.log.topic_log import CommandLog, entries_of
 
 pytestmark = pytest.mark.kafka
 
@@ -151,8 +153,12 @@ def test_one_member_owns_the_log_and_another_follows_it(
         first.start()
         await_until(lambda: first.owner, "the only member to lead")
         assert second.members() == 1
+        assert first.all_sign()
+        # A server of an earlier version has the client library's id.
+        del second._settings["client.id"]
         second.start()
         await_until(second.decided.is_set, "the second to know that it does not")
+        assert not first.all_sign()
         assert first.owner and not second.owner
         first.close()
         assert not first.owner
@@ -164,39 +170,40 @@ def test_one_member_owns_the_log_and_another_follows_it(
         second.close()
 
 
-@pytest.mark.parametrize(
-    ("record", "why"),
-    [
-        (
-            b'{"sequence": 1, "sql": "SHOW STREAMS;", "version": "9.1.0", "lineage": {}}',
-            r"it was written by streamsql 9\.1\.0",
-        ),
-        (b'{"sequence": 1, "novelty": true}', "it is no statement of streamsql"),
-        (b"hello", "it is no statement of streamsql"),
-    ],
-)
-def test_a_record_that_is_not_understood_is_not_passed_over(
-    opened: Opened, kafka: KafkaClient, record: bytes, why: str
+@pytest.mark.parametrize("key", [b"statement", b"statements"])
+def test_a_record_of_a_later_version_is_not_passed_over(
+    opened: Opened, kafka: KafkaClient, key: bytes
 ) -> None:
     log = opened()
-    kafka.produce(log.topic, [NewRecord(b"statement", record)])
+    later = b'{"sequence": 1, "sql": "SHOW STREAMS;", "version": "9.1.0", "lineage": {}}'
+    kafka.produce(log.topic, [NewRecord(key, later)])
+    why = r"it was written by streamsql 9\.1\.0"
     with pytest.raises(ConfigError, match=f"cannot read record 0 of the command topic .*: {why}"):
         read(log)
     with pytest.raises(ConfigError, match=why):
         entries_of(kafka, log.service_id)
 
 
-def test_a_record_of_a_kind_that_is_not_known_is_not_passed_over(
-    opened: Opened, kafka: KafkaClient
-) -> None:
+def test_a_sealed_log_holds_what_a_server_wrote(opened: Opened, kafka: KafkaClient) -> None:
     log = opened()
-    later = b'{"sequence": 1, "sql": "SHOW STREAMS;", "version": "9.1.0"}'
-    kafka.produce(log.topic, [NewRecord(b"statements", later)])
-    why = r"it was written by streamsql 9\.1\.0"
-    with pytest.raises(ConfigError, match=why):
-        read(log)
-    with pytest.raises(ConfigError, match=why):
-        entries_of(kafka, log.service_id)
+    log.take_over()
+    log.seal()
+    assert read(log) == [] and log.sealed
+    log.announce(Leader("http://a:8088", "0.1.0"))
+    log.append(entry(1))
+    forged = [
+        NewRecord(b"statement", encode(entry(2))),
+        NewRecord(b"statement", encode(entry(2)), headers=[("streamsql-signature", b"x" * 32)]),
+        NewRecord(b"leader", b'{"url": "http://stranger", "version": "0.1.0"}'),
+        NewRecord(b"seal", new_seal()),
+        NewRecord(b"statement", b'{"version": "9.1.0", "novelty": 1}'),
+        NewRecord(None, b"hello"),
+    ]
+    kafka.produce(log.topic, forged)
+    log.append(entry(2))
+    expected = [Leader("http://a:8088", "0.1.0"), entry(1), entry(2)]
+    assert read(opened()) == expected
+    assert entries_of(kafka, log.service_id) == expected[1:]
 
 
 def test_what_else_a_later_version_says_of_its_leading_is_its_own(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import pickle
 import subprocess
 import sys
 import time
@@ -65,6 +67,47 @@ def test_a_broken_cache_is_made_again(
     _load()
     assert len(compilations) == 2
     assert list(cache.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_that_another_user_may_have_written_is_not_unpickled(
+    cache: Path, compilations: list[object], mode: int
+) -> None:
+    _load()
+    (kept,) = cache.iterdir()
+    kept.write_bytes(pickle.dumps(Planted()))
+    kept.chmod(mode)
+    _load()
+    assert Planted.ran == 0 and len(compilations) == 2
+    assert kept.stat().st_mode & 0o777 == 0o600, "it is made again"
+    _load()
+    assert len(compilations) == 2
+
+
+def test_a_file_of_another_user_is_not_unpickled(
+    cache: Path, compilations: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _load()
+    (kept,) = cache.iterdir()
+    kept.write_bytes(pickle.dumps(Planted()))
+    found = os.fstat
+
+    def of_another(file: int) -> os.stat_result:
+        mode, inode, device, links, user, *rest = found(file)
+        return os.stat_result((mode, inode, device, links, user + 1, *rest))
+
+    monkeypatch.setattr(os, "fstat", of_another)
+    _load()
+    assert Planted.ran == 0 and len(compilations) == 2
+
+
+class Planted:
+    """Runs code where it is unpickled."""
+
+    ran = 0
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return setattr, (Planted, "ran", 1)
 
 
 def test_a_folder_that_cannot_be_made_is_no_error(

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamsql.catalog import Catalog
-from streamsql.errors import StreamSQLError
+from streamsql.errors import ConfigError, StreamSQLError
 from streamsql.executor.queries.checkpoint import claim
 from streamsql.log.entries import Entry, decode, encode, read_file
 from streamsql.nodes import InsertInto, Statement
@@ -240,3 +240,12 @@ def test_a_start_after_any_crash_comes_to_the_fold(
 
 def _checkpoints(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def test_a_setting_that_an_earlier_version_allowed_is_replayed(tmp_path: Path) -> None:
+    sql = "SET 'streamsql.shuffle.partitions' = '5000';"
+    (tmp_path / "statements.log").write_bytes(encode(Entry(1, sql, version="0.1.0")) + b"\n")
+    with Offline(tmp_path) as engine:
+        assert engine.state.session.properties == {"streamsql.shuffle.partitions": "5000"}
+        with pytest.raises(ConfigError, match="Invalid value '5000'"):
+            engine.run(sql)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from engine.offline import Offline
+from planner.plan_script import Script
+
+from streamsql.api.applying import Changes
+from streamsql.config import EngineConfig
 from streamsql.errors import ForbiddenError
 from streamsql.parser import parse
 from streamsql.properties import (
@@ -15,10 +21,8 @@ from streamsql.properties import (
     without_owned_secrets,
 )
 from streamsql.roles import Role, acting_as, allowed_by_role, current_role
-from streamsql.runtime.permissions import (
-    check,
-    needed,
-)
+from streamsql.run_script import NamedText
+from streamsql.runtime.permissions import check, check_plan, needed
 from streamsql.session import Session
 
 READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN
@@ -39,21 +43,12 @@ READ, WRITE, ADMIN = Role.READ_ONLY, Role.DEVELOPER, Role.ADMIN
         ("TERMINATE ALL;", WRITE),
         ("DROP SINK f;", WRITE),
         ("CREATE SINK f FROM s WITH (CONNECTION='FILE', PATH='/data');", ADMIN),
-        (
-            "CREATE SOURCE TABLE t (k INT PRIMARY KEY) WITH (connection='file', path='/data');",
-            ADMIN,
-        ),
-        ("CREATE SOURCE TABLE t (k INT PRIMARY KEY) WITH (kafka_topic='t');", WRITE),
         ("CREATE SINK CONNECTOR c WITH ('a'='b');", ADMIN),
         ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'def f(x): return x';", ADMIN),
         ("SET 'ksql.schema.registry.url' = 'http://elsewhere:8081';", ADMIN),
         ("SET 'schema.registry.url' = 'http://elsewhere:8081';", ADMIN),
         ("ALTER SYSTEM 'a' = 'b';", ADMIN),
-        ("PRINT '_streamsql_command_default_' FROM BEGINNING;", ADMIN),
-        (
-            "CREATE STREAM s (a INT) WITH (kafka_topic='_streamsql_push_1', value_format='json');",
-            ADMIN,
-        ),
+        ("CREATE SOURCE TABLE t (k INT PRIMARY KEY) WITH (kafka_topic='t');", WRITE),
     ],
 )
 def test_what_a_statement_needs(sql: str, role: Role) -> None:
@@ -67,6 +62,48 @@ def test_what_a_statement_needs(sql: str, role: Role) -> None:
             with pytest.raises(ForbiddenError, match=f"needs the role {role.value}, yours is"):
                 check(statement, session)
     check(statement, Session())
+
+
+@pytest.mark.parametrize(
+    ("sql", "role"),
+    [
+        ("CREATE STREAM x AS SELECT * FROM clicks;", WRITE),
+        ("CREATE SINK f FROM clicks WITH (CONNECTION='FILE', PATH='/data', FORMAT='JSON');", ADMIN),
+        (
+            "CREATE SOURCE TABLE t (k INT PRIMARY KEY, v INT)"
+            " WITH (connection='file', path='/data', format='json');",
+            ADMIN,
+        ),
+        ("CREATE SINK CONNECTOR c WITH ('a'='b');", ADMIN),
+        ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'x';", ADMIN),
+        ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS 'x'; DROP FUNCTION f;", ADMIN),
+    ],
+)
+def test_what_a_plan_needs(sql: str, role: Role) -> None:
+    *_, statement = parse(sql)
+    planned = Script().run(sql)
+    for own in Role:
+        session = Session(role=own)
+        if own.may(role) or not role.may(ADMIN):
+            check_plan(statement, planned, session)
+        else:
+            with pytest.raises(ForbiddenError, match=f"needs the role {role.value}, yours is"):
+                check_plan(statement, planned, session)
+    check_plan(statement, planned, Session())
+
+
+def test_a_lookup_table_is_planned_for_an_admin_alone(tmp_path: Path) -> None:
+    sql = (
+        "CREATE SOURCE TABLE t (k INT PRIMARY KEY, v INT)"
+        " WITH (connection='file', path='/data', format='json');"
+    )
+    with Offline(tmp_path) as offline:
+        with pytest.raises(ForbiddenError, match="needs the role admin"):
+            offline.run(sql, Session(role=WRITE))
+        with pytest.raises(ForbiddenError, match="needs the role admin"):
+            texts = [NamedText("f.sql", sql)]
+            Changes(offline.state).apply(texts, session=Session(role=WRITE))
+        offline.run(sql, Session(role=ADMIN))
 
 
 def test_a_role_holds_for_a_request() -> None:
@@ -126,3 +163,17 @@ def test_what_each_server_is_told_is_not_logged() -> None:
     own_ones = {**owned, SCHEMA_REGISTRY_USER: "you:word"}
     assert without_owned_secrets(own_ones, owned) == own_ones
     assert without_owned_secrets(owned, {}) == owned
+
+
+def test_nor_is_what_an_engine_by_itself_is_told(tmp_path: Path) -> None:
+    given = {SCHEMA_REGISTRY_URL: "http://ours", SCHEMA_REGISTRY_USER: "me:secret"}
+    with Offline(
+        tmp_path, config=EngineConfig(tmp_path, "127.0.0.1:1", properties=given)
+    ) as engine:
+        engine.run("CREATE TYPE a AS INT;")
+        Changes(engine.state).apply([NamedText("f.sql", "CREATE TYPE b AS INT;")])
+        (first, second) = engine.state.log.entries
+        assert (
+            first.properties == {SCHEMA_REGISTRY_URL: "http://ours"} == second.parts[0].properties
+        )
+    assert b"me:secret" not in (tmp_path / "statements.log").read_bytes()

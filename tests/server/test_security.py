@@ -22,6 +22,7 @@ from streamsql.errors import ConfigError
 from streamsql.roles import Role
 from streamsql.server.middleware.stack import security
 from streamsql.server.security.auth import Authentication
+from streamsql.server.security.proxies import trusted_proxy
 from streamsql.server.settings.config import ServerConfig
 from streamsql.session import Session
 from streamsql.users.accounts import Users, add_user, read_accounts, remove_user
@@ -243,3 +244,34 @@ def test_other_origins(users_file: Path) -> None:
         assert answer.headers["access-control-allow-origin"] == "https://a.example"
         other = {**asked, "Origin": "https://b.example"}
         assert opened.options("/role", headers=other).status_code == 400
+
+
+def test_clients_behind_a_trusted_proxy_fail_each_for_themselves(users_file: Path) -> None:
+    proxy = trusted_proxy("10.0.0.0/8")
+    config = ServerConfig(users_file=users_file, trusted_proxies=(proxy,))
+    app = client(config).app
+    guesser, other = "203.0.113.5", "203.0.113.6"
+
+    def status(peer: str, forwarded: str | None, password: str = "wrong") -> int:
+        headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+        from_peer = TestClient(app, client=(peer, 1))
+        return from_peer.get("/role", auth=("bob", password), headers=headers).status_code
+
+    for n in range(10):
+        # What a client writes itself stands before the address that the proxy adds.
+        assert status("10.1.1.1", f"198.51.100.{n}, {guesser}") == 401
+    assert status("10.1.1.1", guesser) == 429
+    assert status("10.2.2.2", f"{guesser}, 10.1.1.1") == 429, "through two proxies"
+    assert status("10.1.1.1", other) == 401
+    assert status("10.1.1.1", other, PASSWORDS["bob"]) == 200
+    # Who is no proxy cannot say whose request it is.
+    for _ in range(10):
+        assert status(other, "192.0.2.1") in (401, 429)
+    assert status(other, "192.0.2.2") == 429
+    assert status("10.1.1.1", "no address") == 401
+
+
+@pytest.mark.parametrize("text", ["proxy", "10.0.0.0/99", "10.0.0.1/8", ""])
+def test_a_proxy_is_named_by_its_address(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not the address of a proxy"):
+        trusted_proxy(text)

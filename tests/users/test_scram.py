@@ -105,3 +105,24 @@ def test_the_users_file_keeps_a_verifier(tmp_path: Path) -> None:
     path.write_text(line + "x:y\n")
     with pytest.raises(ConfigError, match="this is no user"):
         read_accounts(path)
+
+
+def test_a_name_that_is_not_there_is_asked_as_one_that_is(tmp_path: Path) -> None:
+    path = tmp_path / "users"
+    for name in ("ann", "bob"):
+        add_user(path, name, Role.READ_ONLY, "tea")
+    strangers = [f"stranger{n}" for n in range(64)]
+
+    def ways() -> set[bool]:
+        users = Users(path)
+        found = {name: users.verifier(name) is None for name in strangers}
+        assert found == {name: users.verifier(name) is None for name in strangers}
+        return set(found.values())
+
+    assert ways() == {False}
+    ann, bob = path.read_text("utf-8").splitlines()
+    without = [line[: line.index(":SCRAM")] for line in (ann, bob)]
+    path.write_text(f"{ann}\n{without[1]}\n")
+    assert ways() == {False, True}
+    path.write_text("\n".join(without))
+    assert ways() == {True}

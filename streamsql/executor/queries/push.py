@@ -6,13 +6,11 @@ deleted at the end. It has no place in the catalog or in the statement log.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from streamsql.config import PUSH_TOPIC_PREFIX
 from streamsql.data_folder import DataDir
@@ -52,7 +50,6 @@ class PushQueries:
         self._services = services
         self._launcher = launcher
         self._data = data
-        self._prefix = f"{PUSH_TOPIC_PREFIX}{_instance(data)}_"
         self._numbers = itertools.count(1)
         self._running: dict[str, PushQuery] = {}
         # Reentrant: rows that nobody reads on are closed by the garbage collector, in any thread
@@ -60,6 +57,11 @@ class PushQueries:
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._tidied = threading.Event()
+
+    @cached_property
+    def _prefix(self) -> str:
+        """Names the topics of this engine among those of all that share a Kafka."""
+        return f"{PUSH_TOPIC_PREFIX}{self._data.instance}_"
 
     def topic_for(self, purpose: str) -> str:
         """A new name for a topic of this engine's: if a crash leaves it, the next start deletes
@@ -296,8 +298,3 @@ def _prefix(plan: QueryPlan, properties: Mapping[str, str]) -> str:
     follows = isinstance(node, Scan) and node.source.created_by_query is not None
     latest = get_text(properties, AUTO_OFFSET_RESET) == "latest"
     return SCALABLE if follows and latest else TRANSIENT
-
-
-def _instance(data: DataDir) -> str:
-    """Names an engine among all that share a Kafka: by its data folder, which it alone owns."""
-    return hashlib.sha1(f"{socket.gethostname()}:{data.root}".encode()).hexdigest()[:8]

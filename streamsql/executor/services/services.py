@@ -99,7 +99,7 @@ class Services:
     def registry(self, properties: Mapping[str, str]) -> RegistryClient:
         """The schema registry of these session properties, else the embedded one, which starts
         when it is first asked for. ConfigError beside a broker that is not embedded."""
-        # The statement log of a service does not repeat what each server is told.
+        # The statement log does not repeat the secrets that an engine is started with.
         named = RegistryClient.of(with_owned_secrets(properties, self._config.properties))
         if named is not None:
             return named

@@ -10,7 +10,7 @@ from streamsql.errors import CatalogError, Span, did_you_mean
 from streamsql.nodes import DropSource
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
-from streamsql.planner.plans.statements import NothingToDo, Planned
+from streamsql.planner.plans.statements import NothingToDo, Planned, Touches
 from streamsql.types import quote
 
 
@@ -25,6 +25,10 @@ class DropPlan(Planned):
     others: tuple[Source, ...] = ()
     views: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
+
+    @property
+    def touches(self) -> Touches:
+        return Touches(writes=frozenset({self.source.topic.name} if self.delete_topic else ()))
 
     @property
     def ends(self) -> tuple[Thing, ...]:

@@ -21,7 +21,9 @@ class PropertyPlan(Planned):
 
 @plan_statement.register
 def _(statement: SetProperty, planning: Planning) -> PropertyPlan:
-    name, value = validate(settable(statement.name).name, statement.value)
+    # An earlier version, whose bounds were others, may have logged the statement.
+    bounded = not planning.logged
+    name, value = validate(settable(statement.name).name, statement.value, bounded=bounded)
     return PropertyPlan(name, value)
 
 

@@ -23,7 +23,7 @@ from streamsql.nodes import CreateFunction, DropFunction
 from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import apply, plan_statement
-from streamsql.planner.plans.statements import CatalogChange, NothingToDo
+from streamsql.planner.plans.statements import CatalogChange, NothingToDo, Touches
 from streamsql.planner.scopes.custom_types import resolve_type
 from streamsql.properties import CREATE_OR_REPLACE, get_bool
 
@@ -34,6 +34,10 @@ class FunctionPlan(CatalogChange):
 
     name: str
     statement: CreateFunction | None
+
+    @property
+    def touches(self) -> Touches:
+        return Touches(beyond=True)
 
     @property
     def makes(self) -> tuple[Thing, ...]:

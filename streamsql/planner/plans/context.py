@@ -24,3 +24,5 @@ class Planning:
     what is there."""
     replaces: bool = False
     """Whether an INSERT INTO .. SELECT takes the place of the query of its id."""
+    logged: bool = False
+    """Whether the statement log holds the statement."""

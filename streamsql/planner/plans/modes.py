@@ -118,6 +118,11 @@ def sources_read(root: LogicalPlan) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, *(join.lookup.name for join in lookups(root)))))
 
 
+def topics_read(root: LogicalPlan) -> frozenset[str]:
+    """The topics of the sources that the plan reads."""
+    return frozenset(o.source.topic.name for o in operators(root) if isinstance(o, Scan))
+
+
 def lookups(root: LogicalPlan) -> list[LookupJoin]:
     """What is looked up outside of Kafka, in the order of FROM."""
     found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]

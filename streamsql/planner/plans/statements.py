@@ -3,16 +3,20 @@ family of statements has stand with it, in planner/ddl."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from streamsql.catalog import ExternalSink, Source, Thing
 from streamsql.formats.registered import SchemaText
-from streamsql.nodes import Expression, SelectQuery, Statement
+from streamsql.nodes import CreateConnector, Expression, Print, SelectQuery, Statement
 from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.modes import topics_read
 from streamsql.planner.plans.routes import Route
 from streamsql.schema import Schema
+
+_SEPARATORS = re.compile(r"[\s,;]+")
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,24 @@ class SchemaLookup(Protocol):
         """The latest schema of a subject, or the one of an id; None where there is none."""
 
 
+@dataclass(frozen=True)
+class Touches:
+    """What a statement reaches: topics by their names, and what lies beyond topics."""
+
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    """Topics whose records are written, or that are made or deleted."""
+    beyond: bool = False
+    """Whether it has the server run code, or read or write files or another system."""
+
+
 class Planned:
     """The base of all that planning a statement can give."""
+
+    @property
+    def touches(self) -> Touches:
+        """What running the statement reaches; nothing but the catalog and the session."""
+        return Touches()
 
     @property
     def makes(self) -> tuple[Thing, ...]:
@@ -69,6 +89,13 @@ class SourcePlan(Planned):
     replaces: bool = False
 
     @property
+    def touches(self) -> Touches:
+        if self.source.lookup is not None:
+            return Touches(beyond=True)
+        topic = frozenset({self.source.topic.name})
+        return Touches(writes=topic) if self.create_topic else Touches(reads=topic)
+
+    @property
     def makes(self) -> tuple[Thing, ...]:
         return (("source", self.source.name),)
 
@@ -90,6 +117,11 @@ class QueryStatementPlan(Planned):
     """What whoever runs it is told besides."""
     rebuilds: bool = False
     """Whether the query that it replaces cannot go on as this one, which is built from the log."""
+
+    @property
+    def touches(self) -> Touches:
+        written = frozenset() if self.sink is None else frozenset({self.sink.topic.name})
+        return Touches(topics_read(self.query.root), written, beyond=self.external is not None)
 
     @property
     def writes(self) -> str | None:
@@ -136,6 +168,10 @@ class PullPlan(Planned):
     statement: SelectQuery | None = None
     offset: int = 0
 
+    @property
+    def touches(self) -> Touches:
+        return Touches(topics_read(self.query.root))
+
 
 @dataclass(frozen=True)
 class NothingToDo(Planned):
@@ -157,6 +193,10 @@ class InsertValuesPlan(Planned):
     rowtime: Expression | None = None
     more: tuple[InsertValuesPlan, ...] = ()
     """Those of the rows after the first."""
+
+    @property
+    def touches(self) -> Touches:
+        return Touches(writes=frozenset({self.source.topic.name}))
 
     @property
     def rows(self) -> tuple[InsertValuesPlan, ...]:
@@ -184,3 +224,14 @@ class OtherPlan(Planned):
     """A statement that needs no plan: SHOW, DESCRIBE, PRINT, DEFINE, ASSERT and others."""
 
     statement: Statement
+
+    @property
+    def touches(self) -> Touches:
+        match self.statement:
+            case Print(topic=topic):
+                return Touches(reads=frozenset({topic}))
+            case CreateConnector(properties=properties):
+                # Which of its properties name topics is known to the connector alone.
+                words = (word for p in properties for word in _SEPARATORS.split(str(p.value)))
+                return Touches(writes=frozenset(words), beyond=True)
+        return Touches()

@@ -8,6 +8,7 @@ are seen to here. What has no counterpart is refused, never answered with someth
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 import sqlglot
 from sqlglot import exp
@@ -29,6 +30,8 @@ _BEFORE = tuple(
         (r"::\s*information_schema\.\w+", "::text"),
     )
 )
+_NOT_NAMES = ('"default"', '"c"', '"posix"', '"char"')
+"""Collations and a type, which are quoted in the patterns."""
 _CHANGES = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Drop)
 _ROWS = ("unnest", "generate_series", "generate_subscripts")
 """Functions that give rows, and may stand in FROM: DuckDB's own read files and tell of its
@@ -41,9 +44,7 @@ _NAMES_TO_QUOTE = frozenset("select insert update delete table references order 
 
 def rewritten(text: str, context: Context) -> str:
     """The query for DuckDB; PgError for what cannot be answered."""
-    text = _unqualified(text)
-    for pattern, replacement in _BEFORE:
-        text = pattern.sub(replacement, text)
+    text = _readable(_unqualified(text))
     try:
         (tree,) = sqlglot.parse(text, read="postgres")
     except (SqlglotError, ValueError) as error:
@@ -61,6 +62,24 @@ def rewritten(text: str, context: Context) -> str:
         if found is not node:
             node.replace(found)
     return tree.sql(dialect="duckdb")
+
+
+def _readable(text: str) -> str:
+    """Without what sqlglot does not read; literals and other names stay as they are."""
+    runs = groupby(lexemes(text), _is_literal)
+    found = ((literal, "".join(piece for _, piece, _ in run)) for literal, run in runs)
+    return "".join(piece if literal else _replaced(piece) for literal, piece in found)
+
+
+def _is_literal(lexeme: tuple[str, str, int]) -> bool:
+    kind, piece, _ = lexeme
+    return kind == "TEXT_LITERAL" or (kind == "QUOTED" and piece.lower() not in _NOT_NAMES)
+
+
+def _replaced(text: str) -> str:
+    for pattern, replacement in _BEFORE:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _unqualified(text: str) -> str:

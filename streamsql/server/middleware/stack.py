@@ -6,6 +6,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from streamsql.server.security.auth import Authentication
+from streamsql.server.security.proxies import Proxies
 from streamsql.server.security.throttle import Throttle
 from streamsql.server.settings.config import ServerConfig
 from streamsql.users.accounts import Users
@@ -17,6 +18,8 @@ _HEADERS = ("Authorization", "Content-Type", "Accept", "X-Request-ID", "streamsq
 def security(config: ServerConfig) -> list[Middleware]:
     """The outermost first; ConfigError for a users file that cannot be read."""
     found = []
+    if config.trusted_proxies:
+        found.append(Middleware(Proxies, trusted=config.trusted_proxies))
     if config.cors_origins:
         # Before the authentication: a browser asks first whether it may ask, without a name.
         found.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
 from streamsql.errors import ConfigError
@@ -37,6 +38,8 @@ class ServerConfig:
     """Of those who may use the server; None: everybody may, for everything."""
     allowed_hosts: tuple[str, ...] = ()
     """Names that clients may ask for this server by, besides those that it knows itself."""
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Proxies whose X-Forwarded-For names the clients."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may use the server from a browser; `*` for all."""
     max_requests_per_second: float | None = None

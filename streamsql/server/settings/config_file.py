@@ -36,6 +36,7 @@ SERVER_NAMES = {
     "streamsql.log.format": "log_format",
     "streamsql.log.level": "log_level",
     "streamsql.allowed.hosts": "allowed_host",
+    "streamsql.trusted.proxies": "trusted_proxy",
     "streamsql.cors.origins": "cors_origin",
     "streamsql.max.requests.per.second": "max_requests_per_second",
     "streamsql.max.push.queries": "max_push_queries",

@@ -8,7 +8,7 @@ is killed when, a start finds either nothing of it or all of it in the log.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,7 +25,6 @@ from streamsql.planner.plans.logical import Scan
 from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
 from streamsql.planner.statements import apply, plan
-from streamsql.properties import without_owned_secrets
 from streamsql.results import Message, Result, Warning
 from streamsql.run_script import NamedText
 from streamsql.runtime import permissions
@@ -187,6 +186,7 @@ def _planned(steps: Sequence[Step], context: Context) -> list[Draft]:
             rebuilds=step.rebuilds,
             replaces=step.replaces is not None,
         )
+        permissions.check_plan(step.statement, planned, context.session)
         apply(planned, catalog)
         if (topic := made_topic(planned)) is not None:
             made[topic.name] = facts_of(topic)
@@ -201,7 +201,7 @@ def _entry(drafts: Sequence[Draft], context: Context) -> Entry:
         Entry(
             sequence,
             to_sql(draft.step.statement) + ";",
-            _logged(draft.step.properties, context),
+            context.logged(draft.step.properties),
             draft.query_id,
             draft.told,
             None,
@@ -248,12 +248,6 @@ def _offsets(draft: Draft, context: Context, before: Replay, rebuilds: Rebuilds)
             return rebuilds.starting_offsets(known, plan, topics, given, keeps=keeps)
         return known.definition.starting_offsets
     return context.state.launcher.starting_offsets(topics, plan.starts, given)
-
-
-def _logged(properties: Mapping[str, str], context: Context) -> dict[str, str]:
-    config = context.state.config
-    owned = config.properties if config.service_id is not None else {}
-    return without_owned_secrets(properties, owned)
 
 
 def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:

@@ -94,7 +94,7 @@ def _planned(info: QueryInfo, catalog: Catalog) -> QueryPlan | None:
         if isinstance(statement, CreateAsSelect | CreateSink):
             catalog = catalog.copy()
             catalog.things(statement.creates or "").pop(statement.name, None)
-        planned = plan(statement, catalog, properties, query_id=info.id)
+        planned = plan(statement, catalog, properties, query_id=info.id, logged=True)
     except StreamSQLError:
         return None
     return planned.query if isinstance(planned, QueryStatementPlan) else None

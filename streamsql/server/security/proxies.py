@@ -1,0 +1,54 @@
+"""Who sends a request that comes through a proxy: the proxy says so, if it is trusted."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from streamsql.errors import ConfigError
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def trusted_proxy(text: str) -> Network:
+    """The addresses of proxies: one, or a network as `10.0.0.0/8`; ConfigError for others."""
+    try:
+        return ipaddress.ip_network(text.strip())
+    except ValueError as error:
+        raise ConfigError(
+            f"{text} is not the address of a proxy: {error}", hint="Use 10.0.0.7 or 10.0.0.0/8."
+        ) from None
+
+
+class Proxies:
+    """ASGI middleware: bounds of an address hold for the clients of trusted proxies, each."""
+
+    def __init__(self, app: ASGIApp, trusted: Sequence[Network]) -> None:
+        self._app = app
+        self._trusted = trusted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI's: name the client, for all that looks at the request afterwards."""
+        if scope["type"] in ("http", "websocket") and (peer := scope.get("client")):
+            scope["client"] = (self._client(peer[0], Headers(scope=scope)), peer[1])
+        await self._app(scope, receive, send)
+
+    def _client(self, peer: str, headers: Headers) -> str:
+        """The last address that no trusted proxy has: what stands before it anybody may write."""
+        hops = [
+            hop.strip() for line in headers.getlist("x-forwarded-for") for hop in line.split(",")
+        ]
+        address = peer
+        while hops and self._is_trusted(address):
+            address = hops.pop()
+        return address
+
+    def _is_trusted(self, address: str) -> bool:
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self._trusted)
