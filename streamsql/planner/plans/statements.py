@@ -184,3 +184,4 @@ class OtherPlan(Planned):
     """A statement that needs no plan: SHOW, DESCRIBE, PRINT, DEFINE, ASSERT and others."""
 
     statement: Statement
+    warning: str | None = None
