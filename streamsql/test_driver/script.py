@@ -65,6 +65,8 @@ class Script:
         self.catalog = Catalog()
         self.queries: dict[str, QueryPlan] = {}
         """The persistent queries by id, in the order of their creation."""
+        self.rebuilds: set[str] = set()
+        """Those of them that replaced a query whose state they cannot go on from."""
         self.pushes: list[QueryPlan] = []
         self.inserts: list[tuple[Source, NewRecord]] = []
         self.sources: dict[str, list[Source]] = {}
@@ -166,6 +168,8 @@ class Script:
                 if planned.creates_sink:
                     self._declare(sink)
                 self.queries[query.query_id] = query
+                if planned.rebuilds:
+                    self.rebuilds.add(query.query_id)
             case PullPlan():
                 raise UnsupportedError(
                     "a test cannot read the rows of SELECT",
