@@ -60,7 +60,11 @@ class PipelineRun:
     @property
     def context(self) -> LoweringContext:
         """Where the queries run."""
-        return replace(self.fixture.context(self._prefix), schemas=self.script.registry.schemas)
+        return replace(
+            self.fixture.context(self._prefix),
+            schemas=self.script.registry.schemas,
+            max_ahead_ms=self.script.max_ahead_ms,
+        )
 
     def plan(self) -> None:
         """Plan the statements; the StreamSQLError of the first that is rejected."""

@@ -28,7 +28,7 @@ from streamsql.planner.plans.statements import (
     TopicInfo,
 )
 from streamsql.planner.statements import apply, plan
-from streamsql.properties import AUTO_OFFSET_RESET, validate
+from streamsql.properties import AUTO_OFFSET_RESET, MAX_AHEAD, get_int, validate
 from streamsql.statements.inserting.values import record_of
 from streamsql.test_driver.json_values import JSONObject
 from streamsql.test_driver.pipeline import Pipeline
@@ -77,6 +77,11 @@ class Script:
         self._text = ""
         self._variables: dict[str, str] = {}
         self._properties = {AUTO_OFFSET_RESET: "earliest", **_known(pipeline.properties)}
+
+    @property
+    def max_ahead_ms(self) -> int | None:
+        """As the test sets it: by itself it has no clock but that of its records."""
+        return get_int(self._properties, MAX_AHEAD) if MAX_AHEAD in self._properties else None
 
     def run(self) -> None:
         """Plan all statements. Raises the StreamSQLError of the first that is rejected."""
