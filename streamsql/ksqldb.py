@@ -67,6 +67,10 @@ SENTENCES: Mapping[str, str] = {
         "{side} format does not support schema.\nformat: {format}\n"
         "schema: Persistence{{columns={columns}, features=[]}}\nreason: {reason}"
     ),
+    "timestamp-column": (
+        "Timestamp column, {name}, should be LONG(INT64), TIMESTAMP, or a String with a "
+        "timestamp_format specified"
+    ),
     "topic-differs": (
         "A Kafka topic with the name '{name}' already exists, with different partition/replica "
         "configuration than required. KSQL expects {partitions} partitions (topic has "

@@ -23,8 +23,13 @@ from streamsql.nodes import (
 )
 from streamsql.parser import parse_each
 from streamsql.parser.tokens.lexer import lex
-from streamsql.planner.ddl.session import PropertyPlan
-from streamsql.planner.plans.statements import Planned, QueryStatementPlan, SchemaLookup
+from streamsql.planner.ddl.session import ForeignProperty, PropertyPlan
+from streamsql.planner.plans.statements import (
+    OtherPlan,
+    Planned,
+    QueryStatementPlan,
+    SchemaLookup,
+)
 from streamsql.planner.statements import apply, plan
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.lookup import RegistrySchemas
@@ -32,6 +37,8 @@ from streamsql.run_script import NamedText
 from streamsql.session import Session
 
 __all__ = ["Checked", "NamedText", "check", "check_against", "check_fits", "check_queries_file"]
+
+_WARNING = QueryStatementPlan | ForeignProperty | OtherPlan
 
 ReadFile = Callable[[str], str]
 """The text of a file; raises ExternalError where it cannot be read."""
@@ -145,7 +152,7 @@ class _Checker:
                 planned = plan(statement, self.catalog, self._properties, schemas=schemas)
                 apply(planned, self.catalog)
                 _set(planned, self._properties)
-                if isinstance(planned, QueryStatementPlan) and planned.warning:
+                if isinstance(planned, _WARNING) and planned.warning:
                     place = (planned.warning, statement.span, self._texts[-1])
                     self.found.warnings.append(place)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from google.protobuf import any_pb2, duration_pb2, field_mask_pb2, struct_pb2
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
     FieldDescriptorProto,
@@ -59,6 +60,12 @@ _MESSAGES: tuple[tuple[SQLType, str, str], ...] = (
     (TIME, "google.type.TimeOfDay", "google/type/timeofday.proto"),
     (TIMESTAMP, "google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
 )
+
+_STANDARD = tuple(
+    FileDescriptorProto.FromString(file.DESCRIPTOR.serialized_pb)
+    for file in (any_pb2, duration_pb2, field_mask_pb2, struct_pb2)
+)
+"""Files that every schema may import without a reference, besides those of _KNOWN."""
 
 _F = FieldDescriptorProto
 _INFERRED: dict[int, SQLType] = {
@@ -189,7 +196,7 @@ def protobuf_columns(schema: SchemaText, full_name: str | None, *, upper: bool) 
     """The columns of a message: the one of that name, or the schema's first."""
     file = parse_proto(schema.text)
     others = [parse_proto(text, name) for name, text in schema.references.items()]
-    types = _Types([file, *others], upper)
+    types = _Types([file, *others, *_STANDARD], upper)
     if full_name is None:
         if not file.message_type:
             raise ConfigError("the Protobuf schema has no message")
@@ -215,7 +222,7 @@ class _Types:
     def message(self, name: str) -> SQLType:
         found = self._messages.get(name)
         if found is None:
-            known = ", ".join(self._messages)
+            known = ", ".join(n for n in self._messages if not n.startswith("google.protobuf."))
             raise PlanError(
                 f"the Protobuf schema has no message {name}", hint=f"Its messages are {known}."
             )
@@ -259,7 +266,10 @@ class _Types:
             if candidate in self._messages or candidate in self._enums:
                 return candidate
             if not scope:
-                raise ConfigError(f"the Protobuf schema refers to an unknown type {name}")
+                raise ConfigError(
+                    f"the Protobuf schema refers to an unknown type {name}",
+                    hint="Register the schema with a reference to the file that declares it.",
+                )
             scope = scope.rpartition(".")[0]
 
 

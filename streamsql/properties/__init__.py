@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from streamsql.errors import ConfigError, did_you_mean
 from streamsql.ksqldb import says
-from streamsql.properties import processing, schema_registry, sizes
+from streamsql.properties import foreign, processing, schema_registry, sizes
 from streamsql.properties.definitions import PropertyDefinition, PropertyType
 
 _INTEGER_TEXT = re.compile(r"-?[0-9]{1,18}")
@@ -26,6 +26,7 @@ GUARANTEE = processing.GUARANTEE
 TRANSACTION_INTERVAL = processing.TRANSACTION_INTERVAL
 ON_DATA_LOSS = processing.ON_DATA_LOSS
 ON_TRUNCATE = processing.ON_TRUNCATE
+MAX_AHEAD = processing.MAX_AHEAD
 SHUFFLE_PARTITIONS = sizes.SHUFFLE_PARTITIONS
 RECORDS_PER_BATCH = sizes.RECORDS_PER_BATCH
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
@@ -233,7 +234,14 @@ def resolve(name: str) -> PropertyDefinition:
 def _spellings(name: str) -> list[str]:
     """The name as it stands, without each known prefix, and with each."""
     bare = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
-    return [name, *bare, *(f"ksql.{n}" for n in (name, *bare))]
+    return [name, *bare, foreign.bare(name), *(f"ksql.{n}" for n in (name, *bare))]
+
+
+def foreign_notice(name: str) -> str | None:
+    """What stands here for a setting of Kafka Streams, its clients or ksqlDB; None for others."""
+    if any(candidate in PROPERTIES for candidate in _spellings(name.strip().lower())):
+        return None
+    return foreign.notice(name)
 
 
 def settable(name: str) -> PropertyDefinition:

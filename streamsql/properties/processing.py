@@ -12,6 +12,7 @@ GUARANTEE = "processing.guarantee"
 TRANSACTION_INTERVAL = "streamsql.commit.interval.ms"
 ON_DATA_LOSS = "streamsql.on.data.loss"
 ON_TRUNCATE = "streamsql.on.truncate"
+MAX_AHEAD = "streamsql.timestamp.max.ahead.ms"
 STOPPED_BY = (ON_DATA_LOSS, ON_TRUNCATE)
 """What stops a query unless these say `continue`, when it is made or resumed."""
 
@@ -85,5 +86,14 @@ DEFINITIONS = (
         "truncated, which does not say its rows: stop (with an error), or continue (the rows "
         "stay). Either is an entry in the processing log.",
         choices=("stop", "continue"),
+    ),
+    PropertyDefinition(
+        MAX_AHEAD,
+        PropertyType.INTEGER,
+        "3600000",
+        "How far, in milliseconds, the time that a TIMESTAMP column gives a record may be ahead of "
+        "the clock when the record is read. A record beyond that is left out, with an entry in the "
+        "processing log: its time would close all windows before it.",
+        minimum=0,
     ),
 )

@@ -26,7 +26,8 @@ CREATE STREAM {STREAM} (
     productionError STRUCT<errorMessage STRING>,
     serializationError STRUCT<
       target STRING, errorMessage STRING, record STRING, cause ARRAY<STRING>, `TOPIC` STRING>,
-    dataLoss STRUCT<errorMessage STRING, records BIGINT>>,
+    dataLoss STRUCT<errorMessage STRING, records BIGINT>,
+    lateRow STRUCT<errorMessage STRING, rowTime BIGINT, lateMs BIGINT>>,
   queryId STRING,
   `TOPIC` STRING,
   `PARTITION` INT,

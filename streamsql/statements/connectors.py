@@ -17,6 +17,7 @@ from streamsql.nodes import (
     DropConnector,
     Properties,
 )
+from streamsql.planner.plans.statements import OtherPlan
 from streamsql.results import Field, Message, Result, Rows, Text, Warning
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle
@@ -25,7 +26,7 @@ from streamsql.statements.dispatch import handle
 @handle.register
 def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
     """CREATE SOURCE | SINK CONNECTOR: what Connect finds wrong is known before it is made."""
-    context.plan(statement)
+    planned = context.plan(statement)
     client = _client(context)
     if statement.if_not_exists and client.exists(statement.name):
         return [Warning(f"Connector {statement.name} already exists")]
@@ -40,7 +41,9 @@ def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
         raise
     client.validate({"name": statement.name, **config})
     client.create(statement.name, config)
-    return [Message(f"Created connector {statement.name}")]
+    done = Message(f"Created connector {statement.name}")
+    warning = planned.warning if isinstance(planned, OtherPlan) else None
+    return [done] if warning is None else [Warning(warning), done]
 
 
 def _config(properties: Properties) -> dict[str, str]:

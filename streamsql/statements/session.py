@@ -12,7 +12,7 @@ from streamsql.nodes import (
     UndefineVariable,
     UnsetProperty,
 )
-from streamsql.planner.ddl.session import PropertyPlan
+from streamsql.planner.ddl.session import ForeignProperty, PropertyPlan
 from streamsql.properties import forget_credentials, shown
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.state import Context
@@ -23,6 +23,8 @@ from streamsql.statements.dispatch import handle
 def set_property(statement: SetProperty | UnsetProperty, context: Context) -> Iterable[Result]:
     """SET and UNSET; durable in the engine's own session."""
     planned = context.plan(statement)
+    if isinstance(planned, ForeignProperty):
+        return [Warning(planned.warning)]
     assert isinstance(planned, PropertyPlan)
     _log(statement, context)
     properties = context.session.properties

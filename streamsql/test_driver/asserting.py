@@ -89,6 +89,9 @@ class AssertingRun:
     def _driven(self, query: QueryPlan) -> DrivenQuery:
         assert query.query_id is not None
         if query.query_id not in self._running:
+            if query.query_id in self._run.script.rebuilds:
+                self._run.script.rebuilds.remove(query.query_id)
+                self._run.rebuild(query)
             self._running[query.query_id] = (query, DrivenQuery(self._run.spec(query)))
         return self._running[query.query_id][1]
 

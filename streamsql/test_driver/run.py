@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 
 from streamsql.catalog import Source
 from streamsql.errors import UnsupportedError
-from streamsql.executor.frames.context import LoweringContext, StreamingQuerySpec
+from streamsql.executor.frames.context import LoweringContext, Muted, StreamingQuerySpec
 from streamsql.executor.lowering.streaming import lower
+from streamsql.executor.queries import checkpoint, checkpoint_metadata
+from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
+from streamsql.executor.rebuilds.corrections import Corrections
 from streamsql.kafka.records import NewRecord, Record
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.logical import QueryPlan, Sink
 from streamsql.runtime.catch_up import in_order
 from streamsql.schema import Kind
 from streamsql.test_driver.driven_query import DrivenQuery, process_once
@@ -57,7 +60,11 @@ class PipelineRun:
     @property
     def context(self) -> LoweringContext:
         """Where the queries run."""
-        return replace(self.fixture.context(self._prefix), schemas=self.script.registry.schemas)
+        return replace(
+            self.fixture.context(self._prefix),
+            schemas=self.script.registry.schemas,
+            max_ahead_ms=self.script.max_ahead_ms,
+        )
 
     def plan(self) -> None:
         """Plan the statements; the StreamSQLError of the first that is rejected."""
@@ -176,8 +183,32 @@ class PipelineRun:
         return [self.script.queries[i] for i in ids if i in self.script.queries]
 
     def spec(self, query: QueryPlan) -> StreamingQuerySpec:
-        """The query, lowered, over the topics of this run."""
-        return lower(moved(query, self.renamed), self.context)
+        """The query, lowered, over the topics of this run and on its checkpoint: what replaces a
+        query goes on from the state of that."""
+        plan, context = moved(query, self.renamed), self.context
+        folder = context.checkpoints / str(plan.query_id)
+        was = checkpoint_metadata.read(folder)
+        kept = was.stores if was else None
+        spec = lower(plan, replace(context, kept=kept, begun=checkpoint.has_commits(folder)))
+        now = CheckpointMetadata.of(plan, spec.source_topics, spec.stores)
+        checkpoint_metadata.settle(spec.checkpoint, now, was)
+        return spec
+
+    def rebuild(self, query: QueryPlan) -> None:
+        """Build the query's checkpoint anew from its topics, and give a table's topic the rows that
+        differ, as an engine does."""
+        plan, context = moved(query, self.renamed), self.context
+        checkpoint.remove(context.checkpoints / str(plan.query_id))
+        root = plan.root
+        made = None
+        if isinstance(root, Sink) and root.kind is Kind.TABLE:
+            made = f"{root.target.topic.name}-rebuilt"
+            self._topics.append(made)
+            self.fixture.kafka.create_topics([made])
+        process_once(lower(plan, replace(context, muted=Muted(made))))
+        if isinstance(root, Sink) and made is not None:
+            target, kafka = root.target.topic.name, self.fixture.kafka
+            Corrections(target, made, False, context, kafka).write(None, None)
 
     def _drive(self, pieces: Sequence[Sequence[Input]]) -> None:
         running: list[DrivenQuery] = []

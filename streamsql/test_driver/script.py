@@ -28,7 +28,7 @@ from streamsql.planner.plans.statements import (
     TopicInfo,
 )
 from streamsql.planner.statements import apply, plan
-from streamsql.properties import AUTO_OFFSET_RESET, validate
+from streamsql.properties import AUTO_OFFSET_RESET, MAX_AHEAD, get_int, validate
 from streamsql.statements.inserting.values import record_of
 from streamsql.test_driver.json_values import JSONObject
 from streamsql.test_driver.pipeline import Pipeline
@@ -65,6 +65,8 @@ class Script:
         self.catalog = Catalog()
         self.queries: dict[str, QueryPlan] = {}
         """The persistent queries by id, in the order of their creation."""
+        self.rebuilds: set[str] = set()
+        """Those of them that replaced a query whose state they cannot go on from."""
         self.pushes: list[QueryPlan] = []
         self.inserts: list[tuple[Source, NewRecord]] = []
         self.sources: dict[str, list[Source]] = {}
@@ -75,6 +77,11 @@ class Script:
         self._text = ""
         self._variables: dict[str, str] = {}
         self._properties = {AUTO_OFFSET_RESET: "earliest", **_known(pipeline.properties)}
+
+    @property
+    def max_ahead_ms(self) -> int | None:
+        """As the test sets it: by itself it has no clock but that of its records."""
+        return get_int(self._properties, MAX_AHEAD) if MAX_AHEAD in self._properties else None
 
     def run(self) -> None:
         """Plan all statements. Raises the StreamSQLError of the first that is rejected."""
@@ -166,6 +173,8 @@ class Script:
                 if planned.creates_sink:
                     self._declare(sink)
                 self.queries[query.query_id] = query
+                if planned.rebuilds:
+                    self.rebuilds.add(query.query_id)
             case PullPlan():
                 raise UnsupportedError(
                     "a test cannot read the rows of SELECT",

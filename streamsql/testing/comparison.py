@@ -115,6 +115,8 @@ def _same(expected: JSONObject, found: JSONObject) -> bool:
 
 def _last_differs(group: _Group, times: bool) -> list[str]:
     if not group.expected:
+        if group.found[-1].get("value") is None:
+            return []
         return [f"{group.label}: not expected, found {_show(group.found[-1])}"]
     wanted = group.expected[-1]
     if not group.found:

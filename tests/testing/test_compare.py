@@ -38,10 +38,15 @@ def test_a_deleted_key_may_be_absent_or_null() -> None:
     ]
 
 
-def test_no_other_key_may_appear() -> None:
-    assert differences(TABLE, [], found(record("a", None))) == [
+def test_a_deleted_key_need_not_be_named() -> None:
+    assert not differences(TABLE, [], found(record("a", 1), record("a", None)))
+    assert differences(STREAM, [], found(record("a", None))) == [
         'key "a": not expected, found null at 7'
     ]
+
+
+def test_no_other_key_may_appear() -> None:
+    assert differences(TABLE, [], found(record("a", 1))) == ['key "a": not expected, found 1 at 7']
 
 
 def test_times_of_tables_are_compared_where_asked_for() -> None:

@@ -11,17 +11,22 @@ from sqlglot import exp
 
 from streamsql import types
 from streamsql.executor.expressions.context import Lowering
+from streamsql.executor.spark.types import spark_type
 from streamsql.planner.types.scope import is_literal
 from streamsql.types import type_of
 
 
 def array(node: exp.Array, lowering: Lowering) -> Column:
     """Lowers ARRAY[..]."""
+    if not node.expressions:
+        return F.array().cast(spark_type(type_of(node)))
     return F.array(*map(lowering.contained, node.expressions))
 
 
 def map_(node: exp.Map, lowering: Lowering) -> Column:
     """Lowers MAP(..)."""
+    if not node.args["keys"].expressions:
+        return F.create_map().cast(spark_type(type_of(node)))
     keys, values = (
         [lowering.contained(e) for e in node.args[part].expressions] for part in ("keys", "values")
     )

@@ -107,6 +107,8 @@ class LoweringContext:
     goes_on: frozenset[str] = frozenset()
     """What a query does not stop for, by the names of the properties: see `accepted`."""
     include_rows_in_log: bool = False
+    max_ahead_ms: int | None = None
+    """How far the time that a column gives may be ahead of the clock; None: as far as it likes."""
     committed_only: bool = False
     """Whether queries read what transactions have committed, and nothing else."""
     schemas: Schemas = field(default_factory=Schemas)

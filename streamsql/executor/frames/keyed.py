@@ -120,7 +120,7 @@ def struct_type(rows: DataFrame, struct: Column) -> StructType:
 def operate(inputs: list[DataFrame], operator: str, *arguments: object, scope: Scope) -> DataFrame:
     """The operator, by the name of its class, over its inputs in the order of their sides."""
     scope.shuffles.append(operator)
-    return scope.jvm.keyed(merged(inputs), operator, *arguments, query_id=scope.query_id)
+    return scope.jvm.keyed(merged(inputs), operator, *arguments, log=scope.log)
 
 
 def merged(inputs: Sequence[DataFrame]) -> DataFrame:

@@ -12,15 +12,18 @@ from streamsql.executor.frames.keyed import input_rows, operate, routed
 _PAIR = StructType([StructField(name, BinaryType()) for name in ("first", "second")])
 
 
-def table_changes(rows: DataFrame, key: Column, member: Column, scope: Scope) -> DataFrame:
+def table_changes(
+    rows: DataFrame, key: Column, member: Column, scope: Scope, headers: Column | None = None
+) -> DataFrame:
     """What goes from and what comes into each group, as an operator's input by group.
 
     `key` is the packed primary key, `member` the `pair` of group and row; null: there is no row.
+    `headers` are packed; changes have those of the row that causes them.
     """
-    changes = operate([input_rows(rows, key, member)], "tables.TableChanges", scope=scope)
+    inputs = [input_rows(rows, key, member, headers=headers)]
+    changes = operate(inputs, "tables.TableChanges", scope=scope)
     before_and_after = pair(F.col("before"), F.col("after"), scope)
-    none = F.lit(None).cast("binary")
-    return routed(changes.withColumns({"headers": none, "row": before_and_after}), 0)
+    return routed(changes.withColumn("row", before_and_after), 0)
 
 
 def pair(first: Column, second: Column, scope: Scope) -> Column:

@@ -34,6 +34,9 @@ from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Kind
 
 _STEP = "Source"
+_EVENT_TIME = "$event_time"
+_MOST_MS = 1 << 62
+"""What can be added to the clock's time."""
 _SOURCE = "io.streamsql.source.TopicSource"
 """Spark's Kafka source, which sleeps while there is nothing to read."""
 
@@ -170,19 +173,32 @@ def _header(column: SchemaColumn) -> Column:
 
 
 def _with_event_time(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
-    """A row whose event time cannot be had is reported and left out; one without a value keeps
-    its record's timestamp."""
+    """A row whose event time cannot be had, or is too far ahead of the clock, is reported and left
+    out; one without a value keeps its record's timestamp."""
     timestamp = node.source.timestamp
     assert timestamp is not None
-    found = event_time(timestamp, node.source.schema)
-    message = F.concat(
-        F.lit(f"Failed to extract timestamp from column {timestamp.name}: "),
-        F.coalesce(quoted(timestamp.name).cast("string"), F.lit("null")),
-    )
-    report = scope.jvm.report_null(message, LongType(), scope.log, _STEP)
+    rows = rows.withColumn(_EVENT_TIME, event_time(timestamp, node.source.schema))
+    checked = _checked(quoted(_EVENT_TIME), timestamp.name, scope)
     is_key = any(c.name == timestamp.name for c in node.source.schema.key)
-    checked = F.when(found >= 0, found).otherwise(report)
     time = (
         checked if is_key else F.when(quoted(NULL_COLUMN), quoted(TIME_COLUMN)).otherwise(checked)
     )
-    return rows.withColumn(TIME_COLUMN, time).where(quoted(TIME_COLUMN).isNotNull())
+    timed = rows.withColumn(TIME_COLUMN, time).where(quoted(TIME_COLUMN).isNotNull())
+    return timed.drop(_EVENT_TIME)
+
+
+def _checked(found: Column, name: str, scope: Scope) -> Column:
+    """The time that the column of that name gave; null, which is reported, if it is no good."""
+    value = F.coalesce(quoted(name).cast("string"), F.lit("null"))
+
+    def report(problem: str) -> Column:
+        message = F.concat(F.lit(f"{problem}: "), value)
+        return scope.jvm.report_null(message, LongType(), scope.log, _STEP)
+
+    unread = report(f"Failed to extract timestamp from column {name}")
+    most = scope.context.max_ahead_ms
+    if most is None:
+        return F.when(found >= 0, found).otherwise(unread)
+    ahead = report(f"The time in column {name} is more than {most} ms ahead of the clock")
+    is_ahead = found > scope.jvm.clock() + F.lit(min(most, _MOST_MS))
+    return F.when(is_ahead, ahead).when(found >= 0, found).otherwise(unread)

@@ -52,6 +52,7 @@ from streamsql.properties import (
     BATCH_INTERVAL,
     CATCH_UP_LAG,
     LOG_ROWS,
+    MAX_AHEAD,
     accepted,
     get_bool,
     get_int,
@@ -168,8 +169,7 @@ class SparkLauncher:
         return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
 
     def replays(self, query: Definition) -> bool:
-        """Whether a query that goes on has to begin with a micro-batch, which brings the rows that
-        an interrupted real-time batch may have committed up to date in one step."""
+        """Whether a query that goes on begins with a micro-batch: a real-time one may be torn."""
         plan = query.plan
         exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
         begun = (self._data.checkpoints / query.id / "metadata").exists()
@@ -310,8 +310,7 @@ class SparkLauncher:
     # -- what is left of others ------------------------------------------------------------------
 
     def sweep(self) -> None:
-        """Have nothing be left of checkpoints that were discarded, as far as that is possible now;
-        raises nothing."""
+        """Delete what discarded checkpoints left behind, as far as possible; raises nothing."""
         with self._sweeping:
             try:
                 client = self._services.kafka.get()
@@ -375,6 +374,7 @@ class SparkLauncher:
             starting_offsets=starting_text(offsets, client.partitions),
             goes_on=accepted(properties),
             include_rows_in_log=bool(get_bool(properties, LOG_ROWS)),
+            max_ahead_ms=get_int(properties, MAX_AHEAD),
             schemas=Schemas(lambda: self._services.registry(properties)),
         )
 

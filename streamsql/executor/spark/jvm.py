@@ -225,9 +225,10 @@ class Jvm:
         """What the clock shows (BIGINT ms) when a row is processed: for each row anew."""
         return _column(self._io.expressions.Expressions.clock())
 
-    def late(self, time: Column, query_id: str) -> Column:
-        """FALSE for a row of that time (BIGINT ms), which is counted as late for the query."""
-        return _column(self._io.expressions.Expressions.late(_java(time), query_id))
+    def late(self, time: Column, stream_time: Column, log: ProcessingLog, step: str) -> Column:
+        """FALSE for a row of that time (BIGINT ms), which is counted, and sampled into the log."""
+        times = _java(time), _java(stream_time)
+        return _column(self._io.expressions.Expressions.late(*times, log.java, step))
 
     def written(self, query_id: str) -> Column:
         """TRUE for each row, which is counted as written by the query."""
@@ -298,14 +299,14 @@ class Jvm:
         return self._io.operators.patterns.MatchResults(*arguments)
 
     def keyed(
-        self, rows: DataFrame, operator: str, *arguments: Any, query_id: str | None = None
+        self, rows: DataFrame, operator: str, *arguments: Any, log: ProcessingLog | None = None
     ) -> DataFrame:
         """A state operator (a KeyedOperator, as `joins.TableTableJoin`: its class in
         io.streamsql.operators) over rows of key, side, time, partition, offset and row: see
-        KeyedOperator.over. Late rows are counted for the query."""
+        KeyedOperator.over. Late rows are counted for the log's query."""
         package, name = operator.split(".")
         java = getattr(getattr(self._io.operators, package), name)(*arguments)
-        return _frame(java.over(cast(Any, rows)._jdf, query_id), rows.sparkSession)
+        return _frame(java.over(cast(Any, rows)._jdf, log and log.java), rows.sparkSession)
 
     def kafka_writer(
         self,

@@ -178,7 +178,10 @@ class DefinitionBuilder:
             seen.add(p.name)
         return given
 
-    with_options = settings = with_
+    settings = with_
+
+    def with_options(self, span: Span, *options: Property | None) -> tuple[Property, ...]:
+        return tuple(option for option in options if option is not None)
 
     def property(self, span: Span, name: str, value: Any) -> Property:
         return Property(name, value, span)

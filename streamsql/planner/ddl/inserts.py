@@ -28,7 +28,9 @@ from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.types.arithmetic import base_name
 from streamsql.planner.types.binding import aggregates_in, bind, columns_in, table_functions_in
 from streamsql.planner.types.constants import evaluate_constant
-from streamsql.planner.types.inference import coerce
+from streamsql.planner.types.empty import expecting
+from streamsql.planner.types.inference import coerce, fits_laxly
+from streamsql.planner.types.mismatch import mismatch
 from streamsql.planner.types.scope import text_of
 from streamsql.planner.with_clause.changes import check_writable
 from streamsql.properties import INSERT_INTO_VALUES, get_bool
@@ -197,13 +199,21 @@ def _value(value: Expression, column: Column, source: Source, catalog: Catalog) 
         )
     bound: Expression | None = None
     try:
-        bound = bind(value, Scope(source.name, Schema(()), types=catalog.types), "VALUES")
+        scope = Scope(source.name, Schema(()), types=catalog.types)
+        bound = bind(expecting(value, column.type), scope, "VALUES")
         fitted = coerce(bound, column.type, lax=True)
         evaluate_constant(fitted)  # for its errors: a text that is no number, a DECIMAL too long
         return fitted
     except (UnsupportedError, BindError):
         raise
     except StreamSQLError as error:
+        given = None if bound is None else type_of(bound)
+        if given and (wrong := mismatch(column.name, given, column.type, fits_laxly)):
+            raise TypeMismatchError(
+                f"Failed to insert values into '{source.name}'. {wrong.message}.",
+                hint=wrong.hint,
+                span=error.span or span_of(value),
+            ) from error
         raise TypeMismatchError(
             f"Failed to insert values into '{source.name}'. {error.message}",
             detail=error.detail or f"It is for column {column}.",

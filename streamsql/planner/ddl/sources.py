@@ -293,12 +293,13 @@ def timestamp_column(properties: WithProperties, schema: Schema) -> TimestampCol
             )
         return TimestampColumn(name)
     raise PlanError(
-        f"Timestamp column, {quote(name)}, should be LONG(INT64), TIMESTAMP, or a String with a "
-        "timestamp_format specified",
+        f"Timestamp column, {quote(name)}, should be BIGINT, TIMESTAMP, or a STRING with a "
+        "TIMESTAMP_FORMAT",
         hint="Add TIMESTAMP_FORMAT='yyyy-MM-dd HH:mm:ss', in the pattern letters of Java."
         if column.type == STRING
         else f"It is of type {to_sql(column.type)}.",
         span=span,
+        ksqldb=says("timestamp-column", name=quote(name)),
     )
 
 

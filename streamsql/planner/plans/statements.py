@@ -224,6 +224,7 @@ class OtherPlan(Planned):
     """A statement that needs no plan: SHOW, DESCRIBE, PRINT, DEFINE, ASSERT and others."""
 
     statement: Statement
+    warning: str | None = None
 
     @property
     def touches(self) -> Touches:

@@ -10,6 +10,7 @@ from streamsql.ksqldb import says
 from streamsql.nodes import Expression
 from streamsql.planner.types.common import common_type_of
 from streamsql.planner.types.comparisons import comparison
+from streamsql.planner.types.empty import expected_type, expecting
 from streamsql.planner.types.scope import Scope, cast_to, describe, span_of, text_of, typed
 from streamsql.types import SQLType, type_of
 
@@ -73,7 +74,7 @@ def _same_type(so_far: SQLType, branch: Expression, what: str, *, default: bool 
 def cast(node: exp.Cast, scope: Scope) -> Expression:
     """Types CAST; TypeMismatchError where the one type cannot become the other."""
     target = node.to
-    value = scope.infer(_dated(node.this, target))
+    value = scope.infer(expecting(_dated(node.this, target), target))
     source = type_of(value)
     if not types.can_cast(source, target):
         # In a condition, the clause is named by `infer`.
@@ -99,6 +100,8 @@ def _dated(value: Expression, target: SQLType) -> Expression:
 def array(node: exp.Array, scope: Scope) -> Expression:
     """Types ARRAY[..], whose elements become of one type."""
     elements = [scope.infer(e) for e in node.expressions]
+    if not elements and types.is_array(expected := expected_type(node)):
+        return typed(node, expected, expressions=[])
     if not elements:
         raise TypeMismatchError(
             "Array constructor cannot be empty. Please supply at least one element "
@@ -121,6 +124,13 @@ def map_(node: exp.Map, scope: Scope) -> Expression:
     """Types MAP(..), whose keys and values each become of one type."""
     keys = [scope.infer(k) for k in node.args["keys"].expressions]
     values = [scope.infer(v) for v in node.args["values"].expressions]
+    if not keys and types.is_map(expected := expected_type(node)):
+        return typed(
+            node,
+            expected,
+            keys=typed(exp.Array(), types.array(types.key_type(expected)), expressions=[]),
+            values=typed(exp.Array(), types.array(types.element_type(expected)), expressions=[]),
+        )
     if not keys:
         raise TypeMismatchError(
             "Map constructor cannot be empty. Please supply at least one key value pair "

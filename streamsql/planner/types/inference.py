@@ -105,10 +105,7 @@ def coerce(expression: Expression, target: SQLType, *, lax: bool = False) -> Exp
     given = type_of(expression)
     if given == target:
         return expression
-    narrowed = (
-        lax and types.is_decimal(target) and types.is_numeric(given) and given != types.DOUBLE
-    )
-    if not (types.widens_to(given, target) or narrowed or (lax and _lax(given, target))):
+    if not (fits_laxly if lax else types.widens_to)(given, target):
         raise TypeMismatchError(
             f"Expected type {types.to_sql(target)}, but {text_of(expression)} is "
             f"{types.to_sql(given)}",
@@ -117,6 +114,12 @@ def coerce(expression: Expression, target: SQLType, *, lax: bool = False) -> Exp
     cast = cast_node(expression, target)
     cast.meta["lax"] = lax
     return cast
+
+
+def fits_laxly(given: SQLType, target: SQLType) -> bool:
+    """Whether `coerce` takes the type for the other one where it is lax."""
+    narrowed = types.is_decimal(target) and types.is_numeric(given) and given != types.DOUBLE
+    return narrowed or _lax_or_wider(given, target)
 
 
 def _lax(given: SQLType, target: SQLType) -> bool:

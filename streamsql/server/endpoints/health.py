@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from streamsql.errors import ConfigError
 from streamsql.properties import settable
+from streamsql.properties.foreign import sent_by_clients
 from streamsql.server.http.errors import (
     BAD_REQUEST,
     NOT_FOUND,
@@ -18,7 +19,6 @@ from streamsql.server.http.errors import (
     RETRY_SECONDS,
     RequestError,
 )
-from streamsql.server.http.requests import is_ignored
 from streamsql.server.state.server_state import ServerState, state_of
 
 VERSION = version("streamsql")
@@ -96,7 +96,7 @@ async def is_valid_property(request: Request) -> Response:
     try:
         settable(name)
     except ConfigError as error:
-        if not is_ignored(name):
+        if not sent_by_clients(name):
             raise RequestError(BAD_REQUEST, error.message) from None
     return JSONResponse(True)
 

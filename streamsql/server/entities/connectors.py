@@ -11,7 +11,7 @@ from streamsql.server.entities.base import JSON, Executed
 
 def created(executed: Executed) -> JSON:
     """CREATE SOURCE | SINK CONNECTOR."""
-    if executed.warnings:
+    if not executed.message:
         return _nothing_done(executed)
     # What was configured may hold secrets; who sent it knows it.
     statement = executed.statement

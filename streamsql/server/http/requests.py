@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from streamsql.errors import ConfigError
 from streamsql.ksqldb import Sentence, says
 from streamsql.properties import ADMINS, forget_credentials, resolve, settable, validate
+from streamsql.properties.foreign import sent_by_clients
 from streamsql.roles import Role, allowed_by_role
 from streamsql.server.http.errors import BAD_REQUEST, FORBIDDEN, TOO_LARGE, RequestError
 from streamsql.session import Session
@@ -27,19 +28,6 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 """Of nested JSON: no request needs more, and a parser may not survive any depth."""
-IGNORED_PREFIXES = ("ksql.", "confluent.", "producer.", "consumer.", "request.ksql.")
-"""Settings of ksqlDB that mean nothing here are no error: its clients send them."""
-IGNORED = frozenset(
-    """acks application.id bootstrap.servers buffered.records.per.partition
-    cache.max.bytes.buffering client.id commit.interval.ms compression.type
-    default.deserialization.exception.handler default.production.exception.handler
-    enable.idempotence fetch.max.wait.ms fetch.min.bytes group.id linger.ms max.poll.records
-    max.request.size max.task.idle.ms metadata.max.age.ms min.insync.replicas
-    num.standby.replicas num.stream.threads replication.factor
-    request.timeout.ms retries retry.backoff.ms session.timeout.ms state.cleanup.delay.ms
-    state.dir statestore.cache.max.bytes task.timeout.ms topology.optimization""".split()
-)
-"""And those of Kafka Streams, whose work Spark does here."""
 
 _MALFORMED = says("malformed-json")
 SEVERAL_REQUESTS = "Send the statements in several requests, and rows to /inserts-stream."
@@ -120,7 +108,7 @@ def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
         try:
             resolve(name)
         except ConfigError as error:
-            if is_ignored(name):
+            if sent_by_clients(name):
                 continue
             raise RequestError(BAD_REQUEST, error.message, ksqldb=error.ksqldb) from None
         try:
@@ -129,12 +117,6 @@ def checked_properties(given: Mapping[str, Any]) -> dict[str, str]:
             raise RequestError(BAD_REQUEST, error.message, ksqldb=error.ksqldb) from None
         found[canonical] = text
     return found
-
-
-def is_ignored(name: str) -> bool:
-    """Whether a property is one that only ksqlDB or Kafka Streams knows."""
-    bare = name.lower().removeprefix("ksql.streams.")
-    return bare in IGNORED or bare.startswith(IGNORED_PREFIXES)
 
 
 def as_text(value: object) -> str:

@@ -9,7 +9,7 @@ from streamsql import nodes
 from streamsql.errors import ParseError, StreamSQLError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.parser import parse_each
-from streamsql.properties import resolve, settable, validate
+from streamsql.properties import foreign_notice, resolve, settable, validate
 from streamsql.run_script import NamedText, file_of_server, read_script
 from streamsql.runtime import permissions
 from streamsql.session import Session
@@ -92,6 +92,8 @@ class _Reader:
 
     def _effect(self, statement: Statement) -> None:
         """What a statement does to the session."""
+        if _foreign(statement):
+            return
         match statement:
             case nodes.SetProperty():
                 name, value = validate(settable(statement.name).name, statement.value)
@@ -106,8 +108,18 @@ class _Reader:
                 self.session.variables.pop(statement.name.upper(), None)
 
 
+def _foreign(statement: Statement) -> str | None:
+    """The name that SET or UNSET gives, where it has no effect here but a notice."""
+    match statement:
+        case nodes.SetProperty(name=name) | nodes.UnsetProperty(name=name):
+            return name.lower() if foreign_notice(name) else None
+    return None
+
+
 def setting(statement: Statement) -> tuple[str, str]:
     """Of SET, UNSET, DEFINE or UNDEFINE: what it is about."""
+    if name := _foreign(statement):
+        return "foreign property", name
     match statement:
         case nodes.SetProperty() | nodes.UnsetProperty():
             return "property", resolve(statement.name).name
@@ -117,7 +129,10 @@ def setting(statement: Statement) -> tuple[str, str]:
 
 
 def changes(statement: Statement, session: Session) -> bool:
-    """Whether SET, UNSET, DEFINE or UNDEFINE would change anything in a session."""
+    """Whether SET, UNSET, DEFINE or UNDEFINE would change anything in a session, or gives a
+    notice."""
+    if _foreign(statement):
+        return True
     match statement:
         case nodes.SetProperty():
             name, value = validate(statement.name, statement.value)

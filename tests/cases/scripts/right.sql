@@ -86,3 +86,15 @@ CREATE STREAM made AS SELECT id, end::STRING AS at, note ILIKE 'QR' AS found FRO
 INSERT INTO given VALUES ('a', 1, 'p'), ('b', 1 + 1, 'q' || 'r'), ('c', 7, NULL);
 ASSERT VALUES made (id, at, found) VALUES ('a', '1', FALSE);
 ASSERT VALUES made (id, at, found) VALUES ('b', '2', TRUE);
+
+--@test: a table's query that is replaced gets a condition
+CREATE TABLE S (ID INT PRIMARY KEY, N INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');
+CREATE TABLE C AS SELECT * FROM S;
+INSERT INTO S (ID, N) VALUES (1, -1), (2, 2);
+ASSERT VALUES C (ID, N) VALUES (1, -1);
+ASSERT VALUES C (ID, N) VALUES (2, 2);
+CREATE OR REPLACE TABLE C AS SELECT * FROM S WHERE N > 0;
+INSERT INTO S (ID, N) VALUES (3, 3), (2, -2);
+ASSERT NULL VALUES C (ID) KEY (1);
+ASSERT VALUES C (ID, N) VALUES (3, 3);
+ASSERT NULL VALUES C (ID) KEY (2);

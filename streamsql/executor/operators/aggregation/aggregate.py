@@ -22,15 +22,16 @@ from streamsql.executor.frames.layouts import PACKED, PRUNED, columns_of_type
 from streamsql.executor.operators.aggregation import session_windows, table_groups
 from streamsql.executor.operators.aggregation.grouping import (
     ORDER,
+    STEP,
     Grouping,
     arrival,
     grouping,
     has_group,
+    keeps_headers,
     result,
 )
 from streamsql.nodes import Emit, Window
-from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan, Project, Scan, Sink
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan, Project, Sink
 from streamsql.schema import Kind, WindowType
 
 _EVENT = "$event"
@@ -93,18 +94,10 @@ def _all_are_read(node: Aggregate, root: LogicalPlan) -> bool:
 def _prepare(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
     """The keys, arguments and system columns of the rows that have a group."""
     system = [quoted(name) for name in (TIME_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)]
-    if _keeps_headers(grouped.node):
+    if keeps_headers(grouped.node):
         system.append(quoted(HEADERS_COLUMN))
     rows = rows.where(~quoted(NULL_COLUMN)).select(*grouped.columns, *system, arrival())
     return rows.where(has_group(grouped.key_names, scope)) if grouped.keys else rows
-
-
-def _keeps_headers(node: Aggregate) -> bool:
-    """Whether results have the headers of their group's last record. They would be state of every
-    query; so it is asked for by a source that declares headers."""
-    session = node.window is not None and node.window.type is WindowType.SESSION
-    scans = (o for o in operators(node.input) if isinstance(o, Scan))
-    return not session and any(scan.source.schema.headers for scan in scans)
 
 
 def _group(rows: DataFrame, grouped: Grouping, scope: Scope) -> GroupedData:
@@ -139,7 +132,7 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
     # The watermark stands still within a batch, stream time does not.
     open_yet = end + F.lit(grace) > quoted(_STREAM_TIME)
     if rows.isStreaming:
-        late = scope.jvm.late(quoted(TIME_COLUMN), scope.query_id)
+        late = scope.jvm.late(quoted(TIME_COLUMN), quoted(_STREAM_TIME), scope.log, STEP)
         open_yet = F.when(open_yet, F.lit(True)).otherwise(late)
     return windowed.where(has_row & open_yet)
 

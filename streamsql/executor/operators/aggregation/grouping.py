@@ -29,11 +29,12 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.guard import JvmErrorGuard, expression_context, is_reference
-from streamsql.executor.frames.keyed import normalized, operate, unpacked
+from streamsql.executor.frames.keyed import normalized, operate, unpacked, unpacked_headers
 from streamsql.executor.frames.layouts import Columns
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Aggregate, Named
+from streamsql.planner.plans.logical import Aggregate, Named, Scan
+from streamsql.planner.plans.modes import operators
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.scope import text_of
 from streamsql.types import to_sql, type_of
@@ -129,6 +130,13 @@ def grouping(node: Aggregate, scope: Scope, *, by_text: bool = False) -> Groupin
     return Grouping(node, keys, needed, tuple(calls))
 
 
+def keeps_headers(node: Aggregate) -> bool:
+    """Whether results have the headers of their group's last record. They would be state of every
+    query; so it is asked for by a source that declares headers."""
+    scans = (o for o in operators(node.input) if isinstance(o, Scan))
+    return any(scan.source.schema.headers for scan in scans)
+
+
 def arrival() -> Column:
     """The column ORDER."""
     return F.struct(quoted(OFFSET_COLUMN), quoted(PARTITION_COLUMN)).alias(ORDER)
@@ -179,6 +187,7 @@ def operated(
         F.col("end").alias(END_COLUMN),
         F.col("partition").alias(PARTITION_COLUMN),
         F.col("offset").alias(OFFSET_COLUMN),
+        unpacked_headers(scope).alias(HEADERS_COLUMN),
     )
     names = [item.name for item in grouped.node.keys]
     aggregates = [item.name for item in grouped.node.aggregates]

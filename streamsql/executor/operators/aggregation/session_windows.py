@@ -7,9 +7,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import TIME_COLUMN, Scope, quoted
-from streamsql.executor.frames.keyed import input_rows
+from streamsql.executor.frames.keyed import input_rows, packed_headers
 from streamsql.executor.frames.layouts import columns_of_type
-from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, operated
+from streamsql.executor.operators.aggregation.grouping import (
+    ORDER,
+    Grouping,
+    keeps_headers,
+    operated,
+)
 from streamsql.nodes import Emit, Window
 
 _STREAM_TIME = "$stream_time"
@@ -25,7 +30,8 @@ def lower(rows: DataFrame, window: Window, grouped: Grouping, scope: Scope) -> D
     totals = values.groupBy().agg(*grouped.results(scope))
     key = scope.jvm.pack(grouped.key(), grouped.key_type)
     row = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
-    keyed = input_rows(timed, key, row)
+    headers = packed_headers(scope) if keeps_headers(grouped.node) else None
+    keyed = input_rows(timed, key, row, headers=headers)
     buffers = scope.jvm.aggregate_buffers(totals)
     scope.layouts.add(
         "aggregates.SessionWindows",

@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import (
+    HEADERS_COLUMN,
     NULL_COLUMN,
     OFFSET_COLUMN,
     PARTITION_COLUMN,
@@ -14,7 +15,7 @@ from streamsql.executor.frames.context import (
     Scope,
     quoted,
 )
-from streamsql.executor.frames.keyed import key_columns, packed_key, primary_key
+from streamsql.executor.frames.keyed import key_columns, packed_headers, packed_key, primary_key
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.frames.table_changes import pair, table_changes
 from streamsql.executor.operators.aggregation.grouping import (
@@ -22,6 +23,7 @@ from streamsql.executor.operators.aggregation.grouping import (
     Grouping,
     arrival,
     has_group,
+    keeps_headers,
     operated,
 )
 
@@ -39,6 +41,7 @@ def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
     group = scope.jvm.pack(grouped.key(), grouped.key_type)
     arguments = scope.jvm.pack(F.struct(*map(quoted, names)), values.schema)
     member = F.when(_is_member(grouped, scope), pair(group, arguments, scope))
+    headers = packed_headers(scope) if keeps_headers(grouped.node) else None
     key = packed_key(prepared, quoted(_PRIMARY_KEY), scope)
     buffers = scope.jvm.aggregate_buffers(totals)
     primary = key_columns(grouped.node.input.schema.key)
@@ -51,7 +54,7 @@ def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
         grouped.layout(buffers),
     )
     return operated(
-        table_changes(prepared, key, member, scope),
+        table_changes(prepared, key, member, scope, headers),
         "aggregates.TableGroups",
         buffers,
         len(names),
@@ -69,7 +72,7 @@ def _prepare(rows: DataFrame, grouped: Grouping) -> DataFrame:
     computed = [
         F.when(present, value).alias(name) for name, value in zip(names, values, strict=True)
     ]
-    system = (TIME_COLUMN, NULL_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)
+    system = (TIME_COLUMN, NULL_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN, HEADERS_COLUMN)
     return rows.select(
         F.lit(1).alias(_SIGN),
         *computed,

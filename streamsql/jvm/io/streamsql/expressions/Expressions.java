@@ -87,9 +87,10 @@ public final class Expressions {
     return callStatic(System.class, "currentTimeMillis", DataTypes.LongType, List.of(), false);
   }
 
-  /** FALSE for a row of the time (BIGINT), which is counted as late for the query. */
-  public static Column late(Column time, String query) {
-    return call(new LateRows(query), "drop", DataTypes.BooleanType, List.of(time), false);
+  /** FALSE for a row of the time (BIGINT), which is late at that of its stream. */
+  public static Column late(Column time, Column streamTime, ProcessingLog log, String step) {
+    LateRows rows = new LateRows(log, step);
+    return call(rows, "drop", DataTypes.BooleanType, List.of(time, streamTime), false);
   }
 
   /** TRUE for each row, which is counted as written by the query. */

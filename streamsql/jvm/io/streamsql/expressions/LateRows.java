@@ -1,20 +1,22 @@
 package io.streamsql.expressions;
 
-import io.streamsql.monitoring.QueryMetrics;
+import io.streamsql.monitoring.ProcessingLog;
 import java.io.Serializable;
 
 /** Counts the rows that came after the windows that they belong to had closed. */
 public final class LateRows implements Serializable {
   private static final long serialVersionUID = 1L;
-  private final String query;
+  private final ProcessingLog log;
+  private final String step;
 
-  LateRows(String query) {
-    this.query = query;
+  LateRows(ProcessingLog log, String step) {
+    this.log = log;
+    this.step = step;
   }
 
-  /** Counts a row, of the time (ms); false: it is dropped. */
-  public boolean drop(long time) {
-    QueryMetrics.of(query).late();
+  /** Counts a row, of the time (ms), when that of its stream is so; false: it is dropped. */
+  public boolean drop(long time, long streamTime) {
+    log.lateRow(step, time, streamTime);
     return false;
   }
 

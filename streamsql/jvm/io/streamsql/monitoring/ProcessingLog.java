@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.Base64;
 import java.util.Map;
 import org.apache.kafka.clients.producer.Producer;
@@ -31,6 +32,9 @@ public final class ProcessingLog implements Serializable {
   private static final int MAX_MESSAGE = 4_000;
 
   private static final int MAX_RECORD = 256 * 1024;
+
+  private static final String ERROR = "ERROR";
+  private static final String WARNING = "WARN";
 
   private static final ThreadLocal<TaskEntries> TASK = new ThreadLocal<>();
 
@@ -144,6 +148,7 @@ public final class ProcessingLog implements Serializable {
         "Source",
         5,
         "dataLoss",
+        ERROR,
         new Place(topic, partition, first),
         out -> {
           out.writeStringField("errorMessage", why);
@@ -152,6 +157,38 @@ public final class ProcessingLog implements Serializable {
           } else {
             out.writeNumberField("records", records);
           }
+        });
+  }
+
+  /**
+   * A row that is left out, since it came after the time for it had passed. It is counted, and told
+   * if it is one of a sample of bounded rate; the place is not known behind a shuffle.
+   *
+   * @param time the row's, in ms, as is that of its stream
+   */
+  public void lateRow(String step, long time, long streamTime) {
+    QueryMetrics metrics = QueryMetrics.of(queryId);
+    metrics.late();
+    if (topic.isEmpty() || !metrics.samplesLateRow()) {
+      return;
+    }
+    long late = streamTime - time;
+    write(
+        step,
+        6,
+        "lateRow",
+        WARNING,
+        Place.of(CurrentRecord.get()),
+        out -> {
+          out.writeStringField(
+              "errorMessage",
+              "The row is left out as late: its time, "
+                  + Instant.ofEpochMilli(time)
+                  + ", is "
+                  + late
+                  + " ms behind that of its stream");
+          out.writeNumberField("rowTime", time);
+          out.writeNumberField("lateMs", late);
         });
   }
 
@@ -173,15 +210,15 @@ public final class ProcessingLog implements Serializable {
   private void send(String step, int type, String kind, CurrentRecord source, Body body) {
     if (!topic.isEmpty()) {
       QueryMetrics.of(queryId).failed();
-      write(step, type, kind, Place.of(source), body);
+      write(step, type, kind, ERROR, Place.of(source), body);
     }
   }
 
-  private void write(String step, int type, String kind, Place source, Body body) {
+  private void write(String step, int type, String kind, String level, Place source, Body body) {
     byte[] entry;
     try (ByteArrayBuilder bytes = new ByteArrayBuilder(512)) {
       try (JsonGenerator out = Json.FACTORY.createGenerator(bytes)) {
-        write(out, step, type, kind, source, body);
+        write(out, step, type, kind, level, source, body);
       }
       entry = bytes.toByteArray();
     } catch (IOException e) {
@@ -195,11 +232,12 @@ public final class ProcessingLog implements Serializable {
     }
   }
 
-  private void write(JsonGenerator out, String step, int type, String kind, Place source, Body body)
+  private void write(
+      JsonGenerator out, String step, int type, String kind, String level, Place source, Body body)
       throws IOException {
     out.writeStartObject();
     out.writeStringField("logger", "processing." + queryId + "." + step);
-    out.writeStringField("level", "ERROR");
+    out.writeStringField("level", level);
     out.writeNumberField("time", System.currentTimeMillis());
     out.writeObjectFieldStart("message");
     out.writeNumberField("type", type);

@@ -32,6 +32,7 @@ public final class QueryMetrics {
   };
 
   private static final String LATENCY = "latency ";
+  private static final int LATE_ROWS_PER_MINUTE = 10;
   private static final String VIOLATION = "violation ";
   private static final String LAST_OUT = "last out";
 
@@ -57,6 +58,7 @@ public final class QueryMetrics {
   /** What they had come to when they were last told. */
   private final Map<String, Long> told = new HashMap<>();
 
+  private final Sampling lateRows = new Sampling(LATE_ROWS_PER_MINUTE);
   private volatile long lastOut;
   private volatile QueryProgress.Seen progress = QueryProgress.Seen.NOTHING;
 
@@ -116,6 +118,11 @@ public final class QueryMetrics {
   /** A row came after the time for it had passed, and was dropped. */
   public void late() {
     late.increment();
+  }
+
+  /** Whether a row that is late now is one of those that the processing log tells of. */
+  boolean samplesLateRow() {
+    return lateRows.takes(System.currentTimeMillis());
   }
 
   /** A record violated the constraint. */

@@ -1,6 +1,6 @@
 package io.streamsql.operators;
 
-import io.streamsql.monitoring.QueryMetrics;
+import io.streamsql.monitoring.ProcessingLog;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.Dataset;
@@ -34,8 +34,8 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
 
   private static final String EVENT = "$event";
 
-  /** Whose rows they are; null where nothing is counted. */
-  private String query;
+  /** That of the query; null where nothing is counted. */
+  private ProcessingLog log;
 
   /** How its results become columns. */
   protected abstract Encoder<R> results();
@@ -56,10 +56,10 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
   /** Called when all rows of the key's batch are taken: the time to store what they changed. */
   protected void finish(byte[] key, TimerValues times, List<R> out) {}
 
-  /** Counts a row that came after the time for it had passed. */
-  protected final void late() {
-    if (query != null) {
-      QueryMetrics.of(query).late();
+  /** Counts a row of the time (ms) that came after that for it had passed, by its stream's. */
+  protected final void late(long time, long streamTime) {
+    if (log != null) {
+      log.lateRow(getClass().getSimpleName(), time, streamTime);
     }
   }
 
@@ -71,14 +71,14 @@ public abstract class KeyedOperator<R> extends StatefulProcessor<byte[], KeyedRo
 
   /**
    * The operator over rows of key BINARY, side INT, time BIGINT, partition INT, offset BIGINT,
-   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none; they are counted
-   * with the query of that id. Rows that end, of a batch, need no store of states.
+   * headers BINARY, row BINARY. Late rows are its own affair: Spark drops none; they are counted by
+   * the query's log. Rows that end, of a batch, need no store of states.
    */
-  public final Dataset<Row> over(Dataset<Row> rows, String queryId) {
+  public final Dataset<Row> over(Dataset<Row> rows, ProcessingLog ofQuery) {
     if (!rows.isStreaming()) {
       return BoundedOperator.over(this, rows);
     }
-    query = queryId;
+    log = ofQuery;
     Dataset<Row> input = timed() ? withWatermark(rows) : rows;
     return input
         .groupBy(input.col("key"))

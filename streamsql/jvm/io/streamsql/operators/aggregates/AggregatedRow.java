@@ -8,6 +8,7 @@ public final class AggregatedRow extends OrderedRow {
   private byte[] key;
   private Long start;
   private Long end;
+  private byte[] headers;
   private byte[] row;
 
   /** For Spark. */
@@ -16,12 +17,14 @@ public final class AggregatedRow extends OrderedRow {
   /**
    * @param time ms since the epoch, as are start and end, the bounds of the group's window, which
    *     are null where it has none
+   * @param headers those of the row that changed the group, packed; null: none
    */
-  AggregatedRow(byte[] key, long time, Long start, Long end, byte[] row) {
+  AggregatedRow(byte[] key, long time, Long start, Long end, byte[] headers, byte[] row) {
     super(key, time);
     this.key = key;
     this.start = start;
     this.end = end;
+    this.headers = headers;
     this.row = row;
   }
 
@@ -47,6 +50,14 @@ public final class AggregatedRow extends OrderedRow {
 
   public void setEnd(Long end) {
     this.end = end;
+  }
+
+  public byte[] getHeaders() {
+    return headers;
+  }
+
+  public void setHeaders(byte[] headers) {
+    this.headers = headers;
   }
 
   public byte[] getRow() {

@@ -135,7 +135,7 @@ public final class OverWindows extends KeyedOperator<OverRow> {
     load();
     long time = row.getTime();
     if (isLate(time, times.getCurrentWatermarkInMs())) {
-      late();
+      late(time, Math.max(last, times.getCurrentWatermarkInMs()));
       return;
     }
     UnsafeRow pair = new UnsafeRow(2);

@@ -108,7 +108,7 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
       end = Math.max(end, session.end);
     }
     if (end < open) {
-      late();
+      late(time, open + gap + grace);
       return;
     }
     Session session = new Session(start, end, merged(met));
@@ -120,13 +120,14 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
         stored.removeKey(old.start);
       }
       if (updates && moved) {
-        out.add(new AggregatedRow(key, old.end, old.start, old.end, null));
+        out.add(new AggregatedRow(key, old.end, old.start, old.end, row.getHeaders(), null));
       }
     }
     sessions.put(start, session);
     changed = true;
     if (updates) {
-      out.add(new AggregatedRow(key, end, start, end, buffers.result(session.buffer)));
+      byte[] result = buffers.result(session.buffer);
+      out.add(new AggregatedRow(key, end, start, end, row.getHeaders(), result));
     }
   }
 
@@ -176,7 +177,7 @@ public final class SessionWindows extends KeyedOperator<AggregatedRow> {
       Session session = sessions.pollFirstEntry().getValue();
       if (!updates) {
         byte[] result = buffers.result(buffer(session));
-        out.add(new AggregatedRow(key, session.end, session.start, session.end, result));
+        out.add(new AggregatedRow(key, session.end, session.start, session.end, null, result));
       }
       stored.removeKey(session.start);
       changed = true;

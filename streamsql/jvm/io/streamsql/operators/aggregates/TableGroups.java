@@ -57,7 +57,8 @@ public final class TableGroups extends KeyedOperator<AggregatedRow> {
     take(change.getBinary(0), -1);
     take(change.getBinary(1), 1);
     time = Math.max(time, row.getTime());
-    out.add(new AggregatedRow(key, time, null, null, buffers.result(buffer)));
+    byte[] result = buffers.result(buffer);
+    out.add(new AggregatedRow(key, time, null, null, row.getHeaders(), result));
   }
 
   private void take(byte[] values, int sign) {

@@ -107,7 +107,7 @@ public final class StreamStreamJoin extends KeyedOperator<JoinedRow> {
     boolean met = meet(key, row, now, out);
     boolean waits = !met && alone[row.getSide()];
     if (!met && !waits && row.getTime() <= window.goneUntil(now)) {
-      late();
+      late(row.getTime(), now);
       return;
     }
     if (waits && (!held || window.closedAt(row.getSide(), row.getTime()) <= now)) {

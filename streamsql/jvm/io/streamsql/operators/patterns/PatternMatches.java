@@ -128,7 +128,7 @@ public final class PatternMatches extends KeyedOperator<MatchRow> {
     load();
     long time = row.getTime();
     if (isLate(time, times.getCurrentWatermarkInMs())) {
-      late();
+      late(time, Math.max(last, times.getCurrentWatermarkInMs()));
     } else if (grace == AT_ONCE) {
       take(key, time, row.getRow(), out);
     } else if (grace == AT_THE_END) {

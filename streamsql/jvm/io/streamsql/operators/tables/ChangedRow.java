@@ -9,19 +9,22 @@ public final class ChangedRow extends OrderedRow {
   private byte[] key;
   private byte[] before;
   private byte[] after;
+  private byte[] headers;
 
   /** For Spark. */
   public ChangedRow() {}
 
   /**
    * @param key whom it concerns
-   * @param cause the row whose place and time it takes over: changes stay in the order of the log
+   * @param cause the row whose headers, place and time it takes over: changes stay in the order of
+   *     the log
    */
   ChangedRow(byte[] key, KeyedRow cause, byte[] before, byte[] after) {
     super(cause);
     this.key = key;
     this.before = before;
     this.after = after;
+    this.headers = cause.getHeaders();
   }
 
   public byte[] getKey() {
@@ -46,5 +49,13 @@ public final class ChangedRow extends OrderedRow {
 
   public void setAfter(byte[] after) {
     this.after = after;
+  }
+
+  public byte[] getHeaders() {
+    return headers;
+  }
+
+  public void setHeaders(byte[] headers) {
+    this.headers = headers;
   }
 }

@@ -59,7 +59,7 @@ public final class Deduplication extends KeyedOperator<ChangedRow> {
   protected void process(byte[] key, KeyedRow row, TimerValues times, List<ChangedRow> out) {
     long end = size == 0 ? 0 : Math.floorDiv(row.getTime(), size) * size + size;
     if (size > 0 && end + grace <= streamTime(row, times)) {
-      late();
+      late(row.getTime(), streamTime(row, times));
       return;
     }
     if (seen.exists()) {
