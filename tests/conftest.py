@@ -6,9 +6,8 @@ import gc
 import os
 import re
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,59 +35,73 @@ if _QUICK_JVM not in (_options := os.environ.get("JAVA_TOOL_OPTIONS", "")):
     os.environ["JAVA_TOOL_OPTIONS"] = f"{_options} {_QUICK_JVM}".strip()
 
 
-class ByEngine(LoadScopeScheduling):
-    """Gives tests that share a Spark or an engine to one worker, since a process has one Spark:
-    those of a folder where its conftest.py opens one, else those of a file."""
+class ByFile(LoadScopeScheduling):
+    """Of `--dist loadscope`: gives a worker one file after the other, those first that share the
+    Spark it has, since a process has one Spark at a time."""
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        super().__init__(config, log)
+        self._kinds: dict[Any, str] = {}
 
     def _split_scope(self, nodeid: str) -> str:
-        return _scope(nodeid, self.config.rootpath)
+        return nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: Any) -> None:
+        own = self._kinds.get(node, "")
+        left: defaultdict[str, float] = defaultdict(float)
+        for scope, tests in self.workqueue.items():
+            left[_kind(scope)] += _seconds(scope) * len(tests)
+        workers = Counter(kind for other, kind in self._kinds.items() if other is not node)
+        kind = max(
+            left, key=lambda kind: (kind == own, kind != "", left[kind] / (1 + workers[kind]))
+        )
+        self._kinds[node] = kind or own
+        file = next(scope for scope in self.workqueue if _kind(scope) == kind)
+        self.workqueue.move_to_end(file, last=False)
+        super()._assign_work_unit(node)
 
 
-def _scope(nodeid: str, root: Path) -> str:
-    return _scope_of_file(nodeid.partition("::")[0], root)
-
-
-@cache
-def _scope_of_file(file: str, root: Path) -> str:
-    folder = Path(file).parent
-    return str(folder) if (root / folder / "conftest.py").is_file() else file
-
-
+_KINDS = {
+    "engine": ("capture", "client", "docs", "engine", "examples", "server"),
+    "fixture": ("conformance", "executor", "functions", "queries"),
+}
+"""Folders by what their tests share."""
 _SECONDS = {
     "cli": 6.0,
-    "cluster": 30.0,
-    "conformance": 100.0,
-    "delivery": 1000.0,
     "docs": 40.0,
     "engine": 7.0,
     "examples": 20.0,
-    "executor": 2.0,
     "functions": 0.2,
     "jvm": 8.0,
     "kafka": 8.0,
-    "memory": 30.0,
-    "queries": 2.0,
-    "soak": 80.0,
-    "upgrade": 12.0,
 }
 """Of folders, how long a test takes there, roughly; elsewhere a second."""
 
 
+def _kind(file: str) -> str:
+    folder = Path(file).parts[1]
+    return next((kind for kind, folders in _KINDS.items() if folder in folders), "")
+
+
+def _seconds(file: str) -> float:
+    return _SECONDS.get(Path(file).parts[1], 1.0)
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before `--dist loadscope --no-loadscope-reorder`: what takes longest goes first, so that no
     worker is left with it at the end."""
     seconds: defaultdict[str, float] = defaultdict(float)
-    scopes = {item.nodeid: _scope(item.nodeid, config.rootpath) for item in items}
-    for nodeid, scope in scopes.items():
-        seconds[scope] += _SECONDS.get(Path(nodeid).parts[1], 1.0)
-    items.sort(key=lambda item: (-seconds[scopes[item.nodeid]], scopes[item.nodeid]))
+    files = {item.nodeid: item.nodeid.partition("::")[0] for item in items}
+    for file in files.values():
+        seconds[file] += _seconds(file)
+    items.sort(key=lambda item: (-seconds[files[item.nodeid]], files[item.nodeid]))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Of `--dist loadscope`."""
-    return ByEngine(config, log) if config.getvalue("dist") == "loadscope" else None
+    return ByFile(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 _ONLY_WITHOUT = re.compile(r"not \w+( and not \w+)*")
@@ -109,7 +122,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if set(unwanted) & set(marks) else None
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if any(item.get_closest_marker("spark") for item in session.items):
+        import kept_spark
+
+        kept_spark.install()
     gc.freeze()
     gc.enable()
 
