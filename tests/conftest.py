@@ -7,10 +7,11 @@ import os
 import re
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hanging
 import pytest
 from datadriven import pytest_addoption, rewrite
 from hypothesis import HealthCheck, settings
@@ -62,10 +63,11 @@ class ByFile(LoadScopeScheduling):
 
 
 _KINDS = {
-    "engine": ("capture", "client", "docs", "engine", "examples", "server"),
-    "fixture": ("conformance", "executor", "functions", "queries"),
+    "engine": ("capture/", "cli/test_run", "cli/test_session", "client/", "engine/", "examples/")
+    + ("kafka/test_security", "live/", "server/"),
+    "fixture": ("cli/test_test", "conformance/", "executor/", "functions/", "queries/"),
 }
-"""Folders by what their tests share."""
+"""What tests share, by the begin of their paths."""
 _SECONDS = {
     "cli": 6.0,
     "docs": 40.0,
@@ -79,8 +81,8 @@ _SECONDS = {
 
 
 def _kind(file: str) -> str:
-    folder = Path(file).parts[1]
-    return next((kind for kind, folders in _KINDS.items() if folder in folders), "")
+    path = file.removeprefix("tests/")
+    return next((kind for kind, begins in _KINDS.items() if path.startswith(begins)), "")
 
 
 def _seconds(file: str) -> float:
@@ -129,6 +131,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         kept_spark.install()
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test that has hung: pytest-timeout shows the threads of Python, not those of the JVM."""
+    report = yield
+    if call.excinfo is not None and str(call.excinfo.value).startswith("Timeout (>"):
+        report.sections.append(("threads of the JVMs", hanging.dumps()))
+    return report
 
 
 # How long an example takes depends on what else the machine does. `make test` looks at the same
