@@ -37,27 +37,34 @@ if _QUICK_JVM not in (_options := os.environ.get("JAVA_TOOL_OPTIONS", "")):
 
 
 class ByFile(LoadScopeScheduling):
-    """Of `--dist loadscope`: gives a worker one file after the other, those first that share the
-    Spark it has, since a process has one Spark at a time."""
+    """Of `--dist loadscope`: gives a worker one file after the other. First those of the folder
+    that it has begun, which share fixtures; then those that share its Spark, since a process has
+    one at a time."""
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         super().__init__(config, log)
-        self._kinds: dict[Any, str] = {}
+        self._places: dict[Any, tuple[str, str]] = {}
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid.partition("::")[0]
 
     def _assign_work_unit(self, node: Any) -> None:
-        own = self._kinds.get(node, "")
-        left: defaultdict[str, float] = defaultdict(float)
-        for scope, tests in self.workqueue.items():
-            left[_kind(scope)] += _seconds(scope) * len(tests)
-        workers = Counter(kind for other, kind in self._kinds.items() if other is not node)
-        kind = max(
-            left, key=lambda kind: (kind == own, kind != "", left[kind] / (1 + workers[kind]))
+        kind, folder = self._places.get(node, ("", ""))
+        left: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for file, tests in self.workqueue.items():
+            left[_place(file)] += _seconds(file) * len(tests)
+        workers = Counter(place for other, place in self._places.items() if other is not node)
+        place = max(
+            left,
+            key=lambda place: (
+                place == (kind, folder),
+                kind != "" and place[0] == kind,
+                place[0] != "",
+                left[place] / (1 + workers[place]),
+            ),
         )
-        self._kinds[node] = kind or own
-        file = next(scope for scope in self.workqueue if _kind(scope) == kind)
+        self._places[node] = place if place[0] else (kind, place[1])
+        file = next(file for file in self.workqueue if _place(file) == place)
         self.workqueue.move_to_end(file, last=False)
         super()._assign_work_unit(node)
 
@@ -69,20 +76,23 @@ _KINDS = {
 }
 """What tests share, by the begin of their paths."""
 _SECONDS = {
-    "cli": 6.0,
-    "docs": 40.0,
-    "engine": 7.0,
-    "examples": 20.0,
-    "functions": 0.2,
-    "jvm": 8.0,
-    "kafka": 8.0,
+    "cli": 3.0,
+    "engine": 3.0,
+    "examples": 8.0,
+    "executor": 0.5,
+    "functions": 0.1,
+    "jvm": 6.0,
+    "kafka": 3.0,
+    "queries": 1.2,
 }
 """Of folders, how long a test takes there, roughly; elsewhere a second."""
 
 
-def _kind(file: str) -> str:
+def _place(file: str) -> tuple[str, str]:
+    """What the tests of a file share, and its folder."""
     path = file.removeprefix("tests/")
-    return next((kind for kind, begins in _KINDS.items() if path.startswith(begins)), "")
+    kinds = (kind for kind, begins in _KINDS.items() if path.startswith(begins))
+    return next(kinds, ""), str(Path(file).parent)
 
 
 def _seconds(file: str) -> float:
@@ -139,7 +149,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Of a test that has hung: pytest-timeout shows the threads of Python, not those of the JVM."""
     report = yield
-    if call.excinfo is not None and str(call.excinfo.value).startswith("Timeout (>"):
+    failure = None if call.excinfo is None else call.excinfo.value
+    # A fixture that has hung fails all of its tests by the same exception.
+    if str(failure).startswith("Timeout (>") and not hasattr(failure, "dumped"):
+        failure.dumped = True  # type: ignore[union-attr]
         report.sections.append(("threads of the JVMs", hanging.dumps()))
     return report
 
