@@ -58,8 +58,8 @@ class ByFile(LoadScopeScheduling):
             left,
             key=lambda place: (
                 place == (kind, folder),
-                kind != "" and place[0] == kind,
-                place[0] != "",
+                place[0] == kind if kind else place[0] != "",
+                place[0] == "",  # to start another Spark costs most
                 left[place] / (1 + workers[place]),
             ),
         )
