@@ -11,11 +11,13 @@ SOURCES := streamsql cli grammar dbt tests benchmarks examples scripts hatch_bui
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help docs dbt pictures setup demo test conformance conformance-rest lint fmt soak wheel clean lint-deploy
+.PHONY: help docs dbt pictures setup demo check light test conformance conformance-rest
+.PHONY: lint lint-python lint-java lint-deploy fmt soak wheel clean
 
 help:
 	@echo "make demo   real flights through Kafka and Spark, in about three minutes"
-	@echo "make test   lint and all tests but the long ones"
+	@echo "make check  lint, types and the tests without Kafka and Spark: before each commit"
+	@echo "make test   the same, and all other tests but the long ones"
 	@echo "make conformance"
 	@echo "            all tests of the conformance suite, if it is there"
 	@echo "make conformance-rest"
@@ -27,7 +29,7 @@ help:
 	@echo "make pictures"
 	@echo "            take the pictures of the documentation anew, with Chromium and tmux"
 	@echo "make dbt    the tests of dbt-streamsql with dbt, which is installed for them alone"
-	@echo "make soak   the long tests"
+	@echo "make soak   the long tests, or one part of them: make soak PART=kills"
 	@echo "make wheel  build the wheel, with the JVM part in it, and that of dbt-streamsql"
 	@echo "make clean  remove what make has made here"
 
@@ -40,11 +42,18 @@ setup: $(INSTALLED)
 demo: setup
 	@$(BIN)/python -m examples.demo
 
+PYTEST := $(BIN)/python -m pytest -q -rs
+LIGHT := not spark and not kafka and not slow
+
+check: setup
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint-java light lint-python lint-deploy
+
+light: $(INSTALLED)
+	$(PYTEST) -n logical -m "$(LIGHT)"
+
 # Three processes with a Spark and a broker each keep two cores busy: each waits now and then.
-test: lint setup
-	$(BIN)/python -m pytest -q -rs -n logical -m "not spark and not kafka and not slow"
-	$(BIN)/python -m pytest -q -rs -n 3 --dist loadscope --no-loadscope-reorder \
-	  -m "(spark or kafka) and not slow"
+test: check
+	$(PYTEST) -n 3 --dist loadscope --no-loadscope-reorder -m "(spark or kafka) and not slow"
 
 SUITE ?= ../shared/conformance/qtt
 
@@ -59,14 +68,17 @@ conformance-rest: setup
 	@mkdir -p build
 	@$(BIN)/python -m tests.conformance.rest --report build/conformance_rest.jsonl
 
-lint: $(INSTALLED)
+lint: lint-python lint-java lint-deploy
+
+lint-python: $(INSTALLED)
 	$(BIN)/ruff check $(wildcard $(SOURCES))
 	$(BIN)/ruff format --check $(wildcard $(SOURCES))
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file dbt/pyproject.toml
-	$(BIN)/lint-imports --no-logo
+
+lint-java: $(INSTALLED)
 	@$(BIN)/python scripts/java.py lint
-	@$(MAKE) --no-print-directory lint-deploy
 
 # In an environment of their own: nothing else needs them. hadolint is a binary, which there is not for
 # every system; where one of the two cannot be had, that is said, and the other one runs.
@@ -119,9 +131,7 @@ dbt: setup $(DBT)/.installed
 	$(BIN)/python -m pytest -q tests/dbt_adapter tests/server/test_dbt.py
 
 soak: setup $(DBT)/.installed
-	$(BIN)/python -m pytest -q -n logical --hypothesis-profile=thorough tests/parser tests/planner \
-	  -m "not spark and not kafka and not slow" -k "fuzz or generated"
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python scripts/soak.py $(PART)
 
 wheel: setup
 	$(BIN)/python -c "from streamsql.jvm.build import package_runtime_jar as p; p()"

@@ -6,12 +6,12 @@ import gc
 import os
 import re
 import uuid
-from collections import defaultdict
-from collections.abc import Iterator
-from functools import cache
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hanging
 import pytest
 from datadriven import pytest_addoption, rewrite
 from hypothesis import HealthCheck, settings
@@ -36,59 +36,84 @@ if _QUICK_JVM not in (_options := os.environ.get("JAVA_TOOL_OPTIONS", "")):
     os.environ["JAVA_TOOL_OPTIONS"] = f"{_options} {_QUICK_JVM}".strip()
 
 
-class ByEngine(LoadScopeScheduling):
-    """Gives tests that share a Spark or an engine to one worker, since a process has one Spark:
-    those of a folder where its conftest.py opens one, else those of a file."""
+class ByFile(LoadScopeScheduling):
+    """Of `--dist loadscope`: gives a worker one file after the other. First those of the folder
+    that it has begun, which share fixtures; then those that share its Spark, since a process has
+    one at a time."""
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        super().__init__(config, log)
+        self._places: dict[Any, tuple[str, str]] = {}
 
     def _split_scope(self, nodeid: str) -> str:
-        return _scope(nodeid, self.config.rootpath)
+        return nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: Any) -> None:
+        kind, folder = self._places.get(node, ("", ""))
+        left: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for file, tests in self.workqueue.items():
+            left[_place(file)] += _seconds(file) * len(tests)
+        workers = Counter(place for other, place in self._places.items() if other is not node)
+        place = max(
+            left,
+            key=lambda place: (
+                place == (kind, folder),
+                place[0] == kind if kind else place[0] != "",
+                place[0] == "",  # to start another Spark costs most
+                left[place] / (1 + workers[place]),
+            ),
+        )
+        self._places[node] = place if place[0] else (kind, place[1])
+        file = next(file for file in self.workqueue if _place(file) == place)
+        self.workqueue.move_to_end(file, last=False)
+        super()._assign_work_unit(node)
 
 
-def _scope(nodeid: str, root: Path) -> str:
-    return _scope_of_file(nodeid.partition("::")[0], root)
-
-
-@cache
-def _scope_of_file(file: str, root: Path) -> str:
-    folder = Path(file).parent
-    return str(folder) if (root / folder / "conftest.py").is_file() else file
-
-
+_KINDS = {
+    "engine": ("capture/", "cli/test_run", "cli/test_session", "client/", "engine/", "examples/")
+    + ("kafka/test_security", "live/", "server/"),
+    "fixture": ("cli/test_test", "conformance/", "executor/", "functions/", "queries/"),
+}
+"""What tests share, by the begin of their paths."""
 _SECONDS = {
-    "cli": 6.0,
-    "cluster": 30.0,
-    "conformance": 100.0,
-    "delivery": 1000.0,
-    "docs": 40.0,
-    "engine": 7.0,
-    "examples": 20.0,
-    "executor": 2.0,
-    "functions": 0.2,
-    "jvm": 8.0,
-    "kafka": 8.0,
-    "memory": 30.0,
-    "queries": 2.0,
-    "soak": 80.0,
-    "upgrade": 12.0,
+    "cli": 3.0,
+    "engine": 3.0,
+    "examples": 8.0,
+    "executor": 0.5,
+    "functions": 0.1,
+    "jvm": 6.0,
+    "kafka": 3.0,
+    "queries": 1.2,
 }
 """Of folders, how long a test takes there, roughly; elsewhere a second."""
 
 
+def _place(file: str) -> tuple[str, str]:
+    """What the tests of a file share, and its folder."""
+    path = file.removeprefix("tests/")
+    kinds = (kind for kind, begins in _KINDS.items() if path.startswith(begins))
+    return next(kinds, ""), str(Path(file).parent)
+
+
+def _seconds(file: str) -> float:
+    return _SECONDS.get(Path(file).parts[1], 1.0)
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before `--dist loadscope --no-loadscope-reorder`: what takes longest goes first, so that no
     worker is left with it at the end."""
     seconds: defaultdict[str, float] = defaultdict(float)
-    scopes = {item.nodeid: _scope(item.nodeid, config.rootpath) for item in items}
-    for nodeid, scope in scopes.items():
-        seconds[scope] += _SECONDS.get(Path(nodeid).parts[1], 1.0)
-    items.sort(key=lambda item: (-seconds[scopes[item.nodeid]], scopes[item.nodeid]))
+    files = {item.nodeid: item.nodeid.partition("::")[0] for item in items}
+    for file in files.values():
+        seconds[file] += _seconds(file)
+    items.sort(key=lambda item: (-seconds[files[item.nodeid]], files[item.nodeid]))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Of `--dist loadscope`."""
-    return ByEngine(config, log) if config.getvalue("dist") == "loadscope" else None
+    return ByFile(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 _ONLY_WITHOUT = re.compile(r"not \w+( and not \w+)*")
@@ -109,9 +134,27 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if set(unwanted) & set(marks) else None
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if any(item.get_closest_marker("spark") for item in session.items):
+        import kept_spark
+
+        kept_spark.install()
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test that has hung: pytest-timeout shows the threads of Python, not those of the JVM."""
+    report = yield
+    failure = None if call.excinfo is None else call.excinfo.value
+    # A fixture that has hung fails all of its tests by the same exception.
+    if str(failure).startswith("Timeout (>") and not hasattr(failure, "dumped"):
+        failure.dumped = True  # type: ignore[union-attr]
+        report.sections.append(("threads of the JVMs", hanging.dumps()))
+    return report
 
 
 # How long an example takes depends on what else the machine does. `make test` looks at the same

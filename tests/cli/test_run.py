@@ -1,4 +1,4 @@
-"""`streamsql run` and `-e` as processes: what they print, and how they end."""
+"""`streamsql run`: what it prints, and how it ends."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from awaiting import await_until
 
+from streamsql.cli.main import main
 from streamsql.kafka.client import KafkaClient, NewRecord
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -51,22 +52,24 @@ def doubled(kafka: KafkaClient, topic: str) -> list[int]:
 
 
 def test_run_until_caught_up(
-    kafka: KafkaClient, topic_name: str, script: Path, tmp_path: Path
+    kafka: KafkaClient,
+    topic_name: str,
+    script: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """In this process, whose Spark is warm."""
     arguments = ["run", str(script), "--until-caught-up", "-d", "factor=2"]
-    done = subprocess.run(
-        command(tmp_path / "data", kafka, *arguments),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        cwd=ROOT,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == "Stream created"
-    assert done.stdout.splitlines()[-1] == "1 query caught up"
+    _, _, _, *options = command(tmp_path / "data", kafka, *arguments)
+    assert main(options) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.splitlines()[0] == "Stream created"
+    assert printed.out.splitlines()[-1] == "1 query caught up"
     assert doubled(kafka, f"{topic_name}-doubled") == [2 * n for n in range(100)]
 
 
+@pytest.mark.slow
 def test_a_file_is_run_until_a_crash_and_again_until_sigterm(
     kafka: KafkaClient, topic_name: str, script: Path, tmp_path: Path
 ) -> None:

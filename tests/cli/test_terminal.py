@@ -11,7 +11,7 @@ from terminal import PROMPT, PROMPT_SECONDS, Terminal
 
 from streamsql.kafka.client import KafkaClient
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 ROW_SECONDS = 300.0
 

@@ -1,4 +1,4 @@
-"""`streamsql test` as a process: what it prints and writes, and how it ends."""
+"""`streamsql test`: what it prints and writes, and how it ends."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import pytest
 from interrupts import heed_interrupts
 
+from streamsql.cli.main import main
 from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -81,13 +82,23 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_results_reports_and_exit_code(tmp_path: Path, kafka: KafkaClient) -> None:
+def run_here(
+    capsys: pytest.CaptureFixture[str], *arguments: str | Path
+) -> subprocess.CompletedProcess[str]:
+    """In this process, whose Spark is warm."""
+    code = main(["test", *map(str, arguments)])
+    return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+
+def test_results_reports_and_exit_code(
+    tmp_path: Path, kafka: KafkaClient, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"tests": TESTS}))
     report, junit = tmp_path / "report.jsonl", tmp_path / "junit.xml"
     before = set(kafka.topics())
     servers = ["--bootstrap-servers", kafka.bootstrap]
-    done = run(file, "--report", report, "--junit", junit, *servers)
+    done = run_here(capsys, file, "--report", report, "--junit", junit, *servers)
     assert done.returncode == 1, done.stderr
     results = {r["name"]: r for r in map(json.loads, report.read_text().splitlines())}
     assert {name: r["status"] for name, r in results.items()} == {
@@ -115,8 +126,13 @@ def test_results_reports_and_exit_code(tmp_path: Path, kafka: KafkaClient) -> No
     assert set(kafka.topics()) <= before
 
 
-def test_the_examples_pass() -> None:
-    done = run("examples/wordcount", "examples/pageviews", "-v", "--compare", "final")
+def test_the_examples_pass(
+    kafka: KafkaClient, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    servers = ["--bootstrap-servers", kafka.bootstrap]
+    examples = ["examples/wordcount", "examples/pageviews"]
+    done = run_here(capsys, *examples, "-v", "--compare", "final", *servers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASSED wordcount" in done.stdout and "PASSED tests/a view" in done.stdout
 
@@ -134,6 +150,7 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it(tmp_path: Path, kafka: KafkaClient) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"tests": [{**TESTS[0], "name": str(n)} for n in range(500)]}))

@@ -20,6 +20,7 @@ SAMPLE = 12
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.kafka,
+    pytest.mark.slow,
     pytest.mark.skipif(not SUITE.is_dir(), reason=f"there is no conformance suite in {SUITE}"),
 ]
 

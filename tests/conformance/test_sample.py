@@ -19,6 +19,7 @@ SAMPLE = 150
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.kafka,
+    pytest.mark.slow,
     pytest.mark.skipif(not SUITE.is_dir(), reason=f"there is no conformance suite in {SUITE}"),
 ]
 

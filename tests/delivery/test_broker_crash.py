@@ -16,7 +16,7 @@ from delivery.broker import EndTxnProxy, KillableBroker, killable_broker
 from streamsql.kafka.client import KafkaClient
 from streamsql.kafka.transactions import transactions
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 STATES = "__transaction_state"
 EPOCH, STATUS = 10, 16

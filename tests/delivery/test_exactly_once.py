@@ -14,7 +14,7 @@ from delivery.reading import committed, problems
 from delivery.shapes import SHAPES, value
 from delivery.trial import Trial
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 SETTLE_SECONDS = 60.0
 """Of a trial whose rows cannot be awaited, as they are to be wrong."""
@@ -55,7 +55,6 @@ def test_thirty_failures(
     assert proxy.failed, f"{proxy.seen} transactions ended"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
 @pytest.mark.parametrize("mode", ["auto", "microbatch"])
 def test_many_failures(
@@ -65,7 +64,6 @@ def test_many_failures(
     run(trial, failures=50, seed=seed, apart=(2.0, 8.0))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "microbatch"])
 def test_pauses_longer_than_time_outs(
     tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy, mode: str
@@ -86,7 +84,6 @@ def doubled(trial: Trial, failures: int) -> int:
         trial.close()
 
 
-@pytest.mark.slow
 def test_rows_are_doubled_without_it(
     tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy
 ) -> None:
@@ -95,7 +92,6 @@ def test_rows_are_doubled_without_it(
     assert doubled(trial, failures=10)
 
 
-@pytest.mark.slow
 def test_rows_of_sparks_own_sink_are_doubled(
     tmp_path: Path, broker: KillableBroker, proxy: EndTxnProxy
 ) -> None:

@@ -23,7 +23,7 @@ from streamsql.data_folder import DataDir
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 TESTS = Path(__file__).parents[1]
 PATIENCE = 240.0
@@ -183,7 +183,6 @@ def test_a_few_kills(
     _check(writer, kafka, tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3])
 def test_many_kills(
     tmp_path: Path, writer: Writer, broker: EmbeddedBroker, kafka: KafkaClient, seed: int

@@ -19,7 +19,7 @@ from streamsql.cli.terminal.table import TOMBSTONE, complete_table
 from streamsql.engine import Engine, EngineConfig
 from streamsql.results import Answer, Field, Message, Result, Rows, RowStream, Text
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 READY_SECONDS = 240.0

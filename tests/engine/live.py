@@ -152,10 +152,9 @@ class Live:
 
     def drop_all(self) -> None:
         """Drop what the test has made, readers before what they read."""
-        for query in self.engine.queries():
-            if query.kind == "PERSISTENT":
-                list(self.engine.execute(f"TERMINATE {query.id};"))
-        for source in reversed(self.engine.catalog().sources.values()):
-            if source.name not in self._before:
-                sql = f"DROP {source.kind.value} `{source.name}`;"
-                list(self.engine.execute(sql))
+        if any(query.kind == "PERSISTENT" for query in self.engine.queries()):
+            list(self.engine.execute("TERMINATE ALL;"))
+        made = [s for s in self.engine.catalog().sources.values() if s.name not in self._before]
+        sql = "".join(f"DROP {s.kind.value} `{s.name}`;\n" for s in reversed(made))
+        if sql:
+            list(self.engine.execute(sql))

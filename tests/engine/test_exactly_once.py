@@ -141,6 +141,7 @@ def test_a_query_that_ends_leaves_no_token_and_no_open_transaction(
     assert tokens(kafka, checkpoint) == set()
 
 
+@pytest.mark.slow
 def test_a_spark_that_is_killed_leaves_no_open_transaction(live: Live, kafka: KafkaClient) -> None:
     query, sink = one_row_written(live, kafka), live.name("O")
     checkpoint = id_of(live.engine._state.data.checkpoints / query)

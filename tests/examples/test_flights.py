@@ -20,7 +20,7 @@ from streamsql.engine import Engine
 from streamsql.kafka.client import KafkaClient
 from streamsql.results import Rows
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECONDS = 300.0
@@ -109,10 +109,8 @@ def test_by_carrier_and_hour(
     [
         (view.ROUTES, "origin, dest", "arr_delay", "flights"),
         # The others group the rows of test_every_flight_in_its_context; `make demo` has them too.
-        pytest.param(view.WIND, "airline, wind", "dep_delay", "context", marks=pytest.mark.slow),
-        pytest.param(
-            view.PLANES, "manufacturer, age", "arr_delay", "context", marks=pytest.mark.slow
-        ),
+        (view.WIND, "airline, wind", "dep_delay", "context"),
+        (view.PLANES, "manufacturer, age", "arr_delay", "context"),
     ],
     ids=["by route", "by airline and wind", "by plane"],
 )
@@ -176,7 +174,6 @@ def _verified(engine: Engine, query_id: str) -> dict[object, object]:
     return {kind: count for kind, count, _ in found.rows}
 
 
-@pytest.mark.slow
 def test_the_demo_ends_well() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "examples.demo"],

@@ -25,7 +25,7 @@ from streamsql.data_folder import DataDir
 from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = "examples/flights/beyond.sql"
@@ -200,7 +200,6 @@ def test_each_route_is_told_once(topics: KafkaClient, duck: duckdb.DuckDBPyConne
     assert routes == _expected(duck, "SELECT DISTINCT carrier, origin, dest FROM flights")
 
 
-@pytest.mark.slow
 def test_each_query_is_what_a_batch_makes(place: Place) -> None:
     done = place.command("verify")
     refused = re.findall(r"CTAS_(\w+)_\d+ cannot be verified: (.*)", done.stderr)

@@ -15,7 +15,7 @@ from awaiting import await_until
 
 from streamsql.executor.spark.gateway import MODULE_OPTIONS
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 _PROGRAM = """
 import sys, time

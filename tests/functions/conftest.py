@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from streamsql.executor.spark.session import SparkRuntime
+from streamsql.test_driver.fixture import runtime_for_tests
 
 
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    runtime = SparkRuntime(tmp_path_factory.mktemp("spark"), master="local[2]", heap="1g")
+    runtime = runtime_for_tests(tmp_path_factory.mktemp("spark"))
     try:
         yield runtime.start()
     finally:

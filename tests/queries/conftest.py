@@ -12,7 +12,7 @@ from queries.runs import Runs
 from streamsql.kafka.client import KafkaClient
 from streamsql.test_driver.fixture import Fixture, runtime_for_tests
 
-AT_A_TIME = int(os.environ.get("STREAMSQL_TEST_JOBS", "4"))
+AT_A_TIME = int(os.environ.get("STREAMSQL_TEST_JOBS", "6"))
 
 
 @pytest.fixture(scope="package")

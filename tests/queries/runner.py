@@ -146,10 +146,13 @@ class QueryRun(PipelineRun):
         ]
         self.produce(inputs)
         deadline = time.monotonic() + QUERY_SECONDS
+        # Looking costs as much as processing: the longer it takes already, the less often.
+        pause = 0.2
         while not done(outcome := self.outcome()) and time.monotonic() < deadline:
             for query in running:
                 assert query.isActive, str(query.exception())
-            time.sleep(0.2)
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.3)
         for query in running:
             query.stop()
         return outcome

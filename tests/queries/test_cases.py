@@ -21,12 +21,18 @@ CASES = Path(__file__).parent.parent / "cases" / "queries"
 
 
 def cases() -> Iterator[Any]:
-    """Each case in each of its modes; without `modes` it runs once."""
+    """Each case in each of its modes; without `modes` it runs once.
+
+    `make test` runs the last mode of each, which asks most of an engine; `make soak` all others.
+    """
     for path in sorted(CASES.glob("*.json")):
         for case in json.loads(path.read_text("utf-8"), parse_float=Decimal)["tests"]:
-            for mode in map(Mode, case.get("modes", ["once"])):
+            modes = [mode for mode in Mode if mode.value in case.get("modes", ["once"])]
+            for mode in modes:
                 suffix = "" if mode is Mode.ONCE else f" ({mode.value})"
-                yield pytest.param(case, mode, id=f"{path.stem}/{case['name']}{suffix}")
+                marks = () if mode is modes[-1] else pytest.mark.slow
+                name = f"{path.stem}/{case['name']}{suffix}"
+                yield pytest.param(case, mode, id=name, marks=marks)
 
 
 @pytest.mark.parametrize(("case", "mode"), list(cases()))

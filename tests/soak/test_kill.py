@@ -20,7 +20,7 @@ from soak.engine_process import START_SECONDS, EngineProcess
 
 from streamsql.kafka.client import KafkaClient
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 RECORDS = 100_000
 KEYS = 1_000
@@ -191,11 +191,9 @@ def test_three_kills(tmp_path: Path) -> None:
     run(tmp_path, kills=3, seed=3)
 
 
-@pytest.mark.slow
 def test_twenty_kills(tmp_path: Path) -> None:
     run(tmp_path, kills=20, seed=20)
 
 
-@pytest.mark.slow
 def test_broker_or_spark_alone(tmp_path: Path) -> None:
     run(tmp_path, kills=6, seed=6, parts=True)

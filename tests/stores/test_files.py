@@ -20,7 +20,7 @@ from streamsql.executor.spark.session import SparkRuntime
 from streamsql.places.place import place_of
 from streamsql.places.store import StorePath
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROOT = f"s3a://{BUCKET}/files"
 

@@ -17,7 +17,7 @@ from streamsql.executor.queries.checkpoint import id_of
 from streamsql.kafka.client import KafkaClient
 from streamsql.results import Answer
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark]
+pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
 BEFORE = Path(__file__).with_name("before.tar.xz")
 START_SECONDS, SECONDS = 240.0, 120.0

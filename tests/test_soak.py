@@ -1,0 +1,58 @@
+"""The parts of `make soak`: together they are all long tests, and each has its day."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from pathlib import Path
+
+from scripts import soak
+
+ROOT = Path(__file__).parent.parent
+FAILURES = "tests/delivery/test_exactly_once.py"
+
+
+def selected() -> Counter[str]:
+    """The paths that the parts name, except those of `failures`, which share a file."""
+    commands = [
+        command
+        for name, commands in soak.PARTS.items()
+        for command in commands
+        if soak._slow()[-2:] == tuple(command[len(soak._PYTEST) : len(soak._PYTEST) + 2])
+        and not name.startswith("failures")
+    ]
+    return Counter(word for command in commands for word in command if word.startswith("tests/"))
+
+
+def test_every_file_with_a_long_test_is_in_one_part() -> None:
+    paths = selected()
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        if file.name != "test_soak.py" and "pytest.mark.slow" in file.read_text("utf-8"):
+            name = str(file.relative_to(ROOT))
+            assert name in paths or any(name.startswith(f"{path}/") for path in paths), name
+    assert set(paths.values()) == {1}
+    assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+def test_every_run_of_many_failures_is_in_one_part() -> None:
+    text = " ".join(
+        word
+        for name, commands in soak.PARTS.items()
+        if name.startswith("failures")
+        for command in commands
+        for word in command
+    )
+    words = Counter(text.replace("(", " ").replace(")", " ").split())
+    runs = [f"{mode}-{seed}" for mode in ("auto", "microbatch") for seed in range(2, 12)]
+    assert {run: words[run] for run in runs} == dict.fromkeys(runs, 1)
+
+
+def test_each_part_has_its_day() -> None:
+    begin = datetime.date(2026, 11, 26)
+    days = [begin + datetime.timedelta(days=n) for n in range(len(soak.PARTS))]
+    assert sorted(map(soak.today, days)) == sorted(soak.PARTS)
+    assert soak.today(begin) == soak.today(begin)
+
+
+def test_an_unknown_part_is_an_error() -> None:
+    assert soak.main(["nothing"]) == 2
