@@ -41,7 +41,7 @@ from streamsql.kafka.positions import Positions, distance, first_positions
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
-from streamsql.places.place import Place
+from streamsql.places.place import Place, exists
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode, QueryPlan, Scan
@@ -172,19 +172,20 @@ class SparkLauncher:
         an interrupted real-time batch may have committed up to date in one step."""
         plan = query.plan
         exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
-        begun = (self._data.checkpoints / query.id / "metadata").exists()
-        return begun and exactly_once and replay_of(plan.root) is Replay.KEY
+        if not exactly_once or replay_of(plan.root) is not Replay.KEY:
+            return False
+        return exists(self._data.checkpoints / query.id / "metadata")
 
     def make_ready(self, query: Definition, built: Place | None = None) -> None:
         """Lower what a query that runs is to become, on its checkpoint or on one that is `built`
         for it, while it still runs: it then stands still for no longer than it must. Raises
         nothing: what fails now is met when the query starts."""
         folder = built or self._data.checkpoints / query.id
-        # What its first batch keeps decides how it is lowered.
-        if not has_commits(folder) or self._services.current_spark() is None:
-            return
         mode = query.plan.mode.mode
         with suppress(StreamSQLError):
+            # What its first batch keeps decides how it is lowered.
+            if not has_commits(folder) or self._services.current_spark() is None:
+                return
             self._lowered.keep(query.id, query, mode, self._lower(query, mode, on=folder))
 
     def _kept(self, query: Definition, mode: Mode) -> StreamingQuerySpec | None:
