@@ -21,7 +21,8 @@ _DONE = {
 
 @handle.register
 def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
-    """Done when it has taken effect: a terminated or paused query writes nothing any more.
+    """Done when it has taken effect: a terminated or paused query writes nothing any more. A query
+    that does not stop in time is named by a warning.
 
     A push query can be terminated, too, by whoever knows its id.
     """
@@ -60,15 +61,15 @@ def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
 def _act(
     planned: ControlPlan, state: EngineState, accepts: frozenset[str] = frozenset()
 ) -> list[str]:
-    """Have it take effect; the queries that are to end and have not stopped yet. What is resumed
-    may accept what has stopped it."""
-    if planned.action is QueryAction.TERMINATE:
-        return state.queries.terminate(*planned.query_ids)
+    """Have it take effect; the queries that are to stop and have not yet. What is resumed may
+    accept what has stopped it."""
+    match planned.action:
+        case QueryAction.TERMINATE:
+            return state.queries.terminate(*planned.query_ids)
+        case QueryAction.PAUSE:
+            return state.queries.pause(*planned.query_ids)
     for query_id in planned.query_ids:
-        if planned.action is QueryAction.RESUME:
-            state.queries.resume(query_id, accepts=accepts)
-        else:
-            state.queries.pause(query_id)
+        state.queries.resume(query_id, accepts=accepts)
     return []
 
 
@@ -77,8 +78,8 @@ OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
 
 
 def still_running(query_ids: Iterable[str]) -> list[Warning]:
-    """What is said of queries that a statement has ended and that have not stopped in time."""
+    """A warning for each query that a statement stops and that has not stopped in time."""
     return [
-        Warning(f"Query {query_id} has not stopped yet. It ends when it does, or with the engine.")
+        Warning(f"Query {query_id} is still stopping. It may read and write until it has stopped.")
         for query_id in query_ids
     ]

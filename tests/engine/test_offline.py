@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine.offline import Offline
+from engine.offline import Offline, texts
 
 from streamsql.config import EngineConfig
 from streamsql.errors import (
@@ -17,8 +17,13 @@ from streamsql.errors import (
     ParseError,
     UnsupportedError,
 )
+from streamsql.executor.queries.manager import QueryManager
+from streamsql.nodes import ControlQuery, QueryAction
+from streamsql.planner.ddl.control import ControlPlan
 from streamsql.results import Rows
+from streamsql.runtime.state import Context
 from streamsql.session import Session
+from streamsql.statements import execute
 
 
 @pytest.fixture
@@ -242,3 +247,26 @@ def test_views_come_back(tmp_path: Path) -> None:
             "View `ERRORS` was dropped.",
             "View `FEW` was dropped.",
         ]
+
+
+def test_pause_all_reaches_every_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though one of them does not stop in time."""
+    asked: list[str] = []
+
+    def pause(manager: QueryManager, *query_ids: str) -> list[str]:
+        asked.extend(query_ids)
+        return list(query_ids[:1])
+
+    monkeypatch.setattr(QueryManager, "pause", pause)
+    with Offline(tmp_path) as engine:
+        context = engine.context()
+        plan = ControlPlan(QueryAction.PAUSE, ("Q", "R", "S"))
+        monkeypatch.setattr(Context, "plan", lambda *_: plan)
+        monkeypatch.setattr(Context, "commit", lambda *_, **__: None)
+        statement = ControlQuery(action=QueryAction.PAUSE, query_id=None)
+        said = texts(execute(statement, context))
+    assert asked == ["Q", "R", "S"]
+    assert said == [
+        *(f"Query {name} paused." for name in asked),
+        "Query Q is still stopping. It may read and write until it has stopped.",
+    ]

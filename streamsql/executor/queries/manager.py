@@ -11,15 +11,16 @@ that is back.
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Container
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import checkpoint, deaths, observing, slots
-from streamsql.executor.queries.launching import Launcher, Watch
+from streamsql.executor.queries.launching import Launcher, Watch, Workers
 from streamsql.executor.queries.observing import Observer
 from streamsql.executor.queries.persistent_query import (
     Activity,
@@ -27,16 +28,15 @@ from streamsql.executor.queries.persistent_query import (
     KnownQuery,
     PersistentQuery,
     on_standby,
-    stuck,
 )
-from streamsql.executor.queries.spark_run import Unstarted, classify
+from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
 from streamsql.status import QueryInfo
 
-WORKERS = 4
+_log = logging.getLogger("streamsql.queries")
 NEAR = 5_000
 """Records: a query with less lag than this goes live without catching up first."""
 STOP_SECONDS = 90.0
@@ -59,7 +59,8 @@ class QueryManager:
         self._queries: dict[str, PersistentQuery] = {}
         self._changed = threading.Condition()
         self._closing = False
-        self._pool = ThreadPoolExecutor(WORKERS, "query")
+        self._close_by = math.inf
+        self._workers = Workers(self._look_again)
         self._thread = threading.Thread(target=self._supervise, name="queries", daemon=True)
 
     # -- from outside ----------------------------------------------------------------------------
@@ -117,17 +118,21 @@ class QueryManager:
             self._changed.notify_all()
         return self._unsettled(queries)
 
-    def pause(self, query_id: str) -> bool:
-        """Stop a query and keep its checkpoint; returns when it has stopped: whether it certainly
-        has committed all that it has written."""
-        query = self._find(query_id)
+    def pause(self, *query_ids: str) -> list[str]:
+        """Stop queries and keep their checkpoints; returns when they have stopped. Those that do
+        not stop are returned: they are paused once they have."""
+        queries = [self._find(query_id) for query_id in query_ids]
         with self._changed:
-            query.settled.clear()
-            query.paused, query.finished = True, False
+            queries = [query for query in queries if not query.has_paused]
+            for query in queries:
+                query.settled.clear()
+                query.paused, query.finished = True, False
             self._changed.notify_all()
-        if self._unsettled([query]):
-            raise stuck(query_id)
-        return query.finished
+        return self._unsettled(queries)
+
+    def finished(self, query_id: str) -> bool:
+        """Whether a paused query certainly has committed all that it has written."""
+        return self._find(query_id).finished
 
     def resume(self, query_id: str, *, accepts: Collection[str] = ()) -> None:
         """Let a paused or failed query go on at once, over what these properties are about."""
@@ -183,15 +188,15 @@ class QueryManager:
         return self._find(query_id).live_since or time.monotonic()
 
     def close(self) -> None:
-        """Stop all queries; their checkpoints stay."""
+        """Stop all queries, as far as they stop in time; their checkpoints stay."""
         with self._changed:
             if self._closing:
                 return
-            self._closing = True
+            self._closing, self._close_by = True, time.monotonic() + STOP_SECONDS
             self._changed.notify_all()
         if self._thread.ident is not None:
             self._thread.join(STOP_SECONDS)
-        self._pool.shutdown(wait=True)
+        self._workers.close()
 
     # -- supervising -----------------------------------------------------------------------------
 
@@ -220,20 +225,26 @@ class QueryManager:
             # Without the lock: a Spark that hangs must not keep SHOW QUERIES from answering.
             for query in queries:
                 if not query.busy:
-                    self._guarded(query, self._step)
-            self._start_unstarted(queries)
-            self._share_slots(queries)
-            if self._closing and not any(q.run or q.busy for q in queries):
+                    self._workers.guarded(query, self._step)
+            try:
+                self._start_unstarted(queries)
+                self._share_slots(queries)
+            except Exception:
+                # The thread must outlive everything: without it no query is started or stopped.
+                _log.exception("the supervision of the queries failed, and goes on")
+            late = time.monotonic() > self._close_by
+            if self._closing and (late or not any(q.run or q.busy for q in queries)):
                 return
 
     def _step(self, query: PersistentQuery) -> None:
         """Bring one query closer to what it is to do. Of what it reads, others change only what is
         asked for (paused, removed, drain), which the next step sees if this one does not."""
         now = time.monotonic()
+        if query.run is not None and (query.stops or self._is_to_stop(query)):
+            if not query.stops or now >= query.look_at:
+                self._workers.submit(query, self._stop)
+            return
         if self._is_to_stop(query):
-            if query.run is not None:
-                self._submit(query, self._stop)
-                return
             self._settle_stopped(query)
         if query.run is None:
             # One that was replaced goes on at once, as what it has become.
@@ -241,7 +252,7 @@ class QueryManager:
                 self._consider_start(query, now)
             return
         if query.drain and query.activity is Activity.LIVE:
-            self._submit(query, self._stop)
+            self._workers.submit(query, self._stop)
             return
         if now < query.look_at:
             return
@@ -253,7 +264,7 @@ class QueryManager:
             return
         self._observer.look(query, now)
         if self._observer.is_to_switch(query, now):
-            self._submit(query, self._stop)
+            self._workers.submit(query, self._stop)
 
     def _start_unstarted(self, queries: list[PersistentQuery]) -> None:
         """Those that have something to read, else one at a time while nothing else starts."""
@@ -262,7 +273,7 @@ class QueryManager:
         due = [q for q in unstarted if not q.asleep] or unstarted[: int(free)]
         for query in due if self._watch.outage is None else ():
             query.restored = False
-            self._submit(query, self._start_in_spark)
+            self._workers.submit(query, self._start_in_spark)
 
     def _share_slots(self, queries: list[PersistentQuery]) -> None:
         """Move a query to its other mode, where another use of the task slots is better."""
@@ -272,27 +283,14 @@ class QueryManager:
         self._shared_at = now
         if moved := slots.to_move(queries, lambda q: self._launcher.has_room(q.definition), now):
             moved.yields = slots.YIELDED if moved.real_time else None
-            self._submit(moved, self._stop)
+            self._workers.submit(moved, self._stop)
 
-    def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
-        query.work = self._pool.submit(self._guarded, query, action)
-        query.work.add_done_callback(self._look_again)
-
-    def _look_again(self, _: object) -> None:
+    def _look_again(self) -> None:
         with self._changed:
             self._changed.notify_all()
 
     def _is_to_stop(self, query: PersistentQuery) -> bool:
         return self._closing or self._standby or query.to_stop
-
-    def _guarded(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
-        """Whatever goes wrong with one query must not end the supervision of all."""
-        try:
-            action(query)
-        except Exception as error:
-            failure = classify(error)
-            query.failed(failure.text, failure.retryable, time.monotonic())
-            query.give_up_drain()
 
     def _settle_stopped(self, query: PersistentQuery) -> None:
         if query.removed or query.successor is not None:
@@ -311,7 +309,7 @@ class QueryManager:
             if query.definition.plan.guarantee is not Guarantee.EXACTLY_ONCE:
                 checkpoint.remove(folder)
             elif checkpoint.discard(folder) is not None and self._thread.ident is not None:
-                self._pool.submit(self._launcher.sweep)
+                self._workers.run(self._launcher.sweep)
 
     def _consider_start(self, query: PersistentQuery, now: float) -> None:
         if not (self._by_itself or query.drain) or not deaths.may_start(query, self._all()):
@@ -320,7 +318,7 @@ class QueryManager:
             # The first failure after an outage: no reason to wait any longer.
             query.retry_at = min(query.retry_at, now)
         if now >= query.retry_at and self._watch.outage is None and not self._is_fed(query):
-            self._submit(query, self._start)
+            self._workers.submit(query, self._start)
 
     def _all(self) -> list[PersistentQuery]:
         with self._changed:
@@ -371,14 +369,12 @@ class QueryManager:
             raise
 
     def _stop(self, query: PersistentQuery) -> None:
-        if query.run is not None:
-            # Who leads no more ends no batch either: another engine may be in it by now.
-            if not (query.removed or self._standby) and self._watch.outage is None:
-                query.finished = query.run.finish()
-            query.run.stop()
-        self._launcher.stopped(query.id)
-        with self._changed:
-            query.run = None
+        # A follower finishes no batch: the new leader may be in it by now.
+        finishes = not (query.removed or self._standby) and self._watch.outage is None
+        if query.stop_run(finishes=finishes):
+            self._launcher.stopped(query.id)
+            with self._changed:
+                query.run = None
 
     def _ended(self, query: PersistentQuery, now: float) -> None:
         """A run is over: it failed, or it has caught up."""

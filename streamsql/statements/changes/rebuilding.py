@@ -16,7 +16,7 @@ from types import TracebackType
 
 from streamsql.errors import ExternalError, StreamSQLError, UnsupportedError
 from streamsql.executor.queries.checkpoint import is_settled, rebuilt
-from streamsql.executor.queries.persistent_query import Definition, KnownQuery
+from streamsql.executor.queries.persistent_query import Definition, KnownQuery, stuck
 from streamsql.executor.rebuilds.building import Rebuild, committed_all
 from streamsql.executor.rebuilds.repartitioning import Repartition
 from streamsql.executor.rebuilds.rewriting import Rewrite, StateNotKeptError
@@ -237,7 +237,9 @@ class Rebuilds:
         rebuild = self._built[query_id]
         old = queries.definition(query_id)
         rebuild.hold()
-        finished = queries.pause(query_id)
+        if queries.pause(query_id):
+            raise stuck(query_id)
+        finished = queries.finished(query_id)
         reached = launcher.prepare(old)
         if not finished or rebuild.is_beyond(reached):
             reached = committed_all(old, launcher)
