@@ -171,7 +171,11 @@ class Context:
         offsets: Offsets | None = None,
         deletes: Mapping[str, str] | None = None,
     ) -> None:
-        """Log a statement, then let it change the catalog. The state's lock is held."""
+        """Change a copy of the catalog, log the statement, then put the copy in place: what cannot
+        be applied is never logged. The state's lock is held."""
+        catalog = self.state.catalog
+        if planned is not None:
+            apply(planned, catalog := catalog.copy())
         log = self.state.log
         log.append(
             Entry(
@@ -188,8 +192,6 @@ class Context:
         )
         if planned is not None:
             note_deletions(planned, deletes or {}, self.state.deletions)
-            catalog = self.state.catalog.copy()
-            apply(planned, catalog)
             self.state.catalog = catalog
 
     def _logged_properties(self) -> dict[str, str]:

@@ -21,6 +21,7 @@ from streamsql.executor.queries.manager import QueryManager
 from streamsql.nodes import ControlQuery, QueryAction
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.results import Rows
+from streamsql.runtime import state as engine_state
 from streamsql.runtime.state import Context
 from streamsql.session import Session
 from streamsql.statements import execute
@@ -270,3 +271,22 @@ def test_pause_all_reaches_every_query(tmp_path: Path, monkeypatch: pytest.Monke
         *(f"Query {name} paused." for name in asked),
         "Query Q is still stopping. It may read and write until it has stopped.",
     ]
+
+
+def test_what_cannot_be_applied_is_never_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no start could replay the log any more."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    with Offline(tmp_path) as engine:
+        with monkeypatch.context() as patch:
+            patch.setattr(engine_state, "apply", broken)
+            with pytest.raises(RuntimeError, match="a bug"):
+                engine.run("CREATE TYPE point AS INT;")
+        assert not engine.state.log.entries and not engine.state.catalog.types
+        engine.run("CREATE TYPE point AS INT;")
+    with Offline(tmp_path) as engine:
+        assert engine.texts("SHOW TYPES;") == ["POINT | INTEGER"]

@@ -214,6 +214,11 @@ class Services:
         """Whether what runs in the background is to end."""
         return self._closing.is_set()
 
+    def kill_spark(self) -> None:
+        """End the JVM at once: every call that waits for it fails."""
+        if self._runtime is not None:
+            self._runtime.abort()
+
     def closing(self) -> None:
         """Start nothing more."""
         self._closing.set()
