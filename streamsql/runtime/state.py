@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
@@ -41,6 +41,11 @@ from streamsql.session import Session
 from streamsql.sizes import Machine, sizes_of
 from streamsql.status import QueryMetrics, Resources
 from streamsql.version import VERSION
+
+Prepared = TypeVar("Prepared")
+Done = TypeVar("Done")
+PREPARED_TIMES = 5
+"""So often a statement is prepared without the lock, where others change the catalog meanwhile."""
 
 
 class Staged(Protocol):
@@ -159,6 +164,23 @@ class Context:
         catalog, properties = self.state.catalog, self.session.properties
         schemas = schemas or self.state.schemas()
         return plan(statement, catalog, properties, topics, schemas=schemas)
+
+    def carry_out(self, prepare: Callable[[], Prepared], carry: Callable[[Prepared], Done]) -> Done:
+        """Prepare a statement, then carry it out under the lock of the state. Kafka and registries
+        are asked by `prepare`, which holds up no other statement and is repeated where the catalog,
+        the properties or the topics to delete have changed since it began."""
+        state = self.state
+        for _ in range(PREPARED_TIMES):
+            catalog, others = state.catalog, self._others()
+            prepared = prepare()
+            with state.lock:
+                if state.catalog is catalog and self._others() == others:
+                    return carry(prepared)
+        with state.lock:
+            return carry(prepare())
+
+    def _others(self) -> tuple[Mapping[str, str], Mapping[str, Deletion]]:
+        return dict(self.session.properties), dict(self.state.deletions)
 
     def commit(
         self,

@@ -35,7 +35,9 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
         planned = context.plan(statement)
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        stuck = _act(planned, state, accepted(context.session.properties))
+        _act(planned, state, accepted(context.session.properties))
+    # Without the lock: a query that does not stop holds up no other statement.
+    stuck = state.queries.unsettled(*_stopped(planned))
     done = _DONE[planned.action]
     if not planned.query_ids:
         return [Message("There are no queries.")]
@@ -53,24 +55,26 @@ def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
             return [Warning(planned.warning)]
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        stuck = _act(planned, state)
+        _act(planned, state)
+    stuck = state.queries.unsettled(*_stopped(planned))
     dropped = Message(f"Sink `{statement.name}` was dropped. Its files stay.")
     return [dropped, *still_running(stuck)]
 
 
-def _act(
-    planned: ControlPlan, state: EngineState, accepts: frozenset[str] = frozenset()
-) -> list[str]:
-    """Have it take effect; the queries that are to stop and have not yet. What is resumed may
-    accept what has stopped it."""
+def _act(planned: ControlPlan, state: EngineState, accepts: frozenset[str] = frozenset()) -> None:
+    """Tell the queries, and wait for none. What is resumed may accept what has stopped it."""
     match planned.action:
         case QueryAction.TERMINATE:
-            return state.queries.terminate(*planned.query_ids)
+            state.queries.terminate(*planned.query_ids, waits=False)
         case QueryAction.PAUSE:
-            return state.queries.pause(*planned.query_ids)
-    for query_id in planned.query_ids:
-        state.queries.resume(query_id, accepts=accepts)
-    return []
+            state.queries.pause(*planned.query_ids, waits=False)
+        case QueryAction.RESUME:
+            for query_id in planned.query_ids:
+                state.queries.resume(query_id, accepts=accepts)
+
+
+def _stopped(planned: ControlPlan) -> tuple[str, ...]:
+    return () if planned.action is QueryAction.RESUME else planned.query_ids
 
 
 OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."

@@ -3,10 +3,9 @@
 One thread supervises them all; starting and stopping, which takes Spark a second, is done by a few
 workers. How a query is run in Spark is left to the launcher, what it computes to its plan.
 
-A query that is far behind catches up in large micro-batches; one that is near the end runs live.
-One that merges topics begins with a catch-up in any case, after the queries that feed it. A query
-that fails is started again from its checkpoint, ever later; one that waits for Kafka as soon as
-that is back.
+A query that is far behind catches up in micro-batches; one near the end runs live. One that merges
+topics begins with a catch-up, after the queries that feed it. A query that fails is started again
+from its checkpoint with growing delays; one that waits for Kafka as soon as that is back.
 """
 
 from __future__ import annotations
@@ -85,8 +84,7 @@ class QueryManager:
             }
 
     def remove_leftovers(self, spare: Container[str] = ()) -> None:
-        """Discard checkpoints that are not those of the queries that are known, nor of these names
-        (push queries may be running)."""
+        """Discard checkpoints of no known query, but not those of these names (push queries)."""
         generations = {q: known.definition.generation for q, known in self.known().items()}
         checkpoint.discard_others(self._checkpoints, generations, spare)
 
@@ -97,30 +95,38 @@ class QueryManager:
             self._queries[definition.id] = PersistentQuery(definition, restored=restored)
             self._changed.notify_all()
 
-    def replace(self, definition: Definition) -> bool:
+    def replace(self, definition: Definition, *, waits: bool = True) -> bool:
         """Go on with another plan on the same checkpoint; whether the query does so now. One that
-        does not stop takes the plan when it has."""
+        does not stop takes the plan when it has. Not `waits`: see `unsettled`."""
         query = self._find(definition.id)
         with self._changed:
             query.settled.clear()
             query.successor = definition
             self._changed.notify_all()
-        return not self._unsettled([query])
+        return not (waits and self._unsettled([query]))
 
-    def terminate(self, *query_ids: str, keep_checkpoint: bool = False) -> list[str]:
+    def unsettled(self, *query_ids: str) -> list[str]:
+        """Wait for queries that were told something; those that are not there in time."""
+        with self._changed:
+            queries = [self._queries[name] for name in query_ids if name in self._queries]
+        return self._unsettled(queries)
+
+    def terminate(
+        self, *query_ids: str, keep_checkpoint: bool = False, waits: bool = True
+    ) -> list[str]:
         """End queries and discard their checkpoints; returns when both is done. Those that do not
-        stop are returned: they end when they do."""
+        stop are returned: they end when they do. Not `waits`: see `unsettled`."""
         queries = [self._find(query_id) for query_id in query_ids]
         with self._changed:
             for query in queries:
                 query.settled.clear()
                 query.removed, query.keep_checkpoint = True, keep_checkpoint
             self._changed.notify_all()
-        return self._unsettled(queries)
+        return self._unsettled(queries) if waits else []
 
-    def pause(self, *query_ids: str) -> list[str]:
+    def pause(self, *query_ids: str, waits: bool = True) -> list[str]:
         """Stop queries and keep their checkpoints; returns when they have stopped. Those that do
-        not stop are returned: they are paused once they have."""
+        not stop are returned: they are paused once they have. Not `waits`: see `unsettled`."""
         queries = [self._find(query_id) for query_id in query_ids]
         with self._changed:
             queries = [query for query in queries if not query.has_paused]
@@ -128,7 +134,7 @@ class QueryManager:
                 query.settled.clear()
                 query.paused, query.finished = True, False
             self._changed.notify_all()
-        return self._unsettled(queries)
+        return self._unsettled(queries) if waits else []
 
     def finished(self, query_id: str) -> bool:
         """Whether a paused query certainly has committed all that it has written."""
@@ -145,7 +151,7 @@ class QueryManager:
             self._changed.notify_all()
 
     def infos(self) -> list[QueryInfo]:
-        """The queries as they stand, in the order of their making."""
+        """The queries as they stand, in order of creation."""
         infos = [q.info(self._watch.outage, NEAR) for q in self._all()]
         return [on_standby(info) for info in infos] if self._standby else infos
 
@@ -160,9 +166,7 @@ class QueryManager:
 
     def drain(self, query_ids: list[str], tick: Callable[[], None] | None = None) -> None:
         """Have queries process all that their topics hold now; returns when they have.
-
-        Raises ExternalError with the error of a query that failed for good.
-        """
+        ExternalError with the error of a query that failed for good."""
         queries = [self._find(query_id) for query_id in query_ids]
         with self._changed:
             for query in queries:
