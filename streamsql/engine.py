@@ -57,6 +57,8 @@ __all__ = [
 
 
 CLOSE_SECONDS = 30.0
+KILL_SECONDS = 60.0
+"""How long a close may wait for Spark's JVM, which may be frozen."""
 LEAD_SECONDS = 0.2
 
 
@@ -112,13 +114,16 @@ class Engine:
 
     def close(self) -> None:
         """Stop all queries, Spark, and Kafka if it is our own; everything comes back at the next
-        start."""
+        start. A JVM that does not let the engine close in time is killed."""
         with self._close_lock:
             if not self._open:
                 return
             self._open = False
         state = self._state
         state.services.closing()
+        late = threading.Timer(KILL_SECONDS, state.services.kill_spark)
+        late.daemon = True
+        late.start()
         self._restored.settle(CLOSE_SECONDS)
         try:
             state.pushes.close()
@@ -134,6 +139,7 @@ class Engine:
                 log.close()
             state.services.close()
         finally:
+            late.cancel()
             if isinstance(self._ownership, Ownership):
                 self._ownership.close()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streamsql.errors import ConfigError
-from streamsql.executor.spark.capacity import Capacity
+from streamsql.executor.spark.capacity import GROW_SECONDS, Capacity
 from streamsql.executor.spark.cluster import task_slots
 from streamsql.properties import PROPERTIES, SHUFFLE_PARTITIONS, validated
 from streamsql.sizes import Machine, Sizes, read_machine, sizes_of
@@ -58,7 +59,9 @@ def test_every_size_is_a_property_with_an_effective_value() -> None:
     assert "4 CPUs, 8192 MB of memory: streamsql.heap.mb=2048" in sizes.text()
 
 
-def test_a_query_has_its_own_sizes() -> None:
+def test_a_query_has_its_own_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     sizes = sizes_of(Machine(8, 8192), {}, None, has_master=False)
     capacity = Capacity(sizes, lambda: 16)
     topics = {"a": 3, "b": 6}
@@ -72,6 +75,13 @@ def test_a_query_has_its_own_sizes() -> None:
     assert capacity.records_per_batch({}, "q") == 66_666
     assert capacity.records_per_batch({"streamsql.records.per.batch": "20"}, "q") == 1
     assert capacity.records_per_batch({}, "p") == 2_000_000
+    now += GROW_SECONDS
+    assert capacity.records_per_batch({}, "q") == 133_333, "it grows back"
+    capacity.shrink("q")
+    assert capacity.records_per_batch({}, "q") == 4_444
+    now += 24 * GROW_SECONDS
+    assert capacity.records_per_batch({}, "q") == 2_000_000
+    capacity.shrink("q")
     capacity.forget("q")
     capacity.forget("unknown")
     assert capacity.records_per_batch({}, "q") == 2_000_000

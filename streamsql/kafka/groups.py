@@ -22,6 +22,8 @@ class Readers:
 def readers(admin: AdminClient, timeout: float) -> dict[str, Readers]:
     """The readers of each topic that has any; raises KafkaException. `timeout` in seconds."""
     listed = admin.list_consumer_groups(request_timeout=timeout).result()
+    for error in listed.errors or ():
+        raise error  # The list is incomplete.
     names = [group.group_id for group in listed.valid or ()]
     if not names:
         return {}

@@ -100,6 +100,8 @@ class FileLog:
         try:
             if not existed:
                 _sync_folder(path.parent)
+            self._torn = False
+            """Whether a line that was not written whole may follow the entries."""
             self.entries, self._size = self._load()
         except BaseException as error:
             self._file.close()
@@ -124,23 +126,31 @@ class FileLog:
     def append(self, entry: Entry) -> None:
         """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
         line = encode(entry) + b"\n"
+        if self._torn:
+            # Behind such a line the entry would be lost at the next start.
+            self._cut_off()
         try:
+            self._torn = True
             written = self._file.write(line)
             if written != len(line):
                 raise OSError("the disk is full")
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise self._undo(error) from error
+            with suppress(ExternalError):  # The next append tries again.
+                self._cut_off()
+            raise _failed("write", self.path, error) from error
+        self._torn = False
         self._size += len(line)
         self.entries.append(entry)
 
-    def _undo(self, error: OSError) -> StreamSQLError:
+    def _cut_off(self) -> None:
+        """Remove what an append that failed has left. ExternalError where that fails as well."""
         try:
             self._file.truncate(self._size)
-        except OSError:
-            # The torn line is cut off at the next start.
-            pass
-        return _failed("write", self.path, error)
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise _failed("write", self.path, error) from error
+        self._torn = False
 
     def close(self) -> None:
         """Close the file."""

@@ -31,6 +31,15 @@ RETRY_SECONDS = 1.0
 DECIDE_SECONDS = 20.0
 """How long a statement waits for a server that has only just come up to know its part."""
 READ_SECONDS = 60.0
+APPLY_SECONDS = 300.0
+"""How long an entry is tried until this server gives up following, and never leads."""
+
+
+Effect = Callable[[], None]
+
+
+class _GivenUpError(ExternalError):
+    """An entry has not taken effect for so long that this server stops following."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +48,9 @@ class Followed:
 
     lock: AbstractContextManager[object]
     """Held while an entry takes effect, and while the engine begins to lead."""
-    apply: Callable[[Entry], None]
-    """Have an entry take effect."""
+    fold: Callable[[Entry], Effect]
+    """Fold an entry into the engine's state; the effect brings the engine there. It raises
+    ExternalError where that takes longer, and is then called again."""
     lead: Callable[[bool], None]
     """Run the persistent queries from now on, or run none."""
     is_ready: Callable[[], bool]
@@ -66,6 +76,13 @@ class Failover:
         self._leads = False
         self._stands = False
         self._began = self._looked = -math.inf
+        self._due: Entry | None = None
+        """Read from the log, and not in effect yet."""
+        self._effect: Effect | None = None
+        """The effect of the entry that is due."""
+        self._due_since = 0.0
+        self._done = 0
+        """The offset up to which the log is in effect here."""
         self.failure: StreamSQLError | None = None
         """Why this server follows no longer; it never leads again."""
 
@@ -122,10 +139,8 @@ class Failover:
     def sync(self, timeout: float) -> bool:
         """Wait until all that is in the log now has taken effect here; whether it has."""
         end = self._log.end()
-        await_condition(
-            lambda: self._log.position >= end or self.failure is not None, timeout, every=0.01
-        )
-        return self._log.position >= end
+        await_condition(lambda: self._done >= end or self.failure is not None, timeout, every=0.01)
+        return self._done >= end
 
     # -- the thread ------------------------------------------------------------------------------
 
@@ -134,7 +149,7 @@ class Failover:
         end = self._log.committed_end()
         # Reading waits for a record itself.
         if not await_condition(
-            lambda: self._log.position >= end, READ_SECONDS, pause=lambda _: self._read()
+            lambda: self._done >= end, READ_SECONDS, pause=lambda _: self._read()
         ):
             raise ExternalError("the command log cannot be read to its end", retryable=True)
 
@@ -142,8 +157,10 @@ class Failover:
         while not self._stopped.is_set():
             try:
                 self._step()
+            except _GivenUpError as error:
+                return self._fail(error)
             except ExternalError as error:
-                # Kafka is lost, or refuses for now.
+                # Kafka is lost or refuses for now, or an entry does not take effect yet.
                 _log.warning("%s", error.message)
                 self._stopped.wait(RETRY_SECONDS)
             except StreamSQLError as error:
@@ -183,18 +200,38 @@ class Failover:
         self._read()
 
     def _read(self) -> None:
-        """Have the next record take effect, if one comes within a moment."""
-        found = self._log.poll(POLL_SECONDS)
+        """Have the next record take effect, if one comes within a moment. An entry that could not
+        take effect is tried again: no later one may come before it."""
+        found = self._due or self._log.poll(POLL_SECONDS)
         if isinstance(found, Entry):
-            with self._engine.lock:
-                if self._log.is_new(found):
-                    self._engine.apply(found)
+            self._apply(found)
         elif isinstance(found, Leader):
             self._leader = found
             if found.url != self._url:
                 _log.info("the server at %s leads", found.url)
             if self._leads and found.url != self._url:
                 self._step_down()
+        self._done = self._log.position
+
+    def _apply(self, entry: Entry) -> None:
+        with self._engine.lock:
+            if not self._log.is_new(entry):
+                return
+            if self._due is None:
+                self._effect, self._due_since = self._engine.fold(entry), time.monotonic()
+                self._due = entry
+            assert self._effect is not None
+            try:
+                self._effect()
+            except ExternalError as error:
+                if time.monotonic() - self._due_since > APPLY_SECONDS:
+                    raise _GivenUpError(
+                        f"entry {entry.sequence} does not take effect: {error.message}",
+                        hint="Restart this server. Another one leads meanwhile.",
+                    ) from error
+                raise
+            self._log.took_effect(entry)
+            self._due = self._effect = None
 
     def _take_over(self) -> None:
         # No statement runs until all that was written before is known here.

@@ -13,6 +13,7 @@ from streamsql.config import EngineConfig
 from streamsql.data_folder import DataDir
 from streamsql.errors import ConfigError, ExternalError
 from streamsql.log.entries import Entry, read_file
+from streamsql.places import place
 from streamsql.places.place import place_of
 from streamsql.places.store import StoreFiles, no_store
 
@@ -22,7 +23,8 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 def joined(config: EngineConfig) -> EngineConfig:
     """The same, with the service that its data folder belongs to.
 
-    ConfigError for a name that cannot be part of a topic's, or another than the folder's.
+    ConfigError for a name that cannot be part of a topic's, or another than the folder's;
+    ExternalError where the folder's cannot be read.
     """
     known = _known(config)
     given = config.service_id
@@ -68,7 +70,6 @@ def entries_before(config: EngineConfig, data: DataDir) -> list[Entry]:
 def _known(config: EngineConfig) -> str | None:
     if config.bootstrap_servers is not None:
         return None
-    try:
-        return DataDir.at(config.data_dir).service.read_text("utf-8").strip() or None
-    except OSError:
-        return None
+    file = DataDir.at(config.data_dir).service
+    # An unreadable name must not pass for none: the engine would start with an empty catalog.
+    return (place.read(file) or b"").decode().strip() or None

@@ -88,11 +88,12 @@ class CommandLog:
         return self._records.read(message.key(), message.value(), headers, offset)
 
     def is_new(self, entry: Entry) -> bool:
-        """Whether an entry is one that this server has neither written nor read before."""
-        new = entry.sequence >= self.next_sequence
-        if new:
-            self.entries.append(entry)
-        return new
+        """Whether an entry that was read is not in effect here yet."""
+        return entry.sequence >= self.next_sequence
+
+    def took_effect(self, entry: Entry) -> None:
+        """Note that an entry that was read is in effect here."""
+        self.entries.append(entry)
 
     @property
     def next_sequence(self) -> int:

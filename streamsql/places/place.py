@@ -1,9 +1,10 @@
 """What is done with a checkpoint's files, be they on a disk or in an object store: here alone.
 
 A place is a pathlib Path or looks like one. What both can do in the same way they are asked for
-themselves: `/`, `name`, `exists`, `read_bytes`. What is one step on a disk and many in a store, or
-has to be synced on a disk, is a function here. On a disk all raise OSError, in a store
-ExternalError.
+themselves: `/` and `name`. What is one step on a disk and many in a store, or has to be synced on a
+disk, is a function here. `entries`, `read` and `exists` raise ExternalError where the answer is not
+known, which is never the same as "there is none". The others raise OSError on a disk and
+ExternalError in a store.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from streamsql.errors import ConfigError
+from streamsql.errors import ConfigError, ExternalError
 from streamsql.places.store import SCHEME, SCHEMES, Kept, StoreFiles, StorePath, is_url
 
 Place = Path | StorePath
@@ -34,14 +35,47 @@ def place_of(given: str | os.PathLike[str], files: Callable[[], StoreFiles]) -> 
     return StorePath(f"{SCHEME}://{rest}", files)
 
 
+_ABSENT = (FileNotFoundError, NotADirectoryError)
+"""What alone says that there is no such file or folder."""
+
+
 def entries(folder: Place) -> Sequence[Place]:
-    """What is in a folder; nothing in what is none, or cannot be read on a disk."""
+    """The files and folders in a folder; none where there is no such folder."""
     if isinstance(folder, StorePath):
         return folder.iterdir()
     try:
         return list(folder.iterdir())
-    except OSError:
+    except _ABSENT:
         return []
+    except OSError as error:
+        raise _unknown("list", folder, error) from error
+
+
+def read(file: Place) -> bytes | None:
+    """The content of a file; None where there is no such file."""
+    try:
+        return file.read_bytes()
+    except _ABSENT:
+        return None
+    except OSError as error:
+        raise _unknown("read", file, error) from error
+
+
+def exists(place: Place) -> bool:
+    """Whether there is such a file or folder."""
+    if isinstance(place, StorePath):
+        return place.exists()
+    try:
+        place.stat()
+    except _ABSENT:
+        return False
+    except OSError as error:
+        raise _unknown("look for", place, error) from error
+    return True
+
+
+def _unknown(action: str, place: Place, error: OSError) -> ExternalError:
+    return ExternalError(f"cannot {action} {place}: {error.strerror or error}", retryable=True)
 
 
 def make(folder: Place) -> None:
@@ -85,7 +119,7 @@ def delete_folder(folder: Place) -> None:
     if isinstance(folder, StorePath):
         folder.delete()
         return
-    while folder.exists():
+    while exists(folder):
         with suppress(FileNotFoundError):
             shutil.rmtree(folder)
 

@@ -9,10 +9,12 @@ runs have left open. All of it may be done again, and once it is done nothing is
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from streamsql.errors import StreamSQLError
 from streamsql.registry.serdes import delete_subjects
+from streamsql.runtime.replay import Deletion
 
 if TYPE_CHECKING:
     from streamsql.runtime.state import EngineState
@@ -40,23 +42,30 @@ def delete_topics(state: EngineState) -> list[str]:
     A topic that has been made anew since is another one, and stays.
     """
     with state.lock:
-        return _delete_topics(state) if state.deletions else []
+        due = dict(state.deletions)
+    # Without the lock: Kafka and registries may take long to answer.
+    return _delete_topics(state, due) if due else []
 
 
-def _delete_topics(state: EngineState) -> list[str]:
+def _delete_topics(state: EngineState, due: Mapping[str, Deletion]) -> list[str]:
     try:
         kafka = state.services.kafka.get()
-        found = kafka.topic_ids(set(state.deletions) & set(kafka.topics()))
+        found = kafka.topic_ids(set(due) & set(kafka.topics()))
     except StreamSQLError as error:
-        return [f"The topics {', '.join(state.deletions)} were not deleted: {error.message}"]
+        return [f"The topics {', '.join(due)} were not deleted: {error.message}"]
     failures = []
-    for topic, deletion in list(state.deletions.items()):
+    for topic, deletion in due.items():
+        exists = found.get(topic) == deletion.topic_id
         try:
-            if found.get(topic) == deletion.topic_id:
+            if exists and state.deletions.get(topic) is deletion:
                 # The topic last: while it is there, all is done again.
                 delete_subjects(state.schemas().registry, deletion.source)
-                kafka.delete_topic(topic, missing_ok=True)
-            state.deletions.pop(topic, None)
+            with state.lock:
+                # A statement that uses the topic again has withdrawn the deletion.
+                if state.deletions.get(topic) is deletion:
+                    if exists:
+                        kafka.delete_topic(topic, missing_ok=True)
+                    del state.deletions[topic]
         except StreamSQLError as error:
             failures.append(f"The topic {topic} was not deleted: {error.message}")
     return failures

@@ -4,14 +4,14 @@ be what came out. Only then is anything touched that the log does not hold, as c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from streamsql.errors import ExternalError
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.persistent_query import KnownQuery, stuck
 from streamsql.log.entries import Entry, FileLog, StatementLog
-from streamsql.log.failover import Failover, Followed
+from streamsql.log.failover import Effect, Failover, Followed
 from streamsql.log.membership import claim, entries_before
 from streamsql.log.topic_log import CommandLog
 from streamsql.runtime.history import History
@@ -59,11 +59,11 @@ def _restore_service(state: EngineState, service_id: str) -> StatementLog:
 
 
 def _followed(state: EngineState) -> Followed:
-    def apply(entry: Entry) -> None:
+    def fold(entry: Entry) -> Effect:
         replay = replay_of(state)
         for statement in entry.statements:
             replay.add(statement)
-        become(state, replay)
+        return lambda: become(state, replay)
 
     def lead(leads: bool) -> None:
         if leads:
@@ -76,7 +76,7 @@ def _followed(state: EngineState) -> Followed:
 
     return Followed(
         lock=state.lock,
-        apply=apply,
+        fold=fold,
         lead=lead,
         is_ready=lambda: state.services.current_spark() is not None,
         entries_before=lambda: entries_before(state.config, state.data),
@@ -97,7 +97,8 @@ def replay_of(state: EngineState) -> Replay:
 
 def become(state: EngineState, replay: Replay) -> None:
     """Have an engine be what a replay came to. No checkpoint is touched: whether one is still some
-    query's is known when all statements have been replayed."""
+    query's is known when all statements have been replayed. ExternalError where a query does not
+    stop in time; the same replay can then be tried again."""
     _become(state.queries, replay.queries)
     state.session.properties = replay.properties
     state.session.variables = replay.variables
@@ -106,19 +107,27 @@ def become(state: EngineState, replay: Replay) -> None:
 
 
 def _become(manager: QueryManager, queries: Mapping[str, KnownQuery]) -> None:
-    """Have the manager run these queries and no others."""
+    """Have the manager run these queries and no others; it may have got there in part already."""
     known = manager.known()
-    for query_id, was in list(known.items()):
-        now = queries.get(query_id)
-        if now is None or now.definition.generation != was.definition.generation:
-            if manager.terminate(query_id, keep_checkpoint=True):
-                raise stuck(query_id)
-            del known[query_id]
+    ended = [
+        query_id
+        for query_id, was in known.items()
+        if query_id not in queries
+        or queries[query_id].definition.generation != was.definition.generation
+    ]
+    _raise_stuck(manager.terminate(*ended, keep_checkpoint=True) if ended else ())
     for query_id, now in queries.items():
-        before = known.get(query_id)
+        before = None if query_id in ended else known.get(query_id)
         if before is None:
             manager.add(now.definition)
         elif before.definition is not now.definition:
             manager.replace(now.definition)
-        if now.paused != (before is not None and before.paused):
-            (manager.pause if now.paused else manager.resume)(query_id)
+        if before is not None and before.paused and not now.paused:
+            manager.resume(query_id)
+    paused = [query_id for query_id, now in queries.items() if now.paused]
+    _raise_stuck(manager.pause(*paused) if paused else ())
+
+
+def _raise_stuck(query_ids: Iterable[str]) -> None:
+    for query_id in query_ids:
+        raise stuck(query_id)

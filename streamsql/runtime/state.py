@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from streamsql.catalog import Catalog
 from streamsql.config import EngineConfig
@@ -42,6 +42,11 @@ from streamsql.session import Session
 from streamsql.sizes import Machine, sizes_of
 from streamsql.status import QueryMetrics, Resources
 from streamsql.version import VERSION
+
+Prepared = TypeVar("Prepared")
+Done = TypeVar("Done")
+PREPARED_TIMES = 5
+"""So often a statement is prepared without the lock, where others change the catalog meanwhile."""
 
 
 class Staged(Protocol):
@@ -163,6 +168,23 @@ class Context:
         check_plan(statement, planned, self.session)
         return planned
 
+    def carry_out(self, prepare: Callable[[], Prepared], carry: Callable[[Prepared], Done]) -> Done:
+        """Prepare a statement, then carry it out under the lock of the state. Kafka and registries
+        are asked by `prepare`, which holds up no other statement and is repeated where the catalog,
+        the properties or the topics to delete have changed since it began."""
+        state = self.state
+        for _ in range(PREPARED_TIMES):
+            catalog, others = state.catalog, self._others()
+            prepared = prepare()
+            with state.lock:
+                if state.catalog is catalog and self._others() == others:
+                    return carry(prepared)
+        with state.lock:
+            return carry(prepare())
+
+    def _others(self) -> tuple[Mapping[str, str], Mapping[str, Deletion]]:
+        return dict(self.session.properties), dict(self.state.deletions)
+
     def commit(
         self,
         statement: Statement,
@@ -174,7 +196,11 @@ class Context:
         offsets: Offsets | None = None,
         deletes: Mapping[str, str] | None = None,
     ) -> None:
-        """Log a statement, then let it change the catalog. The state's lock is held."""
+        """Change a copy of the catalog, log the statement, then put the copy in place: what cannot
+        be applied is never logged. The state's lock is held."""
+        catalog = self.state.catalog
+        if planned is not None:
+            apply(planned, catalog := catalog.copy())
         log = self.state.log
         log.append(
             Entry(
@@ -191,8 +217,6 @@ class Context:
         )
         if planned is not None:
             note_deletions(planned, deletes or {}, self.state.deletions)
-            catalog = self.state.catalog.copy()
-            apply(planned, catalog)
             self.state.catalog = catalog
 
     def logged(self, properties: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,8 @@ _DONE = {
 
 @handle.register
 def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
-    """Done when it has taken effect: a terminated or paused query writes nothing any more.
+    """Done when it has taken effect: a terminated or paused query writes nothing any more. A query
+    that does not stop in time is named by a warning.
 
     A push query can be terminated, too, by whoever knows its id.
     """
@@ -34,7 +35,9 @@ def control(statement: ControlQuery, context: Context) -> Iterable[Result]:
         planned = context.plan(statement)
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        stuck = _act(planned, state, accepted(context.session.properties))
+        _act(planned, state, accepted(context.session.properties))
+    # Without the lock: a query that does not stop holds up no other statement.
+    stuck = state.queries.unsettled(*_stopped(planned))
     done = _DONE[planned.action]
     if not planned.query_ids:
         return [Message("There are no queries.")]
@@ -52,24 +55,26 @@ def drop_sink(statement: DropSink, context: Context) -> Iterable[Result]:
             return [Warning(planned.warning)]
         assert isinstance(planned, ControlPlan)
         context.commit(statement, planned)
-        stuck = _act(planned, state)
+        _act(planned, state)
+    stuck = state.queries.unsettled(*_stopped(planned))
     dropped = Message(f"Sink `{statement.name}` was dropped. Its files stay.")
     return [dropped, *still_running(stuck)]
 
 
-def _act(
-    planned: ControlPlan, state: EngineState, accepts: frozenset[str] = frozenset()
-) -> list[str]:
-    """Have it take effect; the queries that are to end and have not stopped yet. What is resumed
-    may accept what has stopped it."""
-    if planned.action is QueryAction.TERMINATE:
-        return state.queries.terminate(*planned.query_ids)
-    for query_id in planned.query_ids:
-        if planned.action is QueryAction.RESUME:
-            state.queries.resume(query_id, accepts=accepts)
-        else:
-            state.queries.pause(query_id)
-    return []
+def _act(planned: ControlPlan, state: EngineState, accepts: frozenset[str] = frozenset()) -> None:
+    """Tell the queries, and wait for none. What is resumed may accept what has stopped it."""
+    match planned.action:
+        case QueryAction.TERMINATE:
+            state.queries.terminate(*planned.query_ids, waits=False)
+        case QueryAction.PAUSE:
+            state.queries.pause(*planned.query_ids, waits=False)
+        case QueryAction.RESUME:
+            for query_id in planned.query_ids:
+                state.queries.resume(query_id, accepts=accepts)
+
+
+def _stopped(planned: ControlPlan) -> tuple[str, ...]:
+    return () if planned.action is QueryAction.RESUME else planned.query_ids
 
 
 OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
@@ -77,8 +82,8 @@ OLD_RUNS = "Query {} has not stopped yet. It goes on as it was until it does."
 
 
 def still_running(query_ids: Iterable[str]) -> list[Warning]:
-    """What is said of queries that a statement has ended and that have not stopped in time."""
+    """A warning for each query that a statement stops and that has not stopped in time."""
     return [
-        Warning(f"Query {query_id} has not stopped yet. It ends when it does, or with the engine.")
+        Warning(f"Query {query_id} is still stopping. It may read and write until it has stopped.")
         for query_id in query_ids
     ]

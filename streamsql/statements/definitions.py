@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from streamsql.catalog import Source
 from streamsql.nodes import CreateSource, DropSource
 from streamsql.planner.ddl.drops import DropPlan
-from streamsql.planner.plans.statements import NothingToDo, SourcePlan
+from streamsql.planner.plans.statements import NothingToDo, Planned, SourcePlan
+from streamsql.registry.lookup import RegistrySchemas
 from streamsql.registry.serdes import register_declared
 from streamsql.results import Message, Result, Warning
 from streamsql.runtime.reconcile import delete_topics
 from streamsql.runtime.state import Context
-from streamsql.runtime.topics import create_topic
+from streamsql.runtime.topics import KafkaTopics, create_topic
 from streamsql.statements.control import still_running
 from streamsql.statements.dispatch import handle
 
@@ -23,17 +24,26 @@ _KEPT = "The topic {} is deleted at the next start."
 def create(statement: CreateSource, context: Context) -> Iterable[Result]:
     """CREATE STREAM | TABLE: makes the topic if need be, then the catalog's entry."""
     state = context.state
-    topics = state.topics()
-    with state.lock:
-        schemas = state.schemas()
+
+    def prepare() -> tuple[Planned, KafkaTopics, RegistrySchemas]:
+        topics, schemas = state.topics(), state.schemas()
         planned = context.plan(statement, topics, schemas)
-        if isinstance(planned, NothingToDo):
-            return [Warning(planned.warning)]
-        assert isinstance(planned, SourcePlan)
-        if planned.create_topic:
-            create_topic(state.services.kafka.get(), planned.source)
-        register_declared(schemas.registry, planned.source)
-        context.commit(statement, planned, topics=topics, schemas=schemas)
+        if isinstance(planned, SourcePlan):
+            if planned.create_topic:
+                create_topic(state.services.kafka.get(), planned.source)
+            register_declared(schemas.registry, planned.source)
+        return planned, topics, schemas
+
+    def carry(prepared: tuple[Planned, KafkaTopics, RegistrySchemas]) -> Planned:
+        planned, topics, schemas = prepared
+        if not isinstance(planned, NothingToDo):
+            context.commit(statement, planned, topics=topics, schemas=schemas)
+        return planned
+
+    planned = context.carry_out(prepare, carry)
+    if isinstance(planned, NothingToDo):
+        return [Warning(planned.warning)]
+    assert isinstance(planned, SourcePlan)
     done = "replaced" if planned.replaces else "created"
     return [Message(f"{statement.kind.value.capitalize()} {done}")]
 
@@ -52,9 +62,11 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
             # Which one is meant is logged: what is made anew under its name is never deleted.
             deletes = state.services.kafka.get().topic_ids([topic])
         context.commit(statement, planned, deletes=deletes)
-        stuck = state.queries.terminate(*planned.terminate)
-        # What still writes would make the topic anew.
-        failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
+        state.queries.terminate(*planned.terminate, waits=False)
+    # Without the lock: a query that does not stop holds up no other statement.
+    stuck = state.queries.unsettled(*planned.terminate)
+    # What still writes would make the topic anew.
+    failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
     return [
         Message(_dropped(planned.source)),
         *_also_gone(planned, statement.cascade),

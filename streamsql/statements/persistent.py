@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from streamsql.catalog import Source
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.errors import ExternalError
+from streamsql.executor.queries.persistent_query import Definition, stuck
 from streamsql.nodes import AlterQuery, CreateAsSelect, CreateSink, InsertInto, Statement
 from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
@@ -54,18 +55,16 @@ def alter_query(statement: AlterQuery, context: Context) -> Iterable[Result]:
     state = context.state
     with state.lock:
         create = replacement(statement, state.catalog)
-        check_moves(statement, state.queries.definition(statement.name).plan)
-        known = state.queries.definition(statement.name).properties
-        properties = {**known, **settings(statement)}
-        if properties == known:
-            return [Message(f"Query {statement.name} has these settings already.")]
-        session = replace(context.session, properties=properties)
-        context = replace(context, session=session)
-        moves = _moves_state(state.queries.definition(statement.name), properties)
-        if not moves:
-            _, *warnings = _start(create, context, goes_on=True)
-    if moves:
+        known = state.queries.definition(statement.name)
+        check_moves(statement, known.plan)
+        properties = {**known.properties, **settings(statement)}
+    if properties == known.properties:
+        return [Message(f"Query {statement.name} has these settings already.")]
+    context = replace(context, session=replace(context.session, properties=properties))
+    if _moves_state(known, properties):
         _, *warnings = _build_anew(create, statement.name, context)
+    else:
+        _, *warnings = _start(create, context, goes_on=known)
     return [Message(f"Query {statement.name} altered.", statement.name), *warnings]
 
 
@@ -75,22 +74,23 @@ def _moves_state(known: Definition, properties: Mapping[str, str]) -> bool:
 
 
 def _start(
-    statement: CreateAsSelect | InsertInto | CreateSink, context: Context, *, goes_on: bool = False
+    statement: CreateAsSelect | InsertInto | CreateSink,
+    context: Context,
+    *,
+    goes_on: Definition | None = None,
 ) -> list[Result]:
-    """`goes_on`: what it replaces is to go on in any case, and not to be built anew."""
-    state = context.state
-    topics = state.topics()
-    with state.lock:
-        schemas = state.schemas()
-        planned = context.plan(statement, topics, schemas)
-        if isinstance(planned, NothingToDo):
-            return [Warning(planned.warning)]
-        assert isinstance(planned, QueryStatementPlan)
-        query_id = planned.query.query_id
-        if goes_on or query_id is None or not _is_built_anew(planned, state):
-            return _started(statement, planned, topics, schemas, context)
-    # The lock is free meanwhile: that may take long. What is defined by then is planned with.
-    return _build_anew(statement, query_id, context)
+    """`goes_on`: the query that is to go on from its checkpoint, and not to be built anew."""
+
+    def carry(prepared: _Prepared | NothingToDo | str) -> _Prepared | NothingToDo | str:
+        return _started(prepared, context) if isinstance(prepared, _Prepared) else prepared
+
+    found = context.carry_out(lambda: _prepared(statement, context, goes_on), carry)
+    if isinstance(found, NothingToDo):
+        return [Warning(found.warning)]
+    if isinstance(found, str):
+        # That may take long. What is defined by then is planned with.
+        return _build_anew(statement, found, context)
+    return _awaited(found, context)
 
 
 def _is_built_anew(planned: QueryStatementPlan, state: EngineState) -> bool:
@@ -112,26 +112,40 @@ def _build_anew(statement: Statement, query_id: str, context: Context) -> list[R
     return [Message(f"Created query with ID {query_id}", query_id), *warnings]
 
 
-def _start_readers_anew(grown: Source | None, state: EngineState) -> None:
-    """They see at once all partitions of a topic that has more of them now."""
-    for query_id in state.catalog.readers_of_topic(grown.topic.name) if grown else ():
-        state.queries.replace(state.queries.definition(query_id))
+@dataclass
+class _Prepared:
+    """A statement whose topic and schemas are there, and which can be carried out."""
+
+    statement: CreateAsSelect | InsertInto | CreateSink
+    planned: QueryStatementPlan
+    topics: KafkaTopics
+    schemas: RegistrySchemas
+    definition: Definition
+    """The query, but for its generation."""
+    grown: Source | None = None
+    """The sink whose topic has more partitions now."""
 
 
-def _started(
+def _prepared(
     statement: CreateAsSelect | InsertInto | CreateSink,
-    planned: QueryStatementPlan,
-    topics: KafkaTopics,
-    schemas: RegistrySchemas,
     context: Context,
-) -> list[Result]:
-    state = context.state
+    goes_on: Definition | None,
+) -> _Prepared | NothingToDo | str:
+    """All that asks Kafka, a registry and Spark; the id of a query that is to be built anew."""
+    state, properties = context.state, dict(context.session.properties)
+    topics, schemas = state.topics(), state.schemas()
+    planned = context.plan(statement, topics, schemas)
+    if isinstance(planned, NothingToDo):
+        return planned
+    assert isinstance(planned, QueryStatementPlan)
     query_id = planned.query.query_id
     assert query_id is not None
-    properties = dict(context.session.properties)
+    if goes_on is not None and state.queries.definition(query_id) is not goes_on:
+        raise ExternalError(f"query {query_id} has been changed meanwhile", retryable=True)
+    if goes_on is None and _is_built_anew(planned, state):
+        return query_id
     sql = to_sql(statement) + ";"
-    sequence = state.log.next_sequence
-    definition = define(sql, planned, state.catalog, properties, None, sequence)
+    definition = define(sql, planned, state.catalog, properties, None, state.log.next_sequence)
     if planned.replaces:
         known = state.queries.definition(query_id)
         if planned.sink is not None:
@@ -145,28 +159,54 @@ def _started(
             definition.topics, planned.query.starts, properties
         )
         definition = replace(definition, starting_offsets=offsets)
-    grown = None
+    prepared = _Prepared(statement, planned, topics, schemas, definition)
     if planned.sink is not None:
         if planned.create_topic:
             create_topic(state.services.kafka.get(), planned.sink)
         register_written(schemas.registry, planned.sink)
         if grow_topic(state.services.kafka.get(), planned.sink, topics.told):
-            grown = planned.sink
+            prepared.grown = planned.sink
             topics.told = grown_facts(planned.sink, topics.told)
+    return prepared
+
+
+def _started(prepared: _Prepared, context: Context) -> _Prepared:
+    """Log it and tell the queries. The lock of the state is held, and nothing is waited for."""
+    queries, planned, definition = context.state.queries, prepared.planned, prepared.definition
+    if not planned.replaces:
+        if definition.id in queries.known():
+            raise stuck(definition.id)  # The one before it was terminated, and still runs.
+        # A set of properties or rows may have been logged since it was prepared.
+        definition = replace(definition, generation=context.state.log.next_sequence)
     context.commit(
-        statement,
+        prepared.statement,
         planned,
-        topics=topics,
-        schemas=schemas,
-        query_id=query_id,
+        topics=prepared.topics,
+        schemas=prepared.schemas,
+        query_id=definition.id,
         offsets=definition.starting_offsets,
     )
-    is_replaced = True
     if planned.replaces:
-        is_replaced = state.queries.replace(definition)
-        _start_readers_anew(grown, state)
+        queries.replace(definition, waits=False)
+        for query_id in _readers(prepared.grown, context):
+            queries.replace(queries.definition(query_id), waits=False)
     else:
-        state.queries.add(definition)
+        queries.add(definition)
+    return prepared
+
+
+def _readers(grown: Source | None, context: Context) -> list[str]:
+    """The queries that start again, to see at once all partitions of a topic that has grown."""
+    return list(context.state.catalog.readers_of_topic(grown.topic.name)) if grown else []
+
+
+def _awaited(prepared: _Prepared, context: Context) -> list[Result]:
+    """The results, once what is replaced has stopped."""
+    query_id, planned = prepared.definition.id, prepared.planned
+    late = None
+    if planned.replaces:
+        replaced = (query_id, *_readers(prepared.grown, context))
+        late = query_id in context.state.queries.unsettled(*replaced)
     done = Message(f"Created query with ID {query_id}", query_id)
-    late = None if is_replaced else OLD_RUNS.format(query_id)
-    return [done, *(Warning(text) for text in (late, planned.warning) if text)]
+    said = (OLD_RUNS.format(query_id) if late else None, planned.warning)
+    return [done, *(Warning(text) for text in said if text)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engine.offline import Offline
+from engine.offline import Offline, texts
 
 from streamsql.config import EngineConfig
 from streamsql.errors import (
@@ -17,8 +17,14 @@ from streamsql.errors import (
     ParseError,
     UnsupportedError,
 )
+from streamsql.executor.queries.manager import QueryManager
+from streamsql.nodes import ControlQuery, QueryAction
+from streamsql.planner.ddl.control import ControlPlan
 from streamsql.results import Rows
+from streamsql.runtime import state as engine_state
+from streamsql.runtime.state import Context
 from streamsql.session import Session
+from streamsql.statements import execute
 
 
 @pytest.fixture
@@ -242,3 +248,46 @@ def test_views_come_back(tmp_path: Path) -> None:
             "View `ERRORS` was dropped.",
             "View `FEW` was dropped.",
         ]
+
+
+def test_pause_all_reaches_every_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though one of them does not stop in time."""
+    asked: list[str] = []
+
+    def pause(manager: QueryManager, *query_ids: str, waits: bool = True) -> list[str]:
+        asked.extend(query_ids)
+        return []
+
+    monkeypatch.setattr(QueryManager, "pause", pause)
+    monkeypatch.setattr(QueryManager, "unsettled", lambda _, *query_ids: list(query_ids[:1]))
+    with Offline(tmp_path) as engine:
+        context = engine.context()
+        plan = ControlPlan(QueryAction.PAUSE, ("Q", "R", "S"))
+        monkeypatch.setattr(Context, "plan", lambda *_: plan)
+        monkeypatch.setattr(Context, "commit", lambda *_, **__: None)
+        statement = ControlQuery(action=QueryAction.PAUSE, query_id=None)
+        said = texts(execute(statement, context))
+    assert asked == ["Q", "R", "S"]
+    assert said == [
+        *(f"Query {name} paused." for name in asked),
+        "Query Q is still stopping. It may read and write until it has stopped.",
+    ]
+
+
+def test_what_cannot_be_applied_is_never_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else no start could replay the log any more."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    with Offline(tmp_path) as engine:
+        with monkeypatch.context() as patch:
+            patch.setattr(engine_state, "apply", broken)
+            with pytest.raises(RuntimeError, match="a bug"):
+                engine.run("CREATE TYPE point AS INT;")
+        assert not engine.state.log.entries and not engine.state.catalog.types
+        engine.run("CREATE TYPE point AS INT;")
+    with Offline(tmp_path) as engine:
+        assert engine.texts("SHOW TYPES;") == ["POINT | INTEGER"]

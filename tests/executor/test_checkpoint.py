@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from streamsql.errors import ExternalError
+from streamsql.executor.queries import checkpoint_metadata, removal
 from streamsql.executor.queries.checkpoint import (
+    RebuildNote,
+    adopt,
+    begun,
     claim,
     committed,
     discard,
@@ -14,13 +23,25 @@ from streamsql.executor.queries.checkpoint import (
     discarded,
     erase,
     forget_uncommitted,
+    hand_over,
+    has_commits,
     id_of,
+    is_settled,
+    is_torn,
+    note_rebuild,
     parse_offsets,
+    rebuild_note,
+    rebuilt,
     remove,
     remove_torn_files,
     remove_uncommitted_state,
+    take_over,
+    takeovers,
 )
 from streamsql.executor.queries.relocation import relocate
+from streamsql.executor.queries.removal import sweep
+from streamsql.executor.queries.start import checkpointed_shuffle_partitions
+from streamsql.kafka.client import KafkaClient
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0,"conf":{"a":"b"}}\n{"in":{"0":5,"1":7}}\n'
 
@@ -161,3 +182,135 @@ def test_a_batch_that_failed_need_not_end_where_it_was_to_end(tmp_path: Path) ->
     forget_uncommitted(tmp_path)
     assert sorted(path.name for path in (tmp_path / "offsets").iterdir()) == ["0", "1"]
     forget_uncommitted(tmp_path / "none")
+
+
+# -- what cannot be read is not missing ----------------------------------------------------------
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """A checkpoint with everything that a query may leave in one."""
+    checkpoint = tmp_path / "Q"
+    take_over(checkpoint, 3, "CREATE ..")
+    batch(checkpoint, 0, OFFSETS)
+    batch(checkpoint, 1, OFFSETS, done=False)
+    (checkpoint / "metadata").write_text('{"id":"6f1c"}')
+    (checkpoint / "state.json").write_text("{}")
+    note = checkpoint / "state" / "0" / "_metadata" / "v2" / "0"
+    note.parent.mkdir(parents=True)
+    note.write_text('v2\n{"stateStoreInfo":[]}')
+    note_rebuild(checkpoint, RebuildNote("results"))
+    return checkpoint
+
+
+Break = Callable[[str, int], None]
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Break:
+    """Breaks a file or folder of a name: the disk, a share or the process has trouble with it."""
+
+    def break_it(name: str, number: int) -> None:
+        def failing(method: Callable[..., Any]) -> Callable[..., Any]:
+            def call(path: Path, *given: Any, **named: Any) -> Any:
+                if path.name == name:
+                    raise OSError(number, os.strerror(number))
+                return method(path, *given, **named)
+
+            return call
+
+        for method in ("iterdir", "read_bytes", "read_text", "stat"):
+            monkeypatch.setattr(Path, method, failing(getattr(Path, method)))
+
+    return break_it
+
+
+@pytest.mark.parametrize(
+    ("name", "act"),
+    [
+        ("commits", remove_uncommitted_state),
+        ("commits", committed),
+        ("commits", has_commits),
+        ("commits", is_torn),
+        ("commits", forget_uncommitted),
+        ("commits", remove_torn_files),
+        ("commits", checkpoint_metadata.read),
+        ("state.json", checkpoint_metadata.read),
+        ("0", committed),
+        ("offsets", begun),
+        ("offsets", is_torn),
+        ("offsets", remove_torn_files),
+        ("offsets", checkpointed_shuffle_partitions),
+        ("1", checkpointed_shuffle_partitions),
+        ("streamsql.json", lambda found: claim(found, 3)),
+        ("streamsql.json", lambda found: take_over(found, 4, "CREATE ..")),
+        ("streamsql.json", lambda found: is_settled(found, 3)),
+        ("streamsql.json", lambda found: adopt(found, 3)),
+        ("statements.json", lambda found: take_over(found, 3, "CREATE OR REPLACE ..")),
+        ("statements.json", takeovers),
+        ("metadata", id_of),
+        ("rebuild.json", rebuild_note),
+        ("rebuild.json", lambda found: is_settled(found, 3)),
+        ("state", relocate),
+        ("0", relocate),
+    ],
+)
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EMFILE, errno.EACCES])
+def test_what_cannot_be_read_is_never_taken_for_missing(
+    whole: Path,
+    broken: Break,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    act: Callable[[Path], object],
+    number: int,
+) -> None:
+    before = sorted(whole.rglob("*"))
+    rebuilt(whole).mkdir()
+    hand_over(rebuilt(whole), 3)
+    broken(name, number)
+    with pytest.raises(ExternalError, match=os.strerror(number)) as raised:
+        act(whole)
+    assert raised.value.retryable
+    monkeypatch.undo()
+    assert sorted(whole.rglob("*")) == before, "nothing was deleted"
+    assert rebuilt(whole).exists() and takeovers(whole)[0].time > 0
+
+
+@pytest.mark.parametrize("name", ["streamsql.json", "statements.json", "metadata", "rebuild.json"])
+def test_a_damaged_file_is_not_taken_for_missing(whole: Path, name: str) -> None:
+    (whole / name).write_text("")
+    reads = {
+        "streamsql.json": lambda: claim(whole, 3),
+        "statements.json": lambda: takeovers(whole),
+        "metadata": lambda: id_of(whole),
+        "rebuild.json": lambda: rebuild_note(whole),
+    }
+    with pytest.raises(ExternalError, match="it is damaged"):
+        reads[name]()
+
+
+def test_a_checkpoint_of_an_unreadable_generation_stays(tmp_path: Path, broken: Break) -> None:
+    for name in ("KEPT", "KEPT.rebuilt", "ENDED"):
+        claim(tmp_path / name, 3)
+    broken("streamsql.json", errno.ESTALE)
+    discard_others(tmp_path, {"KEPT": 3})
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name[0] != ".") == [
+        "KEPT",
+        "KEPT.rebuilt",
+    ]
+
+
+def test_the_remains_of_a_checkpoint_stay_until_their_id_is_known(
+    tmp_path: Path, broken: Break, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retired: list[set[str]] = []
+    monkeypatch.setattr(removal, "retire_tokens", lambda _, __, ids: retired.append(ids))
+    for name in ("Q", "R"):
+        claim(tmp_path / name, 3)
+        (tmp_path / name / "metadata").write_text('{"id":"' + name + '"}')
+        discard(tmp_path / name)
+    (unreadable,) = (p for p in tmp_path.iterdir() if p.name.startswith(".gone-Q"))
+    (unreadable / "metadata").rename(unreadable / "id")
+    (unreadable / "metadata").symlink_to("metadata")  # ELOOP
+    sweep(tmp_path, cast(KafkaClient, None), None)
+    assert retired == [{"R"}] and discarded(tmp_path) == [unreadable]

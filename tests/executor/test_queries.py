@@ -19,6 +19,7 @@ from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import manager as queries
 from streamsql.executor.queries import observing, persistent_query, slots
 from streamsql.executor.queries.checkpoint import discarded
+from streamsql.executor.queries.launching import WORKERS
 from streamsql.executor.queries.manager import NEAR, QueryManager
 from streamsql.executor.queries.persistent_query import MAX_ROUNDS, Definition
 from streamsql.executor.queries.pulse import Pulse, parse
@@ -40,6 +41,7 @@ class ScriptedRun:
         self.running = True
         self.finished = False
         self.in_order = True
+        self.asked = 0
         self.at: Positions | None = None
         self.error: Failure | None = None
 
@@ -56,8 +58,9 @@ class ScriptedRun:
         self.finished = True
         return self.in_order
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         self.running = False
+        return True
 
     def end(self, error: Failure | None = None) -> None:
         self.error, self.running = error, False
@@ -528,9 +531,9 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     let_go = threading.Event()
     stop = ScriptedRun.stop
 
-    def stopped(run: ScriptedRun) -> None:
+    def stopped(run: ScriptedRun) -> bool:
         let_go.wait(30)
-        stop(run)
+        return stop(run)
 
     monkeypatch.setattr(ScriptedRun, "stop", stopped)
     monkeypatch.setattr(queries, "STOP_SECONDS", 0.2)
@@ -652,3 +655,126 @@ def test_a_query_that_memory_is_too_little_for_is_tried_with_less(
     assert script.shrunk == 3
     manager.resume("Q")
     await_runs(script, *["catch up"] * 4)
+
+
+# -- runs that do not end -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Spark gives up stopping runs, which go on until it is set; nobody waits long for them."""
+    let_go = threading.Event()
+
+    def stop(run: ScriptedRun) -> bool:
+        run.asked += 1
+        run.running = run.running and not let_go.is_set()
+        return not run.running
+
+    monkeypatch.setattr(ScriptedRun, "stop", stop)
+    monkeypatch.setattr(queries, "STOP_SECONDS", 0.3)
+    monkeypatch.setattr(persistent_query, "STOP_LOOK_SECONDS", 0.01)
+    yield let_go
+    let_go.set()
+
+
+def test_a_run_that_does_not_stop_keeps_its_checkpoint(
+    manager: QueryManager, script: Script, hung: threading.Event, tmp_path: Path
+) -> None:
+    manager.add(definition())
+    run = await_runs(script, "real-time")
+    (tmp_path / "Q").mkdir()
+    assert manager.terminate("Q") == ["Q"]
+    assert (tmp_path / "Q").exists() and script.stops == [] and script.forgotten == []
+    assert info(manager).state is QueryState.RUNNING
+    assert info(manager).reason == persistent_query.STOPPING
+    run.end()
+    await_until(lambda: not manager.infos(), "Q to end")
+    assert not (tmp_path / "Q").exists() and script.stops == ["Q"]
+
+
+def test_a_run_that_does_not_stop_is_not_paused(
+    manager: QueryManager, script: Script, hung: threading.Event
+) -> None:
+    manager.add(definition())
+    run = await_runs(script, "real-time")
+    assert manager.pause("Q") == ["Q"]
+    assert info(manager).state is QueryState.RUNNING
+    await_until(lambda: run.asked > 1, "Spark to be asked again")
+    hung.set()
+    await_state(manager, QueryState.PAUSED)
+    assert manager.pause("Q") == []
+
+
+def test_a_run_that_does_not_stop_has_no_second_one_beside_it(
+    manager: QueryManager, script: Script, hung: threading.Event
+) -> None:
+    manager.add(definition())
+    run = await_runs(script, "real-time")
+    assert not manager.replace(definition(Mode.MICRO_BATCH))
+    assert manager.pause("Q") == ["Q"]
+    manager.resume("Q")
+    await_until(lambda: run.asked > 1, "Spark to be asked again")
+    assert script.kinds == ["real-time"]
+    run.end()
+    await_runs(script, "real-time", "micro-batch")
+
+
+def test_hung_runs_hold_up_no_other(
+    manager: QueryManager, script: Script, hung: threading.Event
+) -> None:
+    names = [f"Q{number}" for number in range(2 * WORKERS)]
+    for name in names:
+        manager.add(definition(query_id=name))
+    await_runs(script, *["real-time"] * len(names))
+    assert manager.terminate(*names) == names
+    manager.add(definition(query_id="R"))
+    await_runs(script, *["real-time"] * len(names), "real-time")
+
+
+def test_the_manager_closes_beside_a_run_that_does_not_stop(
+    script: Script, hung: threading.Event, tmp_path: Path
+) -> None:
+    manager = QueryManager(script, script, tmp_path)
+    manager.add(definition())
+    manager.start()
+    await_runs(script, "real-time")
+    manager.close()
+    assert script.runs[0].running
+
+
+def test_pauses_are_concurrent(
+    manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "STOP_SECONDS", 0.3)
+    manager.add(definition())
+    manager.add(definition(query_id="R"))
+    await_runs(script, "real-time", "real-time")
+    hung = script.runs[0]
+    monkeypatch.setattr(hung, "stop", lambda: False)
+    assert manager.pause("Q", "R") == ["Q"]
+    assert manager.infos()[1].state is QueryState.PAUSED
+    hung.end()
+    await_state(manager, QueryState.PAUSED)
+
+
+def test_an_error_outside_of_any_query_does_not_end_the_supervision(
+    manager: QueryManager, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = threading.Event()
+
+    def fail(*_: object) -> None:
+        failed.set()
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(QueryManager, "_share_slots", fail)
+    assert failed.wait(10)
+    manager.add(definition())
+    await_runs(script, "real-time")
+
+
+def test_a_query_whose_lag_is_unknown_has_not_recovered() -> None:
+    query = persistent_query.PersistentQuery(definition())
+    query.failed("too slow", False, 0.0)
+    query.exhausted, query.lag = 2, None
+    query.steady()
+    assert query.exhausted == 2

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,3 +153,40 @@ def test_the_log_is_for_its_owner_alone(path: Path) -> None:
     path.chmod(0o644)  # as earlier versions made it
     FileLog(path).close()
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+class FailingDisk:
+    """A log's file on a disk that writes half a line, and then not even truncates it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.works = False
+
+    def write(self, line: bytes) -> int:
+        if self.works:
+            return int(self._file.write(line))
+        self._file.write(line[: len(line) // 2])
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def truncate(self, size: int) -> int:
+        if not self.works:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return int(self._file.truncate(size))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def test_nothing_is_written_behind_a_torn_line(path: Path) -> None:
+    """Else the next start would call the log damaged, or drop what was acknowledged."""
+    log = FileLog(path)
+    log.append(entry(1))
+    log._file = disk = FailingDisk(log._file)  # type: ignore[assignment]
+    for _ in range(2):
+        with pytest.raises(ExternalError, match="cannot write the statement log"):
+            log.append(entry(2, "DEFINE lost = 'x';"))
+    disk.works = True
+    log.append(entry(2))
+    log.append(entry(3))
+    log.close()
+    assert reopened(path).entries == [entry(1), entry(2), entry(3)]

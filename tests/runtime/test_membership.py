@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamsql.config import EngineConfig
-from streamsql.errors import ConfigError
+from streamsql.errors import ConfigError, ExternalError
 from streamsql.log.entries import Entry, FileLog
 from streamsql.log.membership import claim, data_of, entries_before, joined
 
@@ -67,3 +67,10 @@ def test_what_the_shell_has_made_goes_to_the_folders_first_server(alone: EngineC
     log.close()
     assert entries_before(alone, data) == log.entries
     assert entries_before(replace(alone, bootstrap_servers="kafka:9092"), data) == []
+
+
+def test_an_unreadable_service_name_is_not_taken_for_none(tmp_path: Path) -> None:
+    """Else the engine would start with an empty catalog, and discard every checkpoint."""
+    (tmp_path / "service").symlink_to("service")  # ELOOP, whoever runs the test
+    with pytest.raises(ExternalError, match="cannot read"):
+        joined(EngineConfig(tmp_path))

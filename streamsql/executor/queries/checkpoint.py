@@ -1,5 +1,8 @@
 """A query's checkpoint: how far the query has come, and whose it is; without Spark.
 
+Every function raises ExternalError where a file or folder cannot be read: only what is certainly
+missing counts as missing.
+
 Spark writes a file per batch into `offsets` before and into `commits` after it has run. A file of
 our own says which generation of a query it belongs to, as ids may be used again; another one which
 statements the query has had: what had been read beyond the last commit was read again by the next.
@@ -9,10 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 import uuid
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from streamsql.errors import ExternalError
 from streamsql.kafka.positions import Positions
@@ -20,6 +25,10 @@ from streamsql.places import place
 from streamsql.places.place import Place, entries
 from streamsql.places.store import Kept
 
+T = TypeVar("T")
+
+_log = logging.getLogger("streamsql.queries")
+_log.addHandler(logging.NullHandler())
 _OWNER = "streamsql.json"
 _GONE = ".gone-"
 _STATEMENTS = "statements.json"
@@ -38,12 +47,10 @@ def committed(checkpoint: Place) -> Positions | None:
     """What the last committed batch has reached; None before the first commit."""
     done = _numbers(checkpoint / "commits")
     for number in sorted(done, reverse=True):
-        path = checkpoint / "offsets" / str(number)
-        try:
-            return parse_offsets(path.read_text("utf-8"))
-        except OSError:
-            # Pruned, or not yet written: an older one is still a lower bound.
-            continue
+        found = place.read(checkpoint / "offsets" / str(number))
+        # Pruned, or not yet written: an older one is still a lower bound.
+        if found is not None:
+            return parse_offsets(found.decode())
     return None
 
 
@@ -132,26 +139,42 @@ def erase(gone: Place) -> None:
 
 
 def discard_others(folder: Place, keep: Mapping[str, int], spare: Container[str] = ()) -> None:
-    """Discard all checkpoints in a folder but those of these queries, each of its generation, and
-    those of the names to spare."""
+    """Discard all checkpoints in a folder but those of these queries, each of its generation, those
+    of the names to spare, and those whose generation cannot be read."""
     for found in entries(folder):
         if found.name in spare or found.name.startswith(_GONE):
             continue
-        if (query_id := found.name.removesuffix(_REBUILT)) != found.name:
-            if query_id not in keep or _generation(found) != keep[query_id]:
-                discard(found)
-        elif found.name not in keep or _generation(found) not in (None, keep[found.name]):
-            discard(found)
+        query_id = found.name.removesuffix(_REBUILT)
+        if query_id in keep:
+            unnamed = (None,) if query_id == found.name else ()
+            try:
+                if _generation(found) in (keep[query_id], *unnamed):
+                    continue
+            except ExternalError as error:
+                _log.warning("the checkpoint %s stays: %s", found, error.message)
+                continue
+        discard(found)
 
 
 def id_of(checkpoint: Place) -> str | None:
-    """What Spark calls a checkpoint, or what is left of it: nobody else's name. None before its
-    query has begun."""
-    try:
-        found = json.loads((checkpoint / "metadata").read_bytes())["id"]
-    except (OSError, ValueError, KeyError, TypeError):
+    """Spark's unique id of a checkpoint, or of the remains of one. None before its query has
+    begun."""
+    return _read_json(checkpoint / "metadata", lambda found: str(found["id"]))
+
+
+def _read_json(file: Place, parse: Callable[[Any], T]) -> T | None:
+    """The parsed content of a file; None where there is no such file. ExternalError where the file
+    cannot be read or is damaged."""
+    content = place.read(file)
+    if content is None:
         return None
-    return str(found)
+    try:
+        return parse(json.loads(content))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ExternalError(
+            f"cannot read {file}: it is damaged ({error})",
+            hint="Restore the file from a backup of the checkpoints.",
+        ) from error
 
 
 def _not_deleted(checkpoint: Place, error: OSError) -> ExternalError:
@@ -159,10 +182,7 @@ def _not_deleted(checkpoint: Place, error: OSError) -> ExternalError:
 
 
 def _generation(checkpoint: Place) -> int | None:
-    try:
-        return int(json.loads((checkpoint / _OWNER).read_bytes())["generation"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    return _read_json(checkpoint / _OWNER, lambda found: int(found["generation"]))
 
 
 def has_commits(checkpoint: Place) -> bool:
@@ -175,7 +195,10 @@ def begun(checkpoint: Place) -> Positions:
     number = max(_numbers(checkpoint / "offsets"), default=None)
     if number is None:
         return {}
-    return parse_offsets((checkpoint / "offsets" / str(number)).read_text("utf-8"))
+    found = place.read(path := checkpoint / "offsets" / str(number))
+    if found is None:
+        raise ExternalError(f"cannot read {path}: it has just been removed", retryable=True)
+    return parse_offsets(found.decode())
 
 
 def is_torn(checkpoint: Place) -> bool:
@@ -268,21 +291,16 @@ def adopt(checkpoint: Place, generation: int) -> None:
 
 
 def rebuild_note(checkpoint: Place) -> RebuildNote | None:
-    """What is still to be done about it; None: nothing. ExternalError for a note that is damaged:
-    the query must not run without it."""
-    path = checkpoint / _REBUILD
-    try:
-        content = json.loads(path.read_bytes())
-        return RebuildNote(content["topic"], content["settled"])
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ExternalError(f"cannot read {path}: {error}") from error
+    """What is still to be done about it; None: nothing. The query must not run where that is not
+    known."""
+    return _read_json(
+        checkpoint / _REBUILD, lambda found: RebuildNote(found["topic"], found["settled"])
+    )
 
 
 def is_settled(checkpoint: Place, generation: int) -> bool:
     """Whether it is that of this generation of its query, with nothing still to be done."""
-    return _generation(checkpoint) == generation and not (checkpoint / _REBUILD).exists()
+    return _generation(checkpoint) == generation and not place.exists(checkpoint / _REBUILD)
 
 
 def note_rebuild(checkpoint: Place, note: RebuildNote | None) -> None:
@@ -326,11 +344,13 @@ def take_over(checkpoint: Place, generation: int, sql: str) -> None:
 
 def takeovers(checkpoint: Place) -> list[Takeover]:
     """Those that are known, in their order; none of a checkpoint that says nothing."""
-    try:
-        found = json.loads((checkpoint / _STATEMENTS).read_bytes())["statements"]
-        return [Takeover(t["statement"], t["time"], _positions(t["positions"])) for t in found]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
+    return _read_json(checkpoint / _STATEMENTS, _takeovers) or []
+
+
+def _takeovers(found: Any) -> list[Takeover]:
+    return [
+        Takeover(t["statement"], t["time"], _positions(t["positions"])) for t in found["statements"]
+    ]
 
 
 def _positions(found: dict[str, dict[str, int]]) -> Positions:

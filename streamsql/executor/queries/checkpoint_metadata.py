@@ -16,6 +16,7 @@ from typing import Any
 from streamsql.errors import ExternalError, UnsupportedError
 from streamsql.executor.frames.layouts import Columns, StoreLayout
 from streamsql.executor.queries.checkpoint import has_commits, write_file
+from streamsql.places import place
 from streamsql.places.place import Place
 from streamsql.planner.plans.fingerprint import fingerprint
 from streamsql.planner.plans.logical import QueryPlan
@@ -56,14 +57,14 @@ def read(checkpoint: Place) -> CheckpointMetadata | None:
     if not has_commits(checkpoint):
         return None
     path = checkpoint / _FILE
+    if (found := place.read(path)) is None:
+        return None
     try:
-        content: Mapping[str, Any] = json.loads(path.read_bytes())
+        content: Mapping[str, Any] = json.loads(found)
         later = int(content["format"]) > FORMAT
         if not later:
             return _decode(content)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise ExternalError(
             f"cannot read {path}, which says how the query's state is laid out: {error}"
         ) from error

@@ -36,12 +36,11 @@ from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots
-from streamsql.executor.spark.jvm_ends import DYING_SECONDS
 from streamsql.kafka.positions import Positions, distance, first_positions
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
-from streamsql.places.place import Place
+from streamsql.places.place import Place, exists
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode, QueryPlan, Scan
@@ -60,12 +59,14 @@ from streamsql.properties import (
 )
 from streamsql.registry.serdes import Schemas
 from streamsql.sizes import Sizes
-from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from pyspark.sql.streaming.query import StreamingQuery
+
     from streamsql.executor.frames.context import LoweringContext, Muted, StreamingQuerySpec
+    from streamsql.executor.spark.jvm import Jvm
     from streamsql.results import Row
 
 _log = logging.getLogger("streamsql.queries")
@@ -166,25 +167,25 @@ class SparkLauncher:
             spec = self._kept(query, Mode.REAL_TIME) or self.spec(query, Mode.REAL_TIME)
             self._lowered.keep(query.id, query, Mode.REAL_TIME, spec)
         remove_uncommitted_state(spec.checkpoint)
-        return SparkRun(start(spec, Trigger.AVAILABLE_NOW))
+        return self.run_of(start(spec, Trigger.AVAILABLE_NOW), spec)
 
     def replays(self, query: Definition) -> bool:
         """Whether a query that goes on begins with a micro-batch: a real-time one may be torn."""
         plan = query.plan
         exactly_once = plan.guarantee is Guarantee.EXACTLY_ONCE
-        begun = (self._data.checkpoints / query.id / "metadata").exists()
-        return begun and exactly_once and replay_of(plan.root) is Replay.KEY
+        if not exactly_once or replay_of(plan.root) is not Replay.KEY:
+            return False
+        return exists(self._data.checkpoints / query.id / "metadata")
 
     def make_ready(self, query: Definition, built: Place | None = None) -> None:
-        """Lower what a query that runs is to become, on its checkpoint or on one that is `built`
-        for it, while it still runs: it then stands still for no longer than it must. Raises
-        nothing: what fails now is met when the query starts."""
+        """Lower what a running query is to become, on its checkpoint or on one `built` for it: it
+        then pauses only briefly. Raises nothing: a failure comes again when the query starts."""
         folder = built or self._data.checkpoints / query.id
-        # What its first batch keeps decides how it is lowered.
-        if not has_commits(folder) or self._services.current_spark() is None:
-            return
         mode = query.plan.mode.mode
         with suppress(StreamSQLError):
+            # What its first batch keeps decides how it is lowered.
+            if not has_commits(folder) or self._services.current_spark() is None:
+                return
             self._lowered.keep(query.id, query, mode, self._lower(query, mode, on=folder))
 
     def _kept(self, query: Definition, mode: Mode) -> StreamingQuerySpec | None:
@@ -207,10 +208,10 @@ class SparkLauncher:
         trigger = Trigger.REAL_TIME if mode is Mode.REAL_TIME else Trigger.CONTINUOUS_MICRO_BATCH
         remove_uncommitted_state(spec.checkpoint)
         if mode is not Mode.REAL_TIME:
-            return SparkRun(start(spec, trigger, query.properties)), mode, reason
+            return self.run_of(start(spec, trigger, query.properties), spec), mode, reason
         others = self.capacity.holders - 1
         started = start(spec, trigger, query.properties, others)
-        return SparkRun(started, spec.jvm, spec.checkpoint), mode, reason
+        return self.run_of(started, spec, spec.jvm), mode, reason
 
     def push(
         self,
@@ -226,7 +227,7 @@ class SparkLauncher:
         try:
             return self._push(plan, topic, mode, properties, offsets, catch_up)
         except StreamSQLError:
-            if not self._spark_has_died():
+            if not self._services.spark_has_died():
                 raise
             # The next try starts Spark again.
             return self._push(plan, topic, mode, properties, offsets, catch_up)
@@ -256,7 +257,14 @@ class SparkLauncher:
             read_in_steps(plan, topic, context, begin, client)
         if mode is Mode.REAL_TIME and self._take_slots(topic, spec):
             trigger = Trigger.REAL_TIME
-        return SparkRun(start(spec, trigger, properties))
+        return self.run_of(start(spec, trigger, properties), spec)
+
+    def run_of(
+        self, query: StreamingQuery, spec: StreamingQuerySpec, jvm: Jvm | None = None
+    ) -> Run:
+        """The run of a query that has started; with `jvm` one that can finish."""
+        session = spec.frame.sparkSession
+        return SparkRun(query, lambda: self._services.lives(session), jvm, spec.checkpoint)
 
     def batch(self, plan: PullPlan, query_id: str, properties: Mapping[str, str]) -> Iterator[Row]:
         """The answer of Spark's batch engine over what is in the topics now."""
@@ -281,11 +289,6 @@ class SparkLauncher:
             self.stopped(plan.query_id)
             self.counters.forget(plan.query_id)
 
-    def _spark_has_died(self) -> bool:
-        """Whether the JVM is gone; a connection breaks a moment before the process has ended."""
-        runtime = self._services.spark.get()
-        return await_condition(lambda: not runtime.is_running, DYING_SECONDS)
-
     def stopped(self, query_id: str) -> None:
         """A query has stopped: its task slots are free again, what it had read counts no more."""
         self.capacity.release(query_id)
@@ -307,10 +310,8 @@ class SparkLauncher:
         if query.plan.guarantee is not Guarantee.EXACTLY_ONCE:
             forget_uncommitted(self._data.checkpoints / query.id)
 
-    # -- what is left of others ------------------------------------------------------------------
-
     def sweep(self) -> None:
-        """Delete what discarded checkpoints left behind, as far as possible; raises nothing."""
+        """Delete what discarded checkpoints have left, as far as that is possible now."""
         with self._sweeping:
             try:
                 client = self._services.kafka.get()

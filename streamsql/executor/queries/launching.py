@@ -1,14 +1,21 @@
-"""What the query manager asks of those who start queries and of those who watch Kafka."""
+"""What the query manager needs to start and stop queries: the interfaces of the launcher and of the
+watch over Kafka, and the threads that wait for Spark."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.persistent_query import Definition, PersistentQuery
 from streamsql.executor.queries.pulse import Pulse
-from streamsql.executor.queries.spark_run import Run
+from streamsql.executor.queries.spark_run import Run, classify
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.logical import Mode
+
+WORKERS = 4
+Action = Callable[[PersistentQuery], None]
 
 
 class Launcher(Protocol):
@@ -70,3 +77,34 @@ class Watch(Protocol):
 
     def lag(self, positions: Positions) -> int | None:
         """How many records lie between positions and the ends known; None where one is unknown."""
+
+
+class Workers:
+    """A pool that runs one action at a time for each query."""
+
+    def __init__(self, done: Callable[[], None]) -> None:
+        """`done` is called after each action."""
+        self._done = done
+        self._pool = ThreadPoolExecutor(WORKERS, "query")
+
+    def submit(self, query: PersistentQuery, action: Action) -> None:
+        """Run an action for a query, which is busy until the action has ended."""
+        query.work = self._pool.submit(self.guarded, query, action)
+        query.work.add_done_callback(lambda _: self._done())
+
+    def run(self, action: Callable[[], None]) -> None:
+        """Run an action that belongs to no query and raises nothing."""
+        self._pool.submit(action)
+
+    def guarded(self, query: PersistentQuery, action: Action) -> None:
+        """Run an action here; its error becomes the query's, and ends nothing else."""
+        try:
+            action(query)
+        except Exception as error:
+            failure = classify(error)
+            query.failed(failure.text, failure.retryable, time.monotonic())
+            query.give_up_drain()
+
+    def close(self) -> None:
+        """Wait for the actions that run, and start no others."""
+        self._pool.shutdown(wait=True, cancel_futures=True)

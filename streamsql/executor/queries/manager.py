@@ -3,23 +3,23 @@
 One thread supervises them all; starting and stopping, which takes Spark a second, is done by a few
 workers. How a query is run in Spark is left to the launcher, what it computes to its plan.
 
-A query that is far behind catches up in large micro-batches; one that is near the end runs live.
-One that merges topics begins with a catch-up in any case, after the queries that feed it. A query
-that fails is started again from its checkpoint, ever later; one that waits for Kafka as soon as
-that is back.
+A query that is far behind catches up in micro-batches; one near the end runs live. One that merges
+topics begins with a catch-up, after the queries that feed it. A query that fails is started again
+from its checkpoint with growing delays; one that waits for Kafka as soon as that is back.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Container
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import checkpoint, deaths, observing, slots
-from streamsql.executor.queries.launching import Launcher, Watch
+from streamsql.executor.queries.launching import Launcher, Watch, Workers
 from streamsql.executor.queries.observing import Observer
 from streamsql.executor.queries.persistent_query import (
     Activity,
@@ -27,16 +27,15 @@ from streamsql.executor.queries.persistent_query import (
     KnownQuery,
     PersistentQuery,
     on_standby,
-    stuck,
 )
-from streamsql.executor.queries.spark_run import Unstarted, classify
+from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.logical import Mode
 from streamsql.status import QueryInfo
 
-WORKERS = 4
+_log = logging.getLogger("streamsql.queries")
 NEAR = 5_000
 """Records: a query with less lag than this goes live without catching up first."""
 STOP_SECONDS = 90.0
@@ -59,7 +58,8 @@ class QueryManager:
         self._queries: dict[str, PersistentQuery] = {}
         self._changed = threading.Condition()
         self._closing = False
-        self._pool = ThreadPoolExecutor(WORKERS, "query")
+        self._close_by = math.inf
+        self._workers = Workers(self._look_again)
         self._thread = threading.Thread(target=self._supervise, name="queries", daemon=True)
 
     # -- from outside ----------------------------------------------------------------------------
@@ -84,8 +84,7 @@ class QueryManager:
             }
 
     def remove_leftovers(self, spare: Container[str] = ()) -> None:
-        """Discard checkpoints that are not those of the queries that are known, nor of these names
-        (push queries may be running)."""
+        """Discard checkpoints of no known query, but not those of these names (push queries)."""
         generations = {q: known.definition.generation for q, known in self.known().items()}
         checkpoint.discard_others(self._checkpoints, generations, spare)
 
@@ -96,38 +95,50 @@ class QueryManager:
             self._queries[definition.id] = PersistentQuery(definition, restored=restored)
             self._changed.notify_all()
 
-    def replace(self, definition: Definition) -> bool:
+    def replace(self, definition: Definition, *, waits: bool = True) -> bool:
         """Go on with another plan on the same checkpoint; whether the query does so now. One that
-        does not stop takes the plan when it has."""
+        does not stop takes the plan when it has. Not `waits`: see `unsettled`."""
         query = self._find(definition.id)
         with self._changed:
             query.settled.clear()
             query.successor = definition
             self._changed.notify_all()
-        return not self._unsettled([query])
+        return not (waits and self._unsettled([query]))
 
-    def terminate(self, *query_ids: str, keep_checkpoint: bool = False) -> list[str]:
+    def unsettled(self, *query_ids: str) -> list[str]:
+        """Wait for queries that were told something; those that are not there in time."""
+        with self._changed:
+            queries = [self._queries[name] for name in query_ids if name in self._queries]
+        return self._unsettled(queries)
+
+    def terminate(
+        self, *query_ids: str, keep_checkpoint: bool = False, waits: bool = True
+    ) -> list[str]:
         """End queries and discard their checkpoints; returns when both is done. Those that do not
-        stop are returned: they end when they do."""
+        stop are returned: they end when they do. Not `waits`: see `unsettled`."""
         queries = [self._find(query_id) for query_id in query_ids]
         with self._changed:
             for query in queries:
                 query.settled.clear()
                 query.removed, query.keep_checkpoint = True, keep_checkpoint
             self._changed.notify_all()
-        return self._unsettled(queries)
+        return self._unsettled(queries) if waits else []
 
-    def pause(self, query_id: str) -> bool:
-        """Stop a query and keep its checkpoint; returns when it has stopped: whether it certainly
-        has committed all that it has written."""
-        query = self._find(query_id)
+    def pause(self, *query_ids: str, waits: bool = True) -> list[str]:
+        """Stop queries and keep their checkpoints; returns when they have stopped. Those that do
+        not stop are returned: they are paused once they have. Not `waits`: see `unsettled`."""
+        queries = [self._find(query_id) for query_id in query_ids]
         with self._changed:
-            query.settled.clear()
-            query.paused, query.finished = True, False
+            queries = [query for query in queries if not query.has_paused]
+            for query in queries:
+                query.settled.clear()
+                query.paused, query.finished = True, False
             self._changed.notify_all()
-        if self._unsettled([query]):
-            raise stuck(query_id)
-        return query.finished
+        return self._unsettled(queries) if waits else []
+
+    def finished(self, query_id: str) -> bool:
+        """Whether a paused query certainly has committed all that it has written."""
+        return self._find(query_id).finished
 
     def resume(self, query_id: str, *, accepts: Collection[str] = ()) -> None:
         """Let a paused or failed query go on at once, over what these properties are about."""
@@ -140,7 +151,7 @@ class QueryManager:
             self._changed.notify_all()
 
     def infos(self) -> list[QueryInfo]:
-        """The queries as they stand, in the order of their making."""
+        """The queries as they stand, in order of creation."""
         infos = [q.info(self._watch.outage, NEAR) for q in self._all()]
         return [on_standby(info) for info in infos] if self._standby else infos
 
@@ -155,9 +166,7 @@ class QueryManager:
 
     def drain(self, query_ids: list[str], tick: Callable[[], None] | None = None) -> None:
         """Have queries process all that their topics hold now; returns when they have.
-
-        Raises ExternalError with the error of a query that failed for good.
-        """
+        ExternalError with the error of a query that failed for good."""
         queries = [self._find(query_id) for query_id in query_ids]
         with self._changed:
             for query in queries:
@@ -183,15 +192,15 @@ class QueryManager:
         return self._find(query_id).live_since or time.monotonic()
 
     def close(self) -> None:
-        """Stop all queries; their checkpoints stay."""
+        """Stop all queries, as far as they stop in time; their checkpoints stay."""
         with self._changed:
             if self._closing:
                 return
-            self._closing = True
+            self._closing, self._close_by = True, time.monotonic() + STOP_SECONDS
             self._changed.notify_all()
         if self._thread.ident is not None:
             self._thread.join(STOP_SECONDS)
-        self._pool.shutdown(wait=True)
+        self._workers.close()
 
     # -- supervising -----------------------------------------------------------------------------
 
@@ -220,20 +229,26 @@ class QueryManager:
             # Without the lock: a Spark that hangs must not keep SHOW QUERIES from answering.
             for query in queries:
                 if not query.busy:
-                    self._guarded(query, self._step)
-            self._start_unstarted(queries)
-            self._share_slots(queries)
-            if self._closing and not any(q.run or q.busy for q in queries):
+                    self._workers.guarded(query, self._step)
+            try:
+                self._start_unstarted(queries)
+                self._share_slots(queries)
+            except Exception:
+                # The thread must outlive everything: without it no query is started or stopped.
+                _log.exception("the supervision of the queries failed, and goes on")
+            late = time.monotonic() > self._close_by
+            if self._closing and (late or not any(q.run or q.busy for q in queries)):
                 return
 
     def _step(self, query: PersistentQuery) -> None:
         """Bring one query closer to what it is to do. Of what it reads, others change only what is
         asked for (paused, removed, drain), which the next step sees if this one does not."""
         now = time.monotonic()
+        if query.run is not None and (query.stops or self._is_to_stop(query)):
+            if not query.stops or now >= query.look_at:
+                self._workers.submit(query, self._stop)
+            return
         if self._is_to_stop(query):
-            if query.run is not None:
-                self._submit(query, self._stop)
-                return
             self._settle_stopped(query)
         if query.run is None:
             # One that was replaced goes on at once, as what it has become.
@@ -241,7 +256,7 @@ class QueryManager:
                 self._consider_start(query, now)
             return
         if query.drain and query.activity is Activity.LIVE:
-            self._submit(query, self._stop)
+            self._workers.submit(query, self._stop)
             return
         if now < query.look_at:
             return
@@ -253,7 +268,7 @@ class QueryManager:
             return
         self._observer.look(query, now)
         if self._observer.is_to_switch(query, now):
-            self._submit(query, self._stop)
+            self._workers.submit(query, self._stop)
 
     def _start_unstarted(self, queries: list[PersistentQuery]) -> None:
         """Those that have something to read, else one at a time while nothing else starts."""
@@ -262,7 +277,7 @@ class QueryManager:
         due = [q for q in unstarted if not q.asleep] or unstarted[: int(free)]
         for query in due if self._watch.outage is None else ():
             query.restored = False
-            self._submit(query, self._start_in_spark)
+            self._workers.submit(query, self._start_in_spark)
 
     def _share_slots(self, queries: list[PersistentQuery]) -> None:
         """Move a query to its other mode, where another use of the task slots is better."""
@@ -272,27 +287,14 @@ class QueryManager:
         self._shared_at = now
         if moved := slots.to_move(queries, lambda q: self._launcher.has_room(q.definition), now):
             moved.yields = slots.YIELDED if moved.real_time else None
-            self._submit(moved, self._stop)
+            self._workers.submit(moved, self._stop)
 
-    def _submit(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
-        query.work = self._pool.submit(self._guarded, query, action)
-        query.work.add_done_callback(self._look_again)
-
-    def _look_again(self, _: object) -> None:
+    def _look_again(self) -> None:
         with self._changed:
             self._changed.notify_all()
 
     def _is_to_stop(self, query: PersistentQuery) -> bool:
         return self._closing or self._standby or query.to_stop
-
-    def _guarded(self, query: PersistentQuery, action: Callable[[PersistentQuery], None]) -> None:
-        """Whatever goes wrong with one query must not end the supervision of all."""
-        try:
-            action(query)
-        except Exception as error:
-            failure = classify(error)
-            query.failed(failure.text, failure.retryable, time.monotonic())
-            query.give_up_drain()
 
     def _settle_stopped(self, query: PersistentQuery) -> None:
         if query.removed or query.successor is not None:
@@ -311,7 +313,7 @@ class QueryManager:
             if query.definition.plan.guarantee is not Guarantee.EXACTLY_ONCE:
                 checkpoint.remove(folder)
             elif checkpoint.discard(folder) is not None and self._thread.ident is not None:
-                self._pool.submit(self._launcher.sweep)
+                self._workers.run(self._launcher.sweep)
 
     def _consider_start(self, query: PersistentQuery, now: float) -> None:
         if not (self._by_itself or query.drain) or not deaths.may_start(query, self._all()):
@@ -320,7 +322,7 @@ class QueryManager:
             # The first failure after an outage: no reason to wait any longer.
             query.retry_at = min(query.retry_at, now)
         if now >= query.retry_at and self._watch.outage is None and not self._is_fed(query):
-            self._submit(query, self._start)
+            self._workers.submit(query, self._start)
 
     def _all(self) -> list[PersistentQuery]:
         with self._changed:
@@ -371,14 +373,12 @@ class QueryManager:
             raise
 
     def _stop(self, query: PersistentQuery) -> None:
-        if query.run is not None:
-            # Who leads no more ends no batch either: another engine may be in it by now.
-            if not (query.removed or self._standby) and self._watch.outage is None:
-                query.finished = query.run.finish()
-            query.run.stop()
-        self._launcher.stopped(query.id)
-        with self._changed:
-            query.run = None
+        # A follower finishes no batch: the new leader may be in it by now.
+        finishes = not (query.removed or self._standby) and self._watch.outage is None
+        if query.stop_run(finishes=finishes):
+            self._launcher.stopped(query.id)
+            with self._changed:
+                query.run = None
 
     def _ended(self, query: PersistentQuery, now: float) -> None:
         """A run is over: it failed, or it has caught up."""

@@ -87,7 +87,7 @@ class Observer:
             query.arrived = (read and processed) or not in_time
             self._watch.look_soon()
         if isinstance(run, Unstarted):
-            query.asleep = not query.lag
+            query.asleep = query.lag == 0
         query.use.saw(query.positions, query.asleep, now)
 
     def is_to_switch(self, query: PersistentQuery, now: float) -> bool:

@@ -28,10 +28,15 @@ _log = logging.getLogger("streamsql.queries")
 _log.addHandler(logging.NullHandler())
 
 RETRY = Backoff(1.0, 60.0)
+STOP_LOOK_SECONDS = 1.0
+"""How often a run is looked at that Spark was asked to stop and that has not ended."""
+ASK_EVERY = 30
+"""So many looks lie between two requests to Spark, each of which may take its timeout."""
 _MEMORY_SECONDS = 10.0
 MAX_ROUNDS = 5
 """A query that never gets near the end, since records come as fast, goes live all the same."""
 CATCHING_UP = "it is catching up with what its topics hold"
+STOPPING = "Spark was asked to stop it, and it has not ended yet"
 MANY = 10_000
 """Records: what reading fewer takes says nothing of how fast many are read."""
 
@@ -140,6 +145,9 @@ class PersistentQuery:
     successor: Definition | None = None
     """What it is to be once it has stopped: CREATE OR REPLACE."""
     run: Run | None = None
+    """Its run, until that has certainly ended."""
+    stops: int = 0
+    """How often its run was asked to stop, or looked at since."""
     activity: Activity = Activity.CATCHING_UP
     mode: Mode | None = None
     """Of the live run; None while the plan's own is meant."""
@@ -208,6 +216,24 @@ class PersistentQuery:
         """What it is, or is about to be."""
         return self.successor or self.definition
 
+    def stop_run(self, *, finishes: bool) -> bool:
+        """Stop its run; whether the run has certainly ended. `finishes`: it is to commit first what
+        it has read. To be called again, after `look_at`, until the run has ended."""
+        if self.run is None:
+            return True
+        if finishes and self.stops == 0:
+            self.finished = self.run.finish()
+        asks = self.stops % ASK_EVERY == 0
+        self.stops += 1
+        ended = self.run.stop() if asks else not self.run.active()
+        self.look_at = time.monotonic() + STOP_LOOK_SECONDS
+        return ended
+
+    @property
+    def has_paused(self) -> bool:
+        """Whether it is paused and certainly does nothing any more."""
+        return self.paused and self.run is None and not self.busy
+
     @property
     def to_stop(self) -> bool:
         """Whether no run of it is to go on as it is."""
@@ -259,8 +285,8 @@ class PersistentQuery:
         """Note that it runs now."""
         self.finished = False
         self.run, self.activity, self.asleep, self.restored = run, activity, False, False
-        self.arrived = not self.lag
-        self.began_at, self.blamed = time.monotonic(), False
+        self.arrived = self.lag == 0
+        self.began_at, self.blamed, self.stops = time.monotonic(), False, 0
         self.began_with = self.positions
         self.switch.begun()
         if activity is Activity.LIVE:
@@ -283,7 +309,7 @@ class PersistentQuery:
 
     def steady(self) -> None:
         """It has run for a while; over what it failed by, perhaps, only if it has come further."""
-        if not self.lag or self.positions != self.began_with:
+        if self.lag == 0 or self.positions != self.began_with:
             self.recovered()
         else:
             self.error, self.retryable, self.failures, self.retry_at = None, False, 0, 0.0
@@ -304,7 +330,7 @@ class PersistentQuery:
 
     def state(self, outage: str | None, near: int) -> QueryState:
         """Where it stands; `outage` tells what is lost for now, `near` what lag is little."""
-        if self.paused:
+        if self.has_paused:
             return QueryState.PAUSED
         if outage is not None:
             return QueryState.WAITING
@@ -330,6 +356,8 @@ class PersistentQuery:
             mode, reason = Mode.MICRO_BATCH, CATCHING_UP
         if state is QueryState.WAITING:
             reason = outage or self.error or reason
+        elif self.to_stop and self.stops:
+            reason = STOPPING
         return QueryInfo(
             self.id,
             "PERSISTENT",
@@ -356,4 +384,8 @@ def on_standby(info: QueryInfo) -> QueryInfo:
 
 def stuck(query_id: str) -> ExternalError:
     """The error where a query does not stop in time."""
-    return ExternalError(f"query {query_id} does not stop", retryable=True)
+    return ExternalError(
+        f"query {query_id} does not stop",
+        retryable=True,
+        hint="Try again; if it stays so, restart the server.",
+    )

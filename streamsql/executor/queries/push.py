@@ -114,8 +114,11 @@ class PushQueries:
         threading.Thread(target=self._clean, args=(query,), name="push end", daemon=True).start()
 
     def _clean(self, query: PushQuery) -> None:
-        if query.run is not None:
-            query.run.stop()
+        # A query that still writes would make its topic again.
+        while query.run is not None and not query.run.stop():
+            if self._closing.wait(RETRY_SECONDS):
+                query.cleaned.set()
+                return
         self._launcher.stopped(query.topic)
         while True:
             try:

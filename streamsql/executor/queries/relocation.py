@@ -17,7 +17,8 @@ _PATHS = "stateSchemaFilePaths"
 
 
 def relocate(checkpoint: Place) -> None:
-    """Have the notes of a checkpoint point into it. ExternalError where one cannot be written."""
+    """Have the notes of a checkpoint point into it. ExternalError where one cannot be read or
+    written."""
     for operator in entries(checkpoint / "state"):
         for note in entries(operator / "_metadata" / "v2"):
             if note.name.isdigit():
@@ -25,8 +26,9 @@ def relocate(checkpoint: Place) -> None:
 
 
 def _relocate(note: Place, operator: Place) -> None:
+    found = place.read(note) or b""
     try:
-        version, _, text = note.read_text("utf-8").partition("\n")
+        version, _, text = found.decode().partition("\n")
         content = json.loads(text)
         stores = content["stateStoreInfo"]
         changed = False
@@ -35,7 +37,7 @@ def _relocate(note: Place, operator: Place) -> None:
             moved = [_moved(path, operator) for path in paths]
             if moved != paths:
                 store[_PATHS], changed = moved, True
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         # Not of the form that is known: Spark says what is wrong with it.
         return
     if not changed:

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streamsql.config import COMMITS_TOPIC
 from streamsql.errors import ExternalError, StreamSQLError
-from streamsql.executor.queries.checkpoint import discarded, erase, id_of, rebuild_note
+from streamsql.executor.queries.checkpoint import (
+    RebuildNote,
+    discarded,
+    erase,
+    id_of,
+    rebuild_note,
+)
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.services.services import Services
 from streamsql.kafka.client import KafkaClient
@@ -74,17 +80,28 @@ class BrokenRuns:
 def sweep(folder: Place, client: KafkaClient, spark: SparkSession | None) -> None:
     """Have nothing be left of the discarded checkpoints in a folder. ExternalError where Kafka
     fails, or a file cannot be deleted: what is left then is found the next time."""
-    gone = discarded(folder)
-    ids = {found for each in gone if (found := id_of(each)) is not None}
+    gone = _readable(discarded(folder))
+    ids = {found for found, _ in gone.values() if found is not None}
     if ids:
         # First whoever might still write is kept from it, if only a process that was stopped.
         abort_transactions(ids, client, spark, SWEEP_SECONDS)
         retire_tokens(client, COMMITS_TOPIC, ids)
-    for each in gone:
-        note = rebuild_note(each)
+    for each, (_, note) in gone.items():
         if note is not None and note.topic is not None:
             client.delete_topic(note.topic, missing_ok=True)
         erase(each)
+
+
+def _readable(gone: Iterable[Place]) -> dict[Place, tuple[str | None, RebuildNote | None]]:
+    """The id and the rebuild note of each checkpoint of which both are known. The others stay:
+    their transactions, tokens and topics could not be found without them."""
+    found = {}
+    for each in gone:
+        try:
+            found[each] = id_of(each), rebuild_note(each)
+        except ExternalError as error:
+            _log.warning("the remains %s of a checkpoint stay for now: %s", each, error.message)
+    return found
 
 
 def abort_transactions(

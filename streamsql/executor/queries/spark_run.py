@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.checkpoint import merge
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
     from streamsql.executor.spark.jvm import Jvm
 
 
+_log = logging.getLogger("streamsql.queries")
+_log.addHandler(logging.NullHandler())
 FINISH_MILLISECONDS = 5_000
 FINISH_IN_STORE_MILLISECONDS = 20_000
 """The end of a batch writes files for each part of its state, each of them in a request or two."""
-END_SECONDS = 10
-"""How long Spark is waited for to have done with a query that it calls ended."""
+END_SECONDS = 0.2
+"""How long one look waits for the thread of a query that Spark calls ended."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Run(Protocol):
     """A started query; all may be called from any thread."""
 
     def active(self) -> bool:
-        """Whether it goes on."""
+        """Whether it goes on, or may: False only once it has certainly ended."""
 
     def failure(self) -> Failure | None:
         """What it ended by; None while it goes on, and after a stop."""
@@ -56,38 +60,49 @@ class Run(Protocol):
         """Have it commit what it has read so far, for it to be stopped; takes some seconds at most.
         Whether it certainly has."""
 
-    def stop(self) -> None:
-        """End it; returns once it has ended."""
+    def stop(self) -> bool:
+        """End it; whether it has certainly ended. Where it has not, it may still read and write."""
 
 
 class SparkRun:
     """A run that is a Spark streaming query."""
 
     def __init__(
-        self, query: StreamingQuery, jvm: Jvm | None = None, checkpoint: Place | None = None
+        self,
+        query: StreamingQuery,
+        lives: Callable[[], bool],
+        jvm: Jvm | None = None,
+        checkpoint: Place | None = None,
     ) -> None:
-        """With `jvm`: one in real time, which can finish; `checkpoint` is where it does."""
+        """`lives`: whether the process of the query's JVM still runs. With `jvm`: one in real time,
+        which can finish; `checkpoint` is where it does."""
         self._query = query
+        self._lives = lives
         self._jvm = jvm
         in_store = isinstance(checkpoint, StorePath)
         self._finish_ms = FINISH_IN_STORE_MILLISECONDS if in_store else FINISH_MILLISECONDS
 
     def active(self) -> bool:
-        """Whether it still runs; false also if the JVM is gone."""
-        with suppress(Exception):
-            if self._query.isActive:
-                return True
-            # Spark says so a moment before its name is free for the run that comes next. This
-            # raises what the query has ended by, which failure() tells.
-            self._query.awaitTermination(END_SECONDS)
-        return False
+        """Whether it still runs, or may; false also if the JVM's process has ended."""
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            # Spark calls a query inactive as soon as it is asked to stop. Its thread may still
+            # write, and its name is not free yet.
+            return self._query.isActive or not self._query.awaitTermination(cast(int, END_SECONDS))
+        except (PySparkException, Py4JJavaError):
+            return False  # That is what the query has ended by: see failure().
+        except Exception:
+            return self._lives()  # A JVM that does not answer may still run the query.
 
     def failure(self) -> Failure | None:
         """Why it stopped, None if it came to its end or was stopped."""
         try:
             error = self._query.exception()
         except Exception as lost:
-            return Failure(f"Spark does not answer: {_first_line(str(lost))}", True, died=True)
+            text = f"Spark does not answer: {_first_line(str(lost))}"
+            return Failure(text, True, died=not self._lives())
         return None if error is None else classify(error)
 
     def positions(self) -> Positions | None:
@@ -115,12 +130,15 @@ class SparkRun:
                 return self._jvm.finish(self._query, self._finish_ms)
         return False
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         """End it; what its current batch has not committed will be processed again."""
         try:
             self._query.stop()
-        except Exception:
-            return
+        except Exception as error:
+            # A timeout, for one: see spark.sql.streaming.stopTimeout.
+            if self._lives():
+                _log.warning("Spark has not stopped a query: %s", _first_line(str(error)))
+        return not self.active()
 
 
 @dataclass(frozen=True)
@@ -146,8 +164,9 @@ class Unstarted:
         """It has read nothing."""
         return True
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         """Nothing runs."""
+        return True
 
 
 _RETRYABLE = re.compile(

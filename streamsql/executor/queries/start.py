@@ -22,7 +22,7 @@ from streamsql.executor.frames.context import StreamingQuerySpec
 from streamsql.executor.queries.checkpoint import remove_torn_files
 from streamsql.executor.spark.failures import SPARK_FAILURES
 from streamsql.executor.spark.jvm import ExactlyOnce, producer_settings
-from streamsql.places.place import Place, entries
+from streamsql.places.place import Place, entries, read
 from streamsql.planner.plans.delivery import Replay
 from streamsql.properties import (
     BATCH_INTERVAL,
@@ -143,7 +143,8 @@ def checkpointed_shuffle_partitions(checkpoint: Place) -> int | None:
     folder = checkpoint / "offsets"
     batches = sorted((int(p.name) for p in entries(folder) if p.name.isdigit()), reverse=True)
     for batch in batches:
-        lines = (folder / str(batch)).read_text("utf-8").splitlines()
+        # Spark prunes them meanwhile.
+        lines = (read(folder / str(batch)) or b"").splitlines()
         for line in lines[1:2]:
             found = json.loads(line).get("conf", {}).get("spark.sql.shuffle.partitions")
             if found is not None:

@@ -16,7 +16,7 @@ from streamsql.errors import ExternalError, InternalError
 from streamsql.executor.queries import checkpoint
 from streamsql.executor.queries.checkpoint import BUILDING, RebuildNote
 from streamsql.executor.queries.launcher import SparkLauncher
-from streamsql.executor.queries.persistent_query import RETRY, Definition
+from streamsql.executor.queries.persistent_query import RETRY, Definition, stuck
 from streamsql.executor.queries.spark_run import Failure, Run
 from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
@@ -127,7 +127,8 @@ class Rebuild:
                 if time.monotonic() > deadline:
                     break
                 time.sleep(_LOOK_SECONDS)
-            self._stop()
+            if not self._stop():
+                raise stuck(self._own.id)
             # All that was begun is committed by this, and what a run has failed at is done again.
             if not self._is_at(until) or checkpoint.is_torn(self._folder):
                 self._read()
@@ -155,19 +156,23 @@ class Rebuild:
         self._launcher.counters.forget(self._own.id)
 
     def discard(self) -> None:
-        """Let nothing be left of it, as far as that is possible now."""
-        self._stop()
+        """Let nothing be left of it. ExternalError where its run does not stop, or a file cannot be
+        deleted: the next start discards it."""
+        if not self._stop():
+            raise stuck(self._own.id)
         if self.topic is not None:
             self._compared.release(self.topic)
         if checkpoint.discard(self._folder) is not None:
             self._launcher.sweep()
         self._launcher.counters.forget(self._own.id)
 
-    def _stop(self) -> None:
-        run, self._run = self._run, None
-        if run is not None:
-            run.stop()
+    def _stop(self) -> bool:
+        if self._run is None:
+            return True
+        if self._run.stop():
             self._launcher.stopped(self._own.id)
+            self._run = None
+        return self._run is None
 
     def _is_at(self, until: Positions) -> bool:
         own = self.positions()

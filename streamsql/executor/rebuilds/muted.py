@@ -8,8 +8,8 @@ from streamsql.executor.frames.context import Muted
 from streamsql.executor.queries.checkpoint import remove_uncommitted_state
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.offset_ranges import told_as
-from streamsql.executor.queries.persistent_query import Definition
-from streamsql.executor.queries.spark_run import Run, SparkRun
+from streamsql.executor.queries.persistent_query import Definition, stuck
+from streamsql.executor.queries.spark_run import Run
 from streamsql.executor.queries.start import Trigger, start
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark import rebuilds
@@ -26,7 +26,7 @@ def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follow
     spec = launcher.spec(query, Mode.MICRO_BATCH, Muted(topic))
     remove_uncommitted_state(spec.checkpoint)
     trigger = Trigger.CONTINUOUS_MICRO_BATCH if follows else Trigger.AVAILABLE_NOW
-    return SparkRun(start(spec, trigger))
+    return launcher.run_of(start(spec, trigger), spec)
 
 
 def read_until(query_id: str, until: Positions | None, services: Services) -> None:
@@ -47,7 +47,8 @@ def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:
             started.awaitTermination()
             return GroupLayout(spec.frame.sparkSession, started)
         finally:
-            SparkRun(started).stop()
+            if not launcher.run_of(started, spec).stop():
+                raise stuck(query.id)
             launcher.stopped(query.id)
 
 

@@ -22,6 +22,7 @@ from streamsql.executor.rebuilds.batches import last_batch, write_batch
 from streamsql.executor.services.services import Services
 from streamsql.kafka.positions import Positions
 from streamsql.log.entries import Offsets
+from streamsql.places import place
 from streamsql.places.place import Place
 from streamsql.properties import SHUFFLE_PARTITIONS
 
@@ -190,7 +191,7 @@ class Rewrite(KeptState):
         """StateNotKeptError where Spark calls what is in the state otherwise than the text does
         now: then it is not known to be the same."""
         there, now = map(_schema, (self._there, self._folder))
-        if there.exists() and there.read_bytes() != now.read_bytes():
+        if (was := place.read(there)) is not None and was != place.read(now):
             raise StateNotKeptError(self.old.id, "Spark keeps it otherwise now")
 
 

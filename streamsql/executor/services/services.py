@@ -13,6 +13,7 @@ from streamsql.errors import ConfigError, ExternalError
 from streamsql.executor.services.background import Report, Service, StartupStep
 from streamsql.executor.services.store import Store
 from streamsql.executor.spark.cluster import checked_settings, live_slots, master_of
+from streamsql.executor.spark.jvm_ends import DYING_SECONDS
 from streamsql.jvm.build import ensure_runtime_jar
 from streamsql.jvm.jars import ensure_jars
 from streamsql.kafka.security import checked
@@ -21,6 +22,7 @@ from streamsql.properties import SCHEMA_REGISTRY_URL, with_owned_secrets
 from streamsql.registry.client import RegistryClient
 from streamsql.registry.embedded.server import EmbeddedRegistry
 from streamsql.sizes import Sizes
+from streamsql.waiting import await_condition
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,6 +65,10 @@ class Services:
         runtime = self.spark.peek()
         return None if runtime is None else runtime.current
 
+    def lives(self, session: SparkSession) -> bool:
+        """Whether the process of this session's JVM still runs."""
+        return self.current_spark() is session
+
     def latest_spark(self) -> SparkSession | None:
         """The session that was started last, in a JVM that may have died since: who holds a
         connection to it knows better, and need not ask the system."""
@@ -74,6 +80,11 @@ class Services:
         jvm_ends.py."""
         runtime = self.spark.peek()
         return runtime is not None and runtime.was_killed()
+
+    def spark_has_died(self) -> bool:
+        """Whether the JVM is gone; a connection breaks a moment before the process has ended."""
+        runtime = self.spark.get()
+        return await_condition(lambda: not runtime.is_running, DYING_SECONDS)
 
     def live_slots(self) -> int:
         """How many tasks can run at a time in the executors that there are; 0 without Spark."""
@@ -202,6 +213,11 @@ class Services:
     def is_closing(self) -> bool:
         """Whether what runs in the background is to end."""
         return self._closing.is_set()
+
+    def kill_spark(self) -> None:
+        """End the JVM at once: every call that waits for it fails."""
+        if self._runtime is not None:
+            self._runtime.abort()
 
     def closing(self) -> None:
         """Start nothing more."""

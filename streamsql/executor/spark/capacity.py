@@ -6,6 +6,7 @@ Who gets slots where there are not enough is decided in slots.py.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 
 from streamsql.properties import RECORDS_PER_BATCH, SHUFFLE_PARTITIONS, get_text
@@ -16,7 +17,9 @@ MOST_RESERVED = 4
 
 SHRINKS = 30
 """How much smaller the batches of a query become that memory was too little for: a number of
-records says little of their bytes."""
+records says little of their bytes, and after three failures in a row the query stays stopped."""
+GROW_SECONDS = 600.0
+"""How long it takes until such batches may be twice as large again."""
 
 
 class SlotBudget:
@@ -89,16 +92,21 @@ class Capacity:
         self._slots = slots
         self._elsewhere = elsewhere
         self._budget = SlotBudget(slots)
-        self._divided: dict[str, int] = {}
+        self._divided: dict[str, tuple[float, float]] = {}
+        """By query, how much smaller its batches were to be, and since when."""
 
     def records_per_batch(self, properties: Mapping[str, str], query_id: str | None = None) -> int:
         """How many records a query made under these properties reads at most in a batch."""
         most = int(get_text(properties, RECORDS_PER_BATCH) or self._sizes.records_per_batch)
-        return max(1, most // self._divided.get(query_id or "", 1))
+        return max(1, int(most / self._divisor(query_id or "")))
 
     def shrink(self, query_id: str) -> None:
         """A query has not had the memory for its batch: the next ones are to be smaller."""
-        self._divided[query_id] = self._divided.get(query_id, 1) * SHRINKS
+        self._divided[query_id] = self._divisor(query_id) * SHRINKS, time.monotonic()
+
+    def _divisor(self, query_id: str) -> float:
+        divisor, since = self._divided.get(query_id, (1.0, 0.0))
+        return max(1.0, divisor / 2 ** ((time.monotonic() - since) / GROW_SECONDS))
 
     def forget(self, query_id: str) -> None:
         """The query is no more, or is another one: what it was too large for says nothing now."""

@@ -74,7 +74,8 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.unsupportedOperationCheck": "false",
     # Each operator that needs a watermark defines it over its own input; the query's is the least.
     "spark.sql.streaming.statefulOperator.allowMultiple": "false",
-    "spark.sql.streaming.stopTimeout": "60000",
+    # A worker waits so long for a query to stop; one that takes longer is looked at again.
+    "spark.sql.streaming.stopTimeout": "10000",
     # What the classes of one query take, times the queries that an engine may have: a class that is
     # forgotten is compiled again while records wait.
     "spark.sql.codegen.cache.maxEntries": "2000",

@@ -16,7 +16,7 @@ from types import TracebackType
 
 from streamsql.errors import ExternalError, StreamSQLError, UnsupportedError
 from streamsql.executor.queries.checkpoint import is_settled, rebuilt
-from streamsql.executor.queries.persistent_query import Definition, KnownQuery
+from streamsql.executor.queries.persistent_query import Definition, KnownQuery, stuck
 from streamsql.executor.rebuilds.building import Rebuild, committed_all
 from streamsql.executor.rebuilds.repartitioning import Repartition
 from streamsql.executor.rebuilds.rewriting import Rewrite, StateNotKeptError
@@ -31,6 +31,9 @@ from streamsql.statements.changes.steps import Step
 
 SETTLE_SECONDS = 60.0
 """How long `apply` waits for tables to hold what their new queries make."""
+BUILD_SECONDS = 600.0
+"""How long a change waits for another one that is being built."""
+_STAGED_SECONDS = 0.2
 _LOOK_SECONDS = 0.02
 _UNSETTLED = "Query {} has switched; its table is not brought up to date yet: that goes on."
 
@@ -69,6 +72,7 @@ class Rebuilds:
                     rebuild.discard()
         finally:
             if self._held:
+                self._held = False
                 self._state.rebuilding.release()
 
     def keeps(self, step: Step, query_id: str | None) -> bool:
@@ -169,13 +173,7 @@ class Rebuilds:
         lock of the state is not held. Raises a StreamSQLError where that fails: nothing has been
         changed then."""
         if not self._held:
-            if self._state.staged is not None:
-                raise UnsupportedError(
-                    "a change is staged, and one is built at a time",
-                    hint="`streamsql apply --promote` or `--discard` first.",
-                )
-            self._state.rebuilding.acquire()
-            self._held = True
+            self._hold()
         for definition in wanted:
             built = self._built.pop(definition.id, None)
             if built is not None and not self._is_that(built, definition, kept):
@@ -191,6 +189,23 @@ class Rebuilds:
                     continue
             self._built[definition.id] = built
             built.catch_up()
+
+    def _hold(self) -> None:
+        """Wait for the change that is being built; one that is staged is not waited for."""
+        deadline = time.monotonic() + BUILD_SECONDS
+        while not self._state.rebuilding.acquire(timeout=_STAGED_SECONDS):
+            if self._state.staged is not None:
+                raise UnsupportedError(
+                    "a change is staged, and one is built at a time",
+                    hint="`streamsql apply --promote` or `--discard` first.",
+                )
+            if time.monotonic() > deadline:
+                raise ExternalError(
+                    "another change is still being built, and one is built at a time",
+                    retryable=True,
+                    hint="Nothing has been changed. Apply this one again once that has ended.",
+                )
+        self._held = True
 
     def give_up(self, error: StateNotKeptError) -> None:
         """Have a query be built anew that was to keep its state: it is to be planned again."""
@@ -237,7 +252,9 @@ class Rebuilds:
         rebuild = self._built[query_id]
         old = queries.definition(query_id)
         rebuild.hold()
-        finished = queries.pause(query_id)
+        if queries.pause(query_id):
+            raise stuck(query_id)
+        finished = queries.finished(query_id)
         reached = launcher.prepare(old)
         if not finished or rebuild.is_beyond(reached):
             reached = committed_all(old, launcher)

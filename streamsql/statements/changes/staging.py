@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from streamsql.errors import CatalogError, StreamSQLError, UnsupportedError
+from streamsql.errors import CatalogError, UnsupportedError
 from streamsql.nodes import Statement
 from streamsql.results import Message, Result
 from streamsql.runtime import permissions
@@ -59,12 +59,13 @@ def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> l
 
 def promote(context: Context) -> list[Result]:
     """Have what is staged be what runs: what was done. CatalogError where nothing is staged; what
-    is stays where another StreamSQLError is raised."""
+    is stays where anything else is raised."""
     staged = _taken(context)
     session = replace(staged.session, role=context.session.role)
     try:
         done = apply_files(staged.files, replace(context, session=session), staged.rebuilds)
-    except StreamSQLError:
+    except BaseException:
+        # A bug and Ctrl-C too: otherwise nothing could release the lock on rebuilds any more.
         context.state.staged = staged
         raise
     staged.discard()

@@ -1,0 +1,124 @@
+"""Statements that wait for something outside hold up no others."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.offline import Offline
+
+from streamsql.errors import ExternalError, StreamSQLError
+from streamsql.executor.queries.manager import QueryManager
+from streamsql.planner.plans.statements import TopicInfo
+from streamsql.runtime.topics import KafkaTopics
+from tests.statements.world import data_folder
+
+BEFORE = """
+CREATE STREAM a (k INT KEY, x INT) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM b AS SELECT k, x FROM a EMIT CHANGES;
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offline]:
+    """An engine in whose Kafka every topic exists."""
+
+    def topic(topics: KafkaTopics, name: str) -> TopicInfo:
+        topics.told[name] = (1, 1)
+        return TopicInfo(1, 1)
+
+    monkeypatch.setattr(KafkaTopics, "topic", topic)
+    with Offline(data_folder(tmp_path, BEFORE)) as engine:
+        yield engine
+
+
+@contextmanager
+def running(engine: Offline, sql: str) -> Iterator[list[StreamSQLError]]:
+    """A statement of another user, which is still running while the block is; its error."""
+    errors: list[StreamSQLError] = []
+
+    def run() -> None:
+        try:
+            engine.run(sql)
+        except StreamSQLError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield errors
+        assert thread.is_alive()
+    finally:
+        thread.join(60)
+
+
+def is_free(engine: Offline) -> bool:
+    """Whether another user's statement runs at once."""
+    done = threading.Event()
+
+    def run() -> None:
+        engine.run("CREATE TYPE other AS INT; DROP TYPE other;")
+        done.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    return done.wait(5)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO');",
+        "CREATE STREAM s (x INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO');",
+    ],
+)
+def test_a_registry_that_never_answers(engine: Offline, sql: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as registry:
+        url = f"http://127.0.0.1:{registry.getsockname()[1]}"
+        engine.run(f"SET 'ksql.schema.registry.url' = '{url}';")
+        entries = len(engine.state.log.entries)
+        registry.settimeout(20)
+        with running(engine, sql) as errors:
+            connection, _ = registry.accept()
+            assert is_free(engine)
+            assert len(engine.state.log.entries) == entries + 2
+            registry.close()
+            connection.close()
+    assert isinstance(errors[0], ExternalError) and "S" not in engine.state.catalog.sources
+
+
+@pytest.mark.parametrize("sql", ["TERMINATE CSAS_B_0;", "PAUSE ALL;", "DROP STREAM b;"])
+def test_a_query_that_does_not_stop(
+    engine: Offline, monkeypatch: pytest.MonkeyPatch, sql: str
+) -> None:
+    waits, stops = threading.Event(), threading.Event()
+    unsettled = QueryManager._unsettled
+
+    def wait(manager: QueryManager, queries: Any) -> list[str]:
+        waits.set()
+        assert stops.wait(20)
+        return unsettled(manager, queries)
+
+    monkeypatch.setattr(QueryManager, "_unsettled", wait)
+    with running(engine, sql) as errors:
+        assert waits.wait(10) and is_free(engine)
+        threading.Timer(0.1, stops.set).start()
+    assert not errors
+
+
+def test_what_others_change_meanwhile_is_seen(engine: Offline) -> None:
+    others = ("CREATE TYPE t AS INT;", "SET 'auto.offset.reset' = 'latest';")
+    context, prepared = engine.context(), []
+
+    def prepare() -> int:
+        if len(prepared) < len(others):
+            engine.run(others[len(prepared)])
+        prepared.append(len(engine.state.log.entries))
+        return prepared[-1]
+
+    assert context.carry_out(prepare, lambda found: found) == len(engine.state.log.entries)
+    assert len(prepared) == 3
