@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from streamsql.executor.queries.moment import Moment
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Pulse
 from streamsql.executor.queries.spark_run import Run
@@ -68,5 +69,6 @@ class Watch(Protocol):
     def look_soon(self) -> None:
         """The ends of just now are wanted."""
 
-    def lag(self, positions: Positions) -> int | None:
-        """How many records lie between positions and the ends known; None where one is unknown."""
+    @property
+    def moment(self) -> Moment:
+        """Where topics ended and queries were when both were last looked at."""

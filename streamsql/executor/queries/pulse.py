@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from streamsql.executor.queries.checkpoint import merge
 from streamsql.kafka.positions import Positions
 
 if TYPE_CHECKING:
@@ -24,25 +26,32 @@ class Pulse:
     it has read is not yet what it has processed."""
     read: dict[str, Positions] = field(default_factory=dict)
     """How far each has read in its present batch, of the partitions it has read from."""
+    done: dict[str, Positions] = field(default_factory=dict)
+    """Where the last finished batch of each ended; nothing before the first."""
     gaps: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)
     """Between which offsets the partitions of topics end with what is no record, as the end of a
     transaction."""
     answers: bool = True
     """False: there is no JVM."""
 
-    def reached(self, known: Positions, query_id: str) -> Positions:
-        """How far a live query has come, which had come as far as `known` before.
+    def reached(self, known: Positions, query_id: str, *, real_time: bool = True) -> Positions:
+        """How far a query has come, which had come as far as `known` before.
 
-        Behind what it has read lies what nobody reads: past it there is nothing left to do.
+        In real time a record counts when it is read, in micro-batches when its batch has finished.
+        A gap at the end of a partition holds nothing to read: who reaches it has passed it.
         """
-        read = self.read.get(query_id, {})
+        done = self.done.get(query_id, {})
+        read = self.read.get(query_id, {}) if real_time else {}
         return {
-            topic: self._past_gaps(topic, known.get(topic, {}), read.get(topic, {}))
-            for topic in known | read
+            topic: self._past_gaps(
+                topic, known.get(topic, {}), done.get(topic, {}), read.get(topic, {})
+            )
+            for topic in known | done | read
         }
 
-    def _past_gaps(self, topic: str, known: dict[int, int], read: dict[int, int]) -> dict[int, int]:
-        furthest = {p: max(known.get(p, 0), read.get(p, 0)) for p in known | read}
+    def _past_gaps(self, topic: str, *reached: dict[int, int]) -> dict[int, int]:
+        partitions = {p for offsets in reached for p in offsets}
+        furthest = {p: max(offsets.get(p, 0) for offsets in reached) for p in partitions}
         gaps = self.gaps.get(topic, {})
         for partition, offset in furthest.items():
             begin, end = gaps.get(partition, (offset, offset))
@@ -84,6 +93,8 @@ def parse(text: str) -> Pulse:
             case "read", query_id, topic, partition, offset:
                 read = pulse.read.setdefault(query_id, {})
                 read.setdefault(topic, {})[int(partition)] = int(offset)
+            case "done", query_id, offsets if ends := json.loads(offsets):
+                merge(pulse.done.setdefault(query_id, {}), ends)
             case "gap", topic, partition, begin, end:
                 pulse.gaps.setdefault(topic, {})[int(partition)] = int(begin), int(end)
             case "working", query_id, milliseconds:
