@@ -157,7 +157,8 @@ class QueryMetrics:
     """Records that failed and are in the processing log."""
     rows_late: int = 0
     """Rows that came after their window, with its grace, had closed: one for each window. Of what
-    Spark drops in a GROUP BY it counts groups: rows of one task, batch, key and window are one."""
+    Spark drops in micro-batches it counts groups: rows of one task, batch, key and window are one.
+    """
     violations: Mapping[str, int] | None = field(default_factory=dict)
     """Records that violated a constraint, by SOURCE.CONSTRAINT: each counts for the first that it
     violates. Constraints that were met are not listed."""

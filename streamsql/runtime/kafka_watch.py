@@ -110,8 +110,7 @@ class KafkaWatch:
             ends = client.all_end_offsets(self._topics())
         except StreamSQLError:
             ends = {}
-        # The positions come second: a query that keeps up has no lag.
-        self._moment = Moment(ends, self._pulse())
+        self._moment = Moment.now(ends, self._pulse)
 
     def _revive(self) -> None:
         broker = self._services.broker

@@ -126,6 +126,33 @@ def test_late_rows_are_counted(live: Live) -> None:
     assert "Late        : 1 came after their window had closed" in shown
 
 
+def test_a_row_that_is_late_for_earlier_batches_is_counted_at_once(live: Live) -> None:
+    """Spark itself would report it when its batch has ended, which in real time is a minute."""
+    live.run(
+        "SET 'processing.commit.interval.ms' = '5000';"
+        "CREATE STREAM $s (k STRING KEY, v INT) WITH (kafka_topic='$s', value_format='json',"
+        " partitions=1);"
+        "CREATE TABLE $t AS SELECT k, COUNT(*) AS n FROM $s"
+        " WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY k;"
+    )
+    (query_id,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
+
+    def counted() -> QueryMetrics:
+        return live.engine.query_metrics().get(query_id, QueryMetrics())
+
+    # A batch drops what was late when the one before it began.
+    for time in (100_000, 200_000):
+        batches = counted().batches
+        live.run(f"INSERT INTO $s (ROWTIME, k, v) VALUES ({time}, 'a', 1);")
+        await_until(lambda n=batches: counted().batches > n, "its batch to end", PATIENCE)
+    batches = counted().batches
+    live.run("INSERT INTO $s (ROWTIME, k, v) VALUES (2000, 'a', 1);" * 3)
+    await_until(lambda: counted().rows_late == 3, "the late rows to be counted", PATIENCE)
+    assert counted().batches == batches
+    await_until(lambda: counted().batches > batches, "their batch to end", PATIENCE)
+    assert counted().rows_late == 3
+
+
 def test_the_buckets_of_prometheus_add_up() -> None:
     latency = Latency((1, 10, 100), (5, 4, 0, 1), 1234)
     assert latency.count == 10

@@ -7,7 +7,8 @@ the position of its reader would show a lag that never was.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from streamsql.executor.queries.pulse import Pulse
 from streamsql.kafka.positions import Positions, distance
@@ -21,8 +22,15 @@ class Moment:
     """Without the topics that could not be asked."""
     pulse: Pulse = field(default_factory=Pulse)
     at: float = field(default_factory=time.time)
-    """In seconds since 1970."""
+    """Between the two, in seconds since 1970."""
     taken: float = field(default_factory=time.monotonic)
+    """The same by the monotonic clock."""
+
+    @staticmethod
+    def now(ends: Positions, pulse: Callable[[], Pulse]) -> Moment:
+        """With these ends of just now; the positions come second, so who keeps up has no lag."""
+        moment = Moment(ends)
+        return replace(moment, pulse=pulse())
 
     def progress(self, positions: Positions) -> Progress:
         """Of a query that was at these positions."""
