@@ -29,7 +29,7 @@ from streamsql.api.script import PreparedStatement
 from streamsql.catalog import Catalog, Source
 from streamsql.config import PROCESSING_LOG_TOPIC
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries.moment import Progress as QueryProgress
+from streamsql.executor.queries.pulse import Progress as QueryProgress
 from streamsql.executor.queries.push import SCALABLE, TRANSIENT
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import Function

@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from streamsql.errors import StreamSQLError
-from streamsql.executor.queries.moment import Moment
-from streamsql.executor.queries.pulse import Pulse
+from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import situation
 from streamsql.executor.services.services import Services
 

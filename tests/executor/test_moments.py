@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from streamsql.executor.queries.moment import Moment
 from streamsql.executor.queries.observing import Observer
 from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
-from streamsql.executor.queries.pulse import Pulse
+from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.planner.plans.logical import Mode
 from tests.executor.test_queries import definition

@@ -20,9 +20,8 @@ from streamsql.executor.queries import manager as queries
 from streamsql.executor.queries import observing, persistent_query, slots
 from streamsql.executor.queries.checkpoint import discarded
 from streamsql.executor.queries.manager import NEAR, QueryManager
-from streamsql.executor.queries.moment import Moment, Progress
 from streamsql.executor.queries.persistent_query import MAX_ROUNDS, Definition
-from streamsql.executor.queries.pulse import Pulse, parse
+from streamsql.executor.queries.pulse import Moment, Progress, Pulse, parse
 from streamsql.executor.queries.spark_run import Failure
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit

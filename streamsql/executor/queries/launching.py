@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from streamsql.executor.queries.moment import Moment
 from streamsql.executor.queries.persistent_query import Definition
-from streamsql.executor.queries.pulse import Pulse
+from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import Run
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.logical import Mode

@@ -20,7 +20,6 @@ from contextlib import suppress
 from streamsql.errors import BindError, ExternalError
 from streamsql.executor.queries import checkpoint, deaths, observing, slots
 from streamsql.executor.queries.launching import Launcher, Watch
-from streamsql.executor.queries.moment import Progress
 from streamsql.executor.queries.observing import Observer
 from streamsql.executor.queries.persistent_query import (
     Activity,
@@ -30,6 +29,7 @@ from streamsql.executor.queries.persistent_query import (
     on_standby,
     stuck,
 )
+from streamsql.executor.queries.pulse import Progress
 from streamsql.executor.queries.spark_run import Unstarted, classify
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place

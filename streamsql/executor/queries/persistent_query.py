@@ -13,7 +13,7 @@ from enum import Enum
 from streamsql.errors import ExternalError
 from streamsql.executor.queries import mode_switch
 from streamsql.executor.queries.mode_switch import ModeSwitch
-from streamsql.executor.queries.moment import Progress
+from streamsql.executor.queries.pulse import Progress
 from streamsql.executor.queries.spark_run import Run
 from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets

@@ -41,7 +41,8 @@ final class LateRows extends SparkPlan {
 
   /** The operator, with this before it where it drops late rows. */
   static SparkPlan before(StatefulStreamlineAggregateExec groups) {
-    boolean drops = groups.watermarkPredicateForDataForLateEvents().isDefined();
+    // Its predicate is compiled in each task: compiled here, it could not be sent there.
+    boolean drops = groups.watermarkExpressionForLateEvents().isDefined();
     return drops && !(groups.child() instanceof LateRows)
         ? groups.withNewChildInternal(new LateRows(groups.child(), groups))
         : groups;
