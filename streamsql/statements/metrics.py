@@ -19,8 +19,8 @@ def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
         lines["Records out"] = _amount(metrics.records_out, metrics.bytes_out) + last
     if metrics.errors is not None:
         lines["Failed"] = f"{metrics.errors:,} (in the processing log)" if metrics.errors else "0"
-    if metrics.rows_late:
-        lines["Late"] = f"{metrics.rows_late:,} came after their window had closed"
+    if late := late_rows(metrics):
+        lines["Late"] = late
     if metrics.violations:
         counts = (f"{name} {count:,}" for name, count in sorted(metrics.violations.items()))
         lines["Violated"] = ", ".join(counts)
@@ -34,6 +34,18 @@ def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
         memory, disk = size(metrics.state_memory_bytes or 0), size(metrics.state_disk_bytes or 0)
         lines["Kept"] = f"{metrics.state_rows:,} entries, {memory} in memory, {disk} in files"
     return lines
+
+
+def late_rows(metrics: QueryMetrics | None) -> str | None:
+    """The rows that were dropped as late, in words; None where there were none.
+
+    >>> late_rows(QueryMetrics(rows_late=1200))
+    '1,200 rows came after their window had closed'
+    """
+    if metrics is None or not metrics.rows_late:
+        return None
+    rows = "row came after its" if metrics.rows_late == 1 else "rows came after their"
+    return f"{metrics.rows_late:,} {rows} window had closed"
 
 
 def size(count: int) -> str:
