@@ -143,13 +143,15 @@ def test_a_row_that_is_late_for_earlier_batches_is_counted_at_once(live: Live) -
         return live.engine.query_metrics().get(query_id, QueryMetrics())
 
     # A batch drops what was late when the one before it began.
-    for time in (100_000, 200_000):
+    for number in (1, 2, 3):
+        live.run(f"INSERT INTO $s (ROWTIME, k, v) VALUES ({number}00000, 'a', 1);")
+        await_until(lambda n=number: counted().records_in >= n, "it to be read", PATIENCE)
         batches = counted().batches
-        live.run(f"INSERT INTO $s (ROWTIME, k, v) VALUES ({time}, 'a', 1);")
         await_until(lambda n=batches: counted().batches > n, "its batch to end", PATIENCE)
     batches = counted().batches
     live.run("INSERT INTO $s (ROWTIME, k, v) VALUES (2000, 'a', 1);" * 3)
-    await_until(lambda: counted().rows_late == 3, "the late rows to be counted", PATIENCE)
+    await_until(lambda: counted().records_in >= 6, "the late rows to be read", PATIENCE)
+    await_until(lambda: counted().rows_late == 3, f"late rows counted: {counted()}", PATIENCE)
     assert counted().batches == batches
     await_until(lambda: counted().batches > batches, "their batch to end", PATIENCE)
     assert counted().rows_late == 3
