@@ -1,8 +1,8 @@
 package io.streamsql.state;
 
 import io.streamsql.monitoring.QueryMetrics;
+import io.streamsql.monitoring.QueryProgress;
 import java.io.Serializable;
-import java.util.Arrays;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -10,7 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.StatefulStreamlineAggregateExec;
-import org.apache.spark.sql.streaming.StreamingQuery;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.collection.immutable.IndexedSeq;
@@ -50,16 +49,10 @@ final class LateRows extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return child.execute().mapPartitions(new InTask(groups, query()), true, ROW);
-  }
-
-  /** The query that this runs for. */
-  private String query() {
-    return Arrays.stream(session().streams().active())
-        .filter(query -> query.runId().equals(groups.getStateInfo().queryRunId()))
-        .map(StreamingQuery::name)
-        .findFirst()
-        .orElse("");
+    // Spark's own list of queries is that of another session: each query has a copy of its own.
+    return QueryProgress.nameOf(groups.getStateInfo().queryRunId())
+        .map(query -> child.execute().mapPartitions(new InTask(groups, query), true, ROW))
+        .orElseGet(child::execute); // Nothing is counted of it: Spark drops the rows.
   }
 
   @Override
