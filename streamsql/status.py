@@ -130,13 +130,17 @@ class Latency:
         bounds = [*(bound / 1000 for bound in self.bounds), float("inf")]
         return list(zip(bounds, accumulate(self.counts), strict=True))
 
-    def quantile(self, share: float) -> int | None:
-        """An upper bound (ms) of the given share of the results, None where there is none."""
-        wanted = share * self.count
-        for bound, reached in zip(self.bounds, accumulate(self.counts), strict=False):
-            if self.count and reached >= wanted:
-                return bound
-        return None
+
+@dataclass(frozen=True)
+class Percentiles:
+    """Latencies (ms) of the results of some time; each is at most 1/16 above the exact value."""
+
+    count: int
+    """How many results were measured."""
+    p50: int
+    p95: int
+    p99: int
+    max: int
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,8 @@ class QueryMetrics:
     """Records that failed and are in the processing log."""
     rows_late: int = 0
     """Rows that came after their window, with its grace, had closed: one for each window. Of what
-    Spark drops in a GROUP BY it counts groups: rows of one task, batch, key and window are one."""
+    Spark drops in micro-batches it counts groups: rows of one task, batch, key and window are one.
+    """
     violations: Mapping[str, int] | None = field(default_factory=dict)
     """Records that violated a constraint, by SOURCE.CONSTRAINT: each counts for the first that it
     violates. Constraints that were met are not listed."""
@@ -163,6 +168,9 @@ class QueryMetrics:
     last_out_ms: int | None = None
     """When the last result was written, ms since 1970."""
     latency: Latency | None = None
+    """Since the start."""
+    recent: Mapping[str, Percentiles] = field(default_factory=dict)
+    """Latencies of the last minute (`1m`) and the last hour (`1h`), where there were results."""
     batches: int = 0
     batch_ms: int | None = None
     """How long the last batch took."""
@@ -187,6 +195,10 @@ class QueryMetrics:
             records_lost=found.get("records_lost", 0),
             last_out_ms=found.get("last_out_ms") or None,
             latency=latency,
+            recent={
+                window: Percentiles(**percentiles)
+                for window, percentiles in found.get("recent_latencies_ms", {}).items()
+            },
             batches=found["batches"],
             batch_ms=found.get("batch_ms"),
             state_rows=found.get("state_rows"),

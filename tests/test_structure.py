@@ -119,27 +119,6 @@ def test_only_what_is_slow_or_optional_is_imported_inside_functions() -> None:
     assert not wrong, "these load nothing slow that is not there already: import them at the top"
 
 
-def test_every_module_is_small() -> None:
-    """Files of at most 400 lines, functions of at most 60 (50 is the aim)."""
-    wrong = [
-        f"{path.relative_to(ROOT)}"
-        for path in [*MODULES.values(), *java_sources(), *DBT.rglob("*.py")]
-        if len(path.read_text("utf-8").splitlines()) > 400
-    ]
-    for module, path in MODULES.items():
-        for function in functions(module):
-            assert function.end_lineno is not None
-            if function.end_lineno - function.lineno >= 60:
-                wrong.append(f"{path.relative_to(ROOT)}:{function.lineno}")
-    assert not wrong
-
-
-def test_no_folder_is_crowded() -> None:
-    """At most 20 source files of its own."""
-    counts = Counter(path.parent for path in [*MODULES.values(), *java_sources()])
-    assert not {str(folder): count for folder, count in counts.items() if count > 20}
-
-
 def test_no_package_is_more_than_a_quarter_of_the_code() -> None:
     lines: Counter[str] = Counter()
     for path in [*MODULES.values(), *java_sources()]:

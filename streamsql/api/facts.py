@@ -115,7 +115,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Read:
-    """How far a query is in a source, over all partitions of its topic: `offset` grows by one with
+    """How far a query was in a source, over all partitions of its topic: `offset` grows by one with
     each record that it reads; None for what is not known."""
 
     source: str
@@ -130,6 +130,8 @@ class QueryFlow:
     info: QueryInfo
     reads: tuple[Read, ...]
     metrics: QueryMetrics | None
+    read_at: float | None
+    """The moment of `reads` and of the lag in `info`, in seconds since 1970; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ class Topology:
     queries: tuple[QueryFlow, ...]
     ends: Mapping[str, int]
     """By topic the records that were ever written to it; without those that are not known."""
+    at: float
+    """When `ends` and the queries' metrics were read, in seconds since 1970."""
     outage: str | None
     """What is wrong with Kafka just now, if something is."""
 

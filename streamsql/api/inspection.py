@@ -3,7 +3,9 @@ shell's."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import time
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from streamsql.api.checking import check_against
 from streamsql.api.facts import (
@@ -27,6 +29,7 @@ from streamsql.api.script import PreparedStatement
 from streamsql.catalog import Catalog, Source
 from streamsql.config import PROCESSING_LOG_TOPIC
 from streamsql.errors import StreamSQLError
+from streamsql.executor.queries.pulse import Progress as QueryProgress
 from streamsql.executor.queries.push import SCALABLE, TRANSIENT
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import Function
@@ -166,13 +169,15 @@ class Inspection:
         """How far a persistent query is in each partition that it reads."""
         try:
             topics = self._state.queries.definition(query_id).topics
-            positions = self._state.queries.position(query_id) or {}
+            seen = self._state.queries.progress(query_id)
         except StreamSQLError:
             return []
         found = []
         for topic in dict.fromkeys(topics):
-            known, (begins, ends) = positions.get(topic, {}), self._ends(topic)
-            for partition in sorted(known.keys() | ends.keys()):
+            known = seen.positions.get(topic, {}) if seen else {}
+            ends = seen.ends.get(topic, {}) if seen else {}
+            begins = self._begins(topic)
+            for partition in sorted(known.keys() | ends.keys() | begins.keys()):
                 found.append(
                     Progress(
                         topic,
@@ -190,30 +195,20 @@ class Inspection:
         sources = self.sources()
         outage = self._state.watch.outage
         ends = {} if outage else self._all_ends({s.topic for s in sources if s.looked_up is None})
-        metrics = self._state.query_metrics()
+        metrics, at = self._state.query_metrics(), time.time()
         topics = {source.name: source.topic for source in sources}
         flows = []
         for info in self._state.queries.infos():
-            reads = tuple(self._reads(info.id, topics, ends))
-            flows.append(QueryFlow(info, reads, metrics.get(info.id)))
+            try:
+                plan = self._state.queries.definition(info.id).plan
+                seen = self._state.queries.progress(info.id)
+            except StreamSQLError:
+                continue  # It has been terminated meanwhile.
+            reads = tuple(_read(name, topics.get(name, ""), seen) for name in plan.reads)
+            info = info if seen is None or info.lag is None else replace(info, lag=seen.lag)
+            flows.append(QueryFlow(info, reads, metrics.get(info.id), seen.at if seen else None))
         totals = {topic: sum(partitions.values()) for topic, partitions in ends.items()}
-        return Topology(tuple(sources), tuple(self.views()), tuple(flows), totals, outage)
-
-    def _reads(
-        self, query_id: str, topics: Mapping[str, str], ends: Mapping[str, Mapping[int, int]]
-    ) -> Iterator[Read]:
-        try:
-            definition = self._state.queries.definition(query_id)
-            positions = self._state.queries.position(query_id) or {}
-        except StreamSQLError:
-            return  # It has been terminated meanwhile.
-        for name in definition.plan.reads:
-            topic = topics.get(name, "")
-            known, last = positions.get(topic), ends.get(topic)
-            lag = None
-            if known is not None and last is not None:
-                lag = sum(max(0, end - known.get(p, 0)) for p, end in last.items())
-            yield Read(name, None if known is None else sum(known.values()), lag)
+        return Topology(tuple(sources), tuple(self.views()), tuple(flows), totals, at, outage)
 
     # -- text that is being written ----------------------------------------------------------------
 
@@ -234,12 +229,12 @@ class Inspection:
             return None
         return None if found is None else TopicFacts(found.partitions, found.replicas)
 
-    def _ends(self, topic: str) -> tuple[dict[int, int], dict[int, int]]:
+    def _begins(self, topic: str) -> dict[int, int]:
         client = self._client()
         try:
-            return (client.begin_offsets(topic), client.end_offsets(topic)) if client else ({}, {})
+            return client.begin_offsets(topic) if client else {}
         except StreamSQLError:
-            return {}, {}
+            return {}
 
     def _all_ends(self, topics: Collection[str]) -> dict[str, dict[int, int]]:
         client = self._client()
@@ -292,6 +287,12 @@ def _source(source: Source, catalog: Catalog) -> SourceFacts:
         looked_up=lookup.place if lookup else None,
         looked_up_table=(lookup.table or None) if lookup else None,
     )
+
+
+def _read(source: str, topic: str, seen: QueryProgress | None) -> Read:
+    if seen is None or topic not in seen.positions:
+        return Read(source, None, None)
+    return Read(source, sum(seen.positions[topic].values()), seen.lag_of(topic))
 
 
 def _origins(edges: Iterable[Edge]) -> tuple[ColumnOrigin, ...]:

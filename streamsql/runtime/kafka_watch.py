@@ -1,4 +1,4 @@
-"""Watches Kafka for the queries: whether it answers, and where the topics they read end.
+"""Watches Kafka for the queries: whether it answers, and where topics end and queries are.
 
 An embedded broker whose process has died is started again here.
 """
@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from streamsql.errors import StreamSQLError
+from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import situation
 from streamsql.executor.services.services import Services
-from streamsql.kafka.positions import Positions
 
 _log = logging.getLogger("streamsql.kafka")
 _log.addHandler(logging.NullHandler())
@@ -31,15 +31,18 @@ class KafkaWatch:
         self._topics: Callable[[], Iterable[str]] = tuple
         self._stopped = threading.Event()
         self._wanted = threading.Event()
-        self._ends: dict[str, dict[int, int]] = {}
+        self._pulse: Callable[[], Pulse] = Pulse
+        self._moment = Moment()
         self._lost_since: float | None = None
         self._trouble: str | None = None
         """What went wrong at the last look, as logged."""
         self._thread = threading.Thread(target=self._run, name="kafka watch", daemon=True)
 
-    def start(self, topics: Callable[[], Iterable[str]]) -> None:
-        """Begin to ask; `topics` gives the names of those whose ends count, each time anew."""
-        self._topics = topics
+    def start(
+        self, topics: Callable[[], Iterable[str]], pulse: Callable[[], Pulse] = Pulse
+    ) -> None:
+        """Begin to ask where `topics` end, and by `pulse` how far the queries have read them."""
+        self._topics, self._pulse = topics, pulse
         self._thread.start()
 
     def close(self) -> None:
@@ -62,15 +65,10 @@ class KafkaWatch:
         """Do not wait for the second to be over: somebody wants to know the ends of just now."""
         self._wanted.set()
 
-    def lag(self, positions: Positions) -> int | None:
-        """How many records lie between positions and the ends known; None where one is unknown."""
-        total = 0
-        for topic, partitions in positions.items():
-            ends = self._ends.get(topic)
-            if ends is None:
-                return None
-            total += sum(max(0, end - partitions.get(p, 0)) for p, end in ends.items())
-        return total
+    @property
+    def moment(self) -> Moment:
+        """Where topics ended and queries were when both were last looked at."""
+        return self._moment
 
     def _run(self) -> None:
         while not self._stopped.wait(SOON_SECONDS):
@@ -108,9 +106,10 @@ class KafkaWatch:
             self._revive()
             return
         try:
-            self._ends = client.all_end_offsets(self._topics())
+            ends = client.all_end_offsets(self._topics())
         except StreamSQLError:
-            self._ends = {}
+            ends = {}
+        self._moment = Moment.now(ends, self._pulse)
 
     def _revive(self) -> None:
         broker = self._services.broker

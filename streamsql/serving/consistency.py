@@ -116,9 +116,8 @@ class Consistency:
     def _positions(self, query_id: str, real_time: bool) -> Mapping[str, Ends]:
         try:
             known = self._queries.position(query_id) or {}
-            if not real_time:
-                return known
-            return self._launcher.live_positions(self._queries.definition(query_id), known)
+            definition = self._queries.definition(query_id)
+            return self._launcher.live_positions(definition, known, real_time=real_time)
         except StreamSQLError:
             return {}  # it has just been terminated: the wait ends with its time
 

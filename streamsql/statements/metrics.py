@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from streamsql.status import Latency, QueryMetrics
+from streamsql.status import Percentiles, QueryMetrics
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -19,21 +19,33 @@ def metrics_lines(metrics: QueryMetrics | None) -> dict[str, str]:
         lines["Records out"] = _amount(metrics.records_out, metrics.bytes_out) + last
     if metrics.errors is not None:
         lines["Failed"] = f"{metrics.errors:,} (in the processing log)" if metrics.errors else "0"
-    if metrics.rows_late:
-        lines["Late"] = f"{metrics.rows_late:,} came after their window had closed"
+    if late := late_rows(metrics):
+        lines["Late"] = late
     if metrics.violations:
         counts = (f"{name} {count:,}" for name, count in sorted(metrics.violations.items()))
         lines["Violated"] = ", ".join(counts)
     if metrics.records_lost:
         lines["Lost"] = f"{metrics.records_lost:,} deleted before they were read"
-    if metrics.latency is not None and metrics.latency.count:
-        lines["Latency"] = _latency(metrics.latency)
+    for window, latencies in metrics.recent.items():
+        lines[f"Latency {window}"] = _latency(latencies)
     if metrics.batch_ms is not None:
         lines["Batches"] = f"{metrics.batches:,}, the last one took {metrics.batch_ms:,} ms"
     if metrics.state_rows is not None:
         memory, disk = size(metrics.state_memory_bytes or 0), size(metrics.state_disk_bytes or 0)
         lines["Kept"] = f"{metrics.state_rows:,} entries, {memory} in memory, {disk} in files"
     return lines
+
+
+def late_rows(metrics: QueryMetrics | None) -> str | None:
+    """The rows that were dropped as late, in words; None where there were none.
+
+    >>> late_rows(QueryMetrics(rows_late=1200))
+    '1,200 rows came after their window had closed'
+    """
+    if metrics is None or not metrics.rows_late:
+        return None
+    rows = "row came after its" if metrics.rows_late == 1 else "rows came after their"
+    return f"{metrics.rows_late:,} {rows} window had closed"
 
 
 def size(count: int) -> str:
@@ -58,11 +70,6 @@ def _ago(at_ms: int | None) -> str:
     return f", the last one {max(0.0, time.time() - at_ms / 1000):.0f} s ago"
 
 
-def _latency(latency: Latency) -> str:
-    shares = (("half", 0.5), ("95%", 0.95), ("99%", 0.99))
-    parts = [f"{name} {_within(latency.quantile(share), latency)}" for name, share in shares]
-    return f"{', '.join(parts)} after the record's timestamp"
-
-
-def _within(bound: int | None, latency: Latency) -> str:
-    return f"within {bound:,} ms" if bound is not None else f"beyond {latency.bounds[-1]:,} ms"
+def _latency(found: Percentiles) -> str:
+    parts = [f"{name} {getattr(found, name):,} ms" for name in ("p50", "p95", "p99", "max")]
+    return f"{', '.join(parts)} (from the record's timestamp to the result in Kafka)"

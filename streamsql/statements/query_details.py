@@ -5,11 +5,12 @@ Where Kafka is not there yet, or lost, they tell what is known without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from streamsql.catalog import Source
 from streamsql.errors import StreamSQLError
 from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.pulse import Progress
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.explain.plan import explain
 from streamsql.planner.plans.state_stores import state_stores
@@ -37,13 +38,15 @@ _OFFSET_FIELDS = tuple(
 
 def details(info: QueryInfo, context: Context) -> list[Result]:
     """A query of SHOW QUERIES EXTENDED."""
+    seen = _progress(info.id, context)
+    lag = info.lag if seen is None or info.lag is None else seen.lag
     facts = {
         "Query ID": info.id,
         "Type": info.kind,
         "State": info.state.value,
         "Mode": f"{info.mode} ({info.reason})",
         "Activity": ASLEEP if info.asleep else None,
-        "Lag": "unknown" if info.lag is None else f"{info.lag} record{'s' * (info.lag != 1)}",
+        "Lag": "unknown" if lag is None else f"{lag} record{'s' * (lag != 1)}",
         **metrics_lines(context.state.query_metrics().get(info.id)),
         "Error": info.error,
         "Statement": info.sql,
@@ -60,7 +63,7 @@ def details(info: QueryInfo, context: Context) -> list[Result]:
         f"{name}={shown(name, value)}" for name, value in sorted(definition.properties.items())
     )
     text = explain(definition.plan, running=info)
-    return [Text(f"{_lines(facts)}\n\n{text}\n"), *offsets([info.id], context)]
+    return [Text(f"{_lines(facts)}\n\n{text}\n"), *_offsets({info.id: seen}, context)]
 
 
 def query_line(query_id: str, context: Context) -> str:
@@ -90,18 +93,22 @@ def query_lines(query_id: str, context: Context) -> Iterator[str]:
 
 
 def offsets(query_ids: Iterable[str], context: Context) -> list[Result]:
-    """How far queries are in each partition that they read; nothing where there are no queries."""
+    """How far queries were in each partition that they read; nothing where there are no queries."""
+    return _offsets({query_id: _progress(query_id, context) for query_id in query_ids}, context)
+
+
+def _offsets(queries: Mapping[str, Progress | None], context: Context) -> list[Result]:
     client = context.state.services.kafka.peek()
     rows: list[tuple[object, ...]] = []
-    for query_id in query_ids:
+    for query_id, seen in queries.items():
         definition = _definition(query_id, context)
         if definition is None:
             continue
-        positions = context.state.queries.position(query_id) or {}
         for topic in dict.fromkeys(definition.topics):
-            known = positions.get(topic, {})
-            begins, ends = _ends(client, topic)
-            for partition in sorted(known.keys() | ends.keys()):
+            known = seen.positions.get(topic, {}) if seen else {}
+            ends = seen.ends.get(topic, {}) if seen else {}
+            begins = _begins(client, topic)
+            for partition in sorted(known.keys() | ends.keys() | begins.keys()):
                 offset, end = known.get(partition), ends.get(partition)
                 lag = None if offset is None or end is None else max(0, end - offset)
                 place = (query_id, topic, partition)
@@ -109,12 +116,20 @@ def offsets(query_ids: Iterable[str], context: Context) -> list[Result]:
     return [Rows(_OFFSET_FIELDS, rows)] if rows else []
 
 
-def _ends(client: KafkaClient | None, topic: str) -> tuple[dict[int, int], dict[int, int]]:
-    """First and next offsets of a topic, nothing of one that cannot be asked."""
+def _begins(client: KafkaClient | None, topic: str) -> dict[int, int]:
+    """First offsets of a topic, nothing of one that cannot be asked."""
     try:
-        return (client.begin_offsets(topic), client.end_offsets(topic)) if client else ({}, {})
+        return client.begin_offsets(topic) if client else {}
     except StreamSQLError:
-        return {}, {}
+        return {}
+
+
+def _progress(query_id: str, context: Context) -> Progress | None:
+    """None where it is not known: of a push query, too."""
+    try:
+        return context.state.queries.progress(query_id)
+    except StreamSQLError:
+        return None
 
 
 def query_info(query_id: str, context: Context) -> QueryInfo | None:

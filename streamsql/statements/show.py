@@ -21,6 +21,7 @@ from streamsql.schema import Kind
 from streamsql.statements import connectors
 from streamsql.statements.describe import description
 from streamsql.statements.dispatch import handle
+from streamsql.statements.metrics import late_rows
 from streamsql.statements.query_details import ASLEEP, details
 from streamsql.status import QueryInfo, QueryState
 from streamsql.types import to_sql
@@ -123,10 +124,14 @@ def _queries(context: Context, extended: bool) -> Iterable[Result]:
         "Remark",
         "Query String",
     )
-    rows = [
-        (q.id, q.kind, q.state.value, q.mode, q.guarantee, q.lag, q.sink, _remark(q), q.sql)
-        for q in infos
-    ]
+    metrics = state.query_metrics()
+    rows = []
+    for q in infos:
+        remarks = (_remark(q), late_rows(metrics.get(q.id)))
+        remark = "; ".join(filter(None, remarks)) or None
+        rows.append(
+            (q.id, q.kind, q.state.value, q.mode, q.guarantee, q.lag, q.sink, remark, q.sql)
+        )
     return [Rows(fields, rows)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from streamsql.executor.queries.checkpoint import discarded
 from streamsql.executor.queries.launching import WORKERS
 from streamsql.executor.queries.manager import NEAR, QueryManager
 from streamsql.executor.queries.persistent_query import MAX_ROUNDS, Definition
-from streamsql.executor.queries.pulse import Pulse, parse
+from streamsql.executor.queries.pulse import Moment, Progress, Pulse, parse
 from streamsql.executor.queries.spark_run import Failure
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit
@@ -64,6 +64,20 @@ class ScriptedRun:
 
     def end(self, error: Failure | None = None) -> None:
         self.error, self.running = error, False
+
+
+@dataclass(frozen=True)
+class ScriptedMoment(Moment):
+    """One at which queries lag by so many records, wherever they are."""
+
+    backlog: int = 0
+
+    def progress(self, positions: Positions) -> Progress:
+        ends = {
+            topic: {p: offset + self.backlog for p, offset in partitions.items()}
+            for topic, partitions in positions.items()
+        }
+        return Progress(self.at, positions, ends)
 
 
 class Script:
@@ -120,7 +134,12 @@ class Script:
 
     def pulse(self) -> Pulse:
         read = {"Q": self.read} if self.read else {}
-        return Pulse(asleep=self.sleepers, working={"Q": self.working}, read=read)
+        done = {"Q": at} if self.runs and (at := self.runs[-1].at) else {}
+        return Pulse(asleep=self.sleepers, working={"Q": self.working}, read=read, done=done)
+
+    @property
+    def moment(self) -> Moment:
+        return ScriptedMoment(pulse=self.pulse(), backlog=self.backlog)
 
     def has_room(self, query: Definition) -> bool:
         return not self.full
@@ -625,10 +644,23 @@ def test_drain_gives_up_on_a_query_that_fails_for_good(
 def test_what_the_jvm_says_of_queries_every_second() -> None:
     lines = ["running\tQ", "asleep\tQ", "read\tR\tin\t0\t7", "read\tR\tin\t1\t8", "running\tR"]
     lines.append("working\tR\t40")
+    lines += ['done\tQ\t{"in": {"0": 5}}', 'done\tQ\t{"in": {"0": 4}}', "done\tR\tnull"]
     pulse = parse("\n".join([*lines, "gap\tin\t1\t8\t9"]))
     assert pulse == Pulse(
-        {"Q", "R"}, {"Q"}, {"R": 0.04}, {"R": {"in": {0: 7, 1: 8}}}, {"in": {1: (8, 9)}}
+        running={"Q", "R"},
+        asleep={"Q"},
+        working={"R": 0.04},
+        read={"R": {"in": {0: 7, 1: 8}}},
+        done={"Q": {"in": {0: 4}}},
+        gaps={"in": {1: (8, 9)}},
     )
+
+
+def test_a_record_counts_when_it_is_read_or_in_micro_batches_when_its_batch_is_done() -> None:
+    pulse = Pulse(read={"Q": {"in": {0: 9}}}, done={"Q": {"in": {0: 5, 1: 3}}})
+    assert pulse.reached({"in": {0: 4}}, "Q") == {"in": {0: 9, 1: 3}}
+    assert pulse.reached({"in": {0: 4}}, "Q", real_time=False) == {"in": {0: 5, 1: 3}}
+    assert pulse.reached({"in": {0: 6}}, "Q", real_time=False) == {"in": {0: 6, 1: 3}}
 
 
 def test_what_is_no_record_is_passed_once_all_before_it_is_read() -> None:

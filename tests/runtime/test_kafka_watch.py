@@ -68,7 +68,9 @@ def test_an_outage_ends_once_the_broker_can_be_started_again(
     caplog.set_level(logging.WARNING, "streamsql.kafka")
     await_until(lambda: "No space left on device" in (watch.outage or ""), "the outage's reason")
     services.disk_full = False
-    await_until(lambda: watch.outage is None and watch.lag({"t": {0: 2}}) == 5, "its end")
+    await_until(
+        lambda: watch.outage is None and watch.moment.progress({"t": {0: 2}}).lag == 5, "its end"
+    )
     assert len(caplog.records) == 1, "an error that comes again and again is logged once"
 
 
@@ -86,7 +88,7 @@ def test_a_topic_list_that_fails_does_not_end_the_watch(
 
     watch = KafkaWatch(cast(Services, services))
     watch.start(topics)
-    await_until(lambda: watch.lag({"t": {}}) == 7, "the look after")
+    await_until(lambda: watch.moment.progress({"t": {}}).lag == 7, "the look after")
     watch.close()
 
 
@@ -104,7 +106,7 @@ def test_a_broker_whose_disk_was_full_comes_back_with_all_that_it_had(tmp_path: 
             client.create_topic("t")
             client.produce("t", (NewRecord(b"k", b"%d" % i) for i in range(100)))
             watch.start(lambda: ["t"])
-            await_until(lambda: watch.lag({"t": {}}) == 100, "the topic's end", 60)
+            await_until(lambda: watch.moment.progress({"t": {}}).lag == 100, "the topic's end", 60)
             disk.fill()
             with pytest.raises(ExternalError):
                 client.produce("t", (NewRecord(b"k", bytes(100_000)) for _ in range(50)))
@@ -131,6 +133,6 @@ def test_it_looks_at_once_where_somebody_waits(
     watch.start(lambda: ["t"])
     try:
         watch.look_soon()
-        await_until(lambda: watch.lag({"t": {0: 5}}) == 2, "the ends to be known")
+        await_until(lambda: watch.moment.progress({"t": {0: 5}}).lag == 2, "the ends to be known")
     finally:
         watch.close()

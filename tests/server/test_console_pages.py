@@ -35,6 +35,10 @@ CREATE STREAM dear AS SELECT n, price FROM typed_json WHERE price > 2;
 """
 TIDY = """DROP STREAM dear; DROP STREAM typed_json; DROP STREAM typed;"""
 PULL = "SELECT * FROM counts;"
+FITS = """(() => {
+  const canvas = document.querySelector(".canvas");
+  return canvas.scrollWidth <= canvas.clientWidth && canvas.scrollHeight <= canvas.clientHeight;
+})()"""
 EDITOR = "document.querySelector('.sql-editor')?.shadowRoot?.querySelector('.cm-content')"
 
 
@@ -114,6 +118,11 @@ def test_the_graph(server: LiveServer, page: Page) -> None:
     server.ksql('INSERT INTO typed VALUES (\'{"n": 3, "price": 7.5}\');' * 20)
     page.await_js("!!document.querySelector('.edge.flows')")
     page.screenshot(SHOTS / "graph.png")
+    page.size(1100, 420)
+    page.await_js(FITS)
+    page.size(1100, 900)
+    page.await_js(FITS)
+    page.size(1280, 860)
     page.click("query, CSAS_DEAR")
     page.shows("real-time", ".details")
     page.shows("TYPED_JSON", ".details .text")

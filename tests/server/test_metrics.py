@@ -19,6 +19,7 @@ from streamsql.server.telemetry.http_metrics import HttpMetrics
 from streamsql.server.telemetry.metrics import Metrics
 from streamsql.status import (
     Latency,
+    Percentiles,
     QueryInfo,
     QueryMetrics,
     QueryState,
@@ -81,6 +82,7 @@ def test_queries() -> None:
         records_lost=5,
         last_out_ms=1_700_000_000_500,
         latency=Latency((1, 10), (3, 1, 0), 15),
+        recent={"1m": Percentiles(4, 3, 9, 12, 15), "1h": Percentiles(9, 3, 9, 2500, 2600)},
         batches=2,
         batch_ms=250,
         state_rows=7,
@@ -115,6 +117,18 @@ def test_queries() -> None:
     assert found["streamsql_query_mode{mode=real-time,query_id=CTAS_A_1}"] == 1
     labels = "constraint=S.POSITIVE,query_id=CTAS_A_1"
     assert found[f"streamsql_query_constraint_violations_total{{{labels}}}"] == 6
+    quantiles = {name: value for name, value in found.items() if "latency_quantile_seconds" in name}
+    assert quantiles == {
+        f"streamsql_query_latency_quantile_seconds{{quantile={q},query_id=CTAS_A_1,window={w}}}": v
+        for w, q, v in (
+            ("1m", "0.5", 0.003),
+            ("1m", "0.95", 0.009),
+            ("1m", "0.99", 0.012),
+            ("1h", "0.5", 0.003),
+            ("1h", "0.95", 0.009),
+            ("1h", "0.99", 2.5),
+        )
+    }
     expected = {
         "lag_records": 6,
         "records_in_total": 10,

@@ -129,9 +129,9 @@ class SparkLauncher:
         """Who runs, who sleeps, and how far each has read; nothing where there is no JVM."""
         return pulse_of(self._services.current_spark())
 
-    def live_positions(self, query: Definition, known: Positions) -> Positions:
-        """How far a query has come by now, within its batch; `known` is how far it had before."""
-        return self.pulse().reached(known, query.id)
+    def live_positions(self, query: Definition, known: Positions, *, real_time: bool) -> Positions:
+        """How far a query has come by now; `known` is how far it had before."""
+        return self.pulse().reached(known, query.id, real_time=real_time)
 
     def starting_offsets(
         self,

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from streamsql.executor.queries.persistent_query import Definition, PersistentQuery
-from streamsql.executor.queries.pulse import Pulse
+from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import Run, classify
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.logical import Mode
@@ -75,8 +75,9 @@ class Watch(Protocol):
     def look_soon(self) -> None:
         """The ends of just now are wanted."""
 
-    def lag(self, positions: Positions) -> int | None:
-        """How many records lie between positions and the ends known; None where one is unknown."""
+    @property
+    def moment(self) -> Moment:
+        """Where topics ended and queries were when both were last looked at."""
 
 
 class Workers:

@@ -28,6 +28,7 @@ from streamsql.executor.queries.persistent_query import (
     PersistentQuery,
     on_standby,
 )
+from streamsql.executor.queries.pulse import Progress
 from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
@@ -78,10 +79,7 @@ class QueryManager:
 
     def known(self) -> dict[str, KnownQuery]:
         """What the queries are, as the statement log would have it."""
-        with self._changed:
-            return {
-                q.id: KnownQuery(q.meant, q.paused, q.read_rate) for q in self._queries.values()
-            }
+        return {q.id: KnownQuery(q.meant, q.paused, q.read_rate) for q in self._all()}
 
     def remove_leftovers(self, spare: Container[str] = ()) -> None:
         """Discard checkpoints of no known query, but not those of these names (push queries)."""
@@ -161,8 +159,7 @@ class QueryManager:
 
     def topics(self) -> list[str]:
         """The topics that the queries read."""
-        with self._changed:
-            return [t for q in self._queries.values() for t in q.definition.topics]
+        return [topic for query in self._all() for topic in query.definition.topics]
 
     def drain(self, query_ids: list[str], tick: Callable[[], None] | None = None) -> None:
         """Have queries process all that their topics hold now; returns when they have.
@@ -186,6 +183,10 @@ class QueryManager:
     def position(self, query_id: str) -> Positions | None:
         """How far a query has come, as far as that is known."""
         return self._find(query_id).positions
+
+    def progress(self, query_id: str) -> Progress | None:
+        """How far a query was at one moment; None while that is not known."""
+        return self._find(query_id).progress
 
     def live_since(self, query_id: str) -> float:
         """When a query's live run began, in `time.monotonic()`; now if it has had none."""
@@ -251,6 +252,7 @@ class QueryManager:
         if self._is_to_stop(query):
             self._settle_stopped(query)
         if query.run is None:
+            self._observer.look_at_rest(query)
             # One that was replaced goes on at once, as what it has become.
             if not self._is_to_stop(query):
                 self._consider_start(query, now)
@@ -330,9 +332,8 @@ class QueryManager:
 
     def _is_fed(self, query: PersistentQuery) -> bool:
         """Whether a query that merges topics is to wait, as others are still filling them."""
-        if not query.definition.merges or query.drain:
-            return False
-        return observing.is_fed(query, self._all(), self._watch.outage, NEAR)
+        waits = query.definition.merges and not query.drain
+        return waits and observing.is_fed(query, self._all(), self._watch.outage, NEAR)
 
     def _start(self, query: PersistentQuery) -> None:
         definition = query.to_run
@@ -340,7 +341,7 @@ class QueryManager:
         lags = self._launcher.lags(definition, positions)
         lag = sum(lags.values())
         with self._changed:
-            query.positions, query.lag = positions, lag
+            query.positions, query.lag, query.progress = positions, lag, None
             interrupted = not query.finished and self._launcher.replays(definition)
             catching_up = query.is_to_catch_up(lags, NEAR, interrupted)
         if catching_up:

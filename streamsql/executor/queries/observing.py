@@ -56,9 +56,11 @@ class Observer:
             # Of a JVM that has died it is not to be forgotten who slept.
             return False
         was, query.asleep = query.asleep, query.id in self._pulse.asleep
-        if was and query.asleep:
+        # What it had read before it fell asleep may not have been seen yet.
+        sleeps = was and query.asleep and query.lag == 0
+        if sleeps:
             query.look_at = now + LIVE_LOOK_SECONDS
-        return was and query.asleep
+        return sleeps
 
     def has_ended(self, query: PersistentQuery) -> bool:
         """Whether its run is over."""
@@ -70,25 +72,33 @@ class Observer:
         run = query.run
         assert run is not None
         live = query.activity is Activity.LIVE
-        query.look_at = now + (LIVE_LOOK_SECONDS if live and query.arrived else LOOK_SECONDS)
         if live and now - query.began_at > STEADY_SECONDS:
             query.steady()
-        if live and query.real_time:
-            # Its batches are long: what it has read by now is nearer to the truth.
-            query.positions = self._pulse.reached(query.positions or {}, query.id)
-        else:
-            query.positions = run.positions() or query.positions
-        if query.positions is not None:
-            query.lag = self._watch.lag(query.positions)
-        if live and query.real_time and not query.arrived:
+        moment = self._watch.moment
+        if moment.taken > query.began_at:  # An earlier one may be of its previous run.
+            known, real_time = query.positions or {}, live and query.real_time
+            reached = moment.pulse.reached(known, query.id, real_time=real_time)
+            query.was_at(moment.progress(reached))
+        arrives = live and query.real_time and not query.arrived
+        if arrives:
             processed = self._pulse.working.get(query.id, 0) < LOOK_SECONDS
-            read = query.id in self._pulse.read and query.lag == 0
+            # Of what was there at the moment, some may have been read since.
+            now_at = self._pulse.reached(query.positions or {}, query.id)
+            read = query.id in self._pulse.read and moment.progress(now_at).lag == 0
             in_time = now - (query.live_since or now) <= BEHIND_SECONDS
             query.arrived = (read and processed) or not in_time
+        seen = live and query.arrived and query.progress is not None
+        query.look_at = now + (LIVE_LOOK_SECONDS if seen else LOOK_SECONDS)
+        if arrives or query.progress is None:
             self._watch.look_soon()
         if isinstance(run, Unstarted):
             query.asleep = query.lag == 0
-        query.use.saw(query.positions, query.asleep, now)
+        query.use.saw(query.positions, query.asleep, moment.taken)
+
+    def look_at_rest(self, query: PersistentQuery) -> None:
+        """Note how far a query is behind that does not run."""
+        if query.positions is not None:
+            query.was_at(self._watch.moment.progress(query.positions))
 
     def is_to_switch(self, query: PersistentQuery, now: float) -> bool:
         """Whether a live query is to be started again: to catch up, as it is far behind, or in the

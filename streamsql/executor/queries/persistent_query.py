@@ -13,6 +13,7 @@ from enum import Enum
 from streamsql.errors import ExternalError
 from streamsql.executor.queries import mode_switch
 from streamsql.executor.queries.mode_switch import ModeSwitch
+from streamsql.executor.queries.pulse import Progress
 from streamsql.executor.queries.spark_run import Run
 from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets
@@ -156,6 +157,8 @@ class PersistentQuery:
     """What is being done to it just now: it is started or stopped."""
     positions: Positions | None = None
     lag: int | None = None
+    progress: Progress | None = None
+    """The moment of which `positions` and `lag` are; None before the first of the present run."""
     error: str | None = None
     retryable: bool = False
     failures: int = 0
@@ -294,6 +297,11 @@ class PersistentQuery:
         mode = "real-time" if activity is Activity.LIVE and self.real_time else "micro-batch"
         more = {"query_id": self.id, "mode": mode}
         _log.info("query is %s", activity.value, extra=more)
+
+    def was_at(self, progress: Progress) -> None:
+        """Note how far it was."""
+        self.progress = progress
+        self.positions, self.lag = progress.positions, progress.lag
 
     def give_up_drain(self) -> None:
         """A drain goes on over outages, but not over errors that come again and again."""

@@ -1,12 +1,20 @@
-"""What Spark's JVM is asked every second, of all queries at once: io.streamsql's Pulse."""
+"""What Spark's JVM is asked every second, of all queries at once: io.streamsql's Pulse.
+
+Every lag that is shown or decided by comes from one moment: the end of a topic a second after the
+position of its reader would show a lag that never was.
+"""
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from streamsql.kafka.positions import Positions
+from streamsql.executor.queries.checkpoint import merge
+from streamsql.kafka.positions import Positions, distance
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,31 +32,85 @@ class Pulse:
     it has read is not yet what it has processed."""
     read: dict[str, Positions] = field(default_factory=dict)
     """How far each has read in its present batch, of the partitions it has read from."""
+    done: dict[str, Positions] = field(default_factory=dict)
+    """Where the last finished batch of each ended; nothing before the first."""
     gaps: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)
     """Between which offsets the partitions of topics end with what is no record, as the end of a
     transaction."""
     answers: bool = True
     """False: there is no JVM."""
 
-    def reached(self, known: Positions, query_id: str) -> Positions:
-        """How far a live query has come, which had come as far as `known` before.
+    def reached(self, known: Positions, query_id: str, *, real_time: bool = True) -> Positions:
+        """How far a query has come, which had come as far as `known` before.
 
-        Behind what it has read lies what nobody reads: past it there is nothing left to do.
+        In real time a record counts when it is read, in micro-batches when its batch has finished.
+        A gap at the end of a partition holds nothing to read: who reaches it has passed it.
         """
-        read = self.read.get(query_id, {})
+        done = self.done.get(query_id, {})
+        read = self.read.get(query_id, {}) if real_time else {}
         return {
-            topic: self._past_gaps(topic, known.get(topic, {}), read.get(topic, {}))
-            for topic in known | read
+            topic: self._past_gaps(
+                topic, known.get(topic, {}), done.get(topic, {}), read.get(topic, {})
+            )
+            for topic in known | done | read
         }
 
-    def _past_gaps(self, topic: str, known: dict[int, int], read: dict[int, int]) -> dict[int, int]:
-        furthest = {p: max(known.get(p, 0), read.get(p, 0)) for p in known | read}
+    def _past_gaps(self, topic: str, *reached: dict[int, int]) -> dict[int, int]:
+        partitions = {p for offsets in reached for p in offsets}
+        furthest = {p: max(offsets.get(p, 0) for offsets in reached) for p in partitions}
         gaps = self.gaps.get(topic, {})
         for partition, offset in furthest.items():
             begin, end = gaps.get(partition, (offset, offset))
             if begin <= offset < end:
                 furthest[partition] = end
         return furthest
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where topics ended and, some milliseconds later, how far queries had read."""
+
+    ends: Positions = field(default_factory=dict)
+    """Without the topics that could not be asked."""
+    pulse: Pulse = field(default_factory=Pulse)
+    at: float = field(default_factory=time.time)
+    """Between the two, in seconds since 1970."""
+    taken: float = field(default_factory=time.monotonic)
+    """The same by the monotonic clock."""
+
+    @staticmethod
+    def now(ends: Positions, pulse: Callable[[], Pulse]) -> Moment:
+        """With these ends of just now; the positions come second, so who keeps up has no lag."""
+        moment = Moment(ends)
+        return replace(moment, pulse=pulse())
+
+    def progress(self, positions: Positions) -> Progress:
+        """Of a query that was at these positions."""
+        ends = {topic: self.ends[topic] for topic in positions if topic in self.ends}
+        return Progress(self.at, positions, ends)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a query was at one moment."""
+
+    at: float
+    """In seconds since 1970."""
+    positions: Positions
+    """The offsets of the next records to read."""
+    ends: Positions
+    """Of its topics, where they are known."""
+
+    @property
+    def lag(self) -> int | None:
+        """The records that it had yet to read; None where the end of a topic is unknown."""
+        lags = [self.lag_of(topic) for topic in self.positions]
+        return None if None in lags else sum(lag for lag in lags if lag is not None)
+
+    def lag_of(self, topic: str) -> int | None:
+        """Those of one topic."""
+        ends = self.ends.get(topic)
+        return None if ends is None else distance(self.positions, {topic: ends})
 
 
 def pulse_of(spark: SparkSession | None) -> Pulse:
@@ -84,6 +146,8 @@ def parse(text: str) -> Pulse:
             case "read", query_id, topic, partition, offset:
                 read = pulse.read.setdefault(query_id, {})
                 read.setdefault(topic, {})[int(partition)] = int(offset)
+            case "done", query_id, offsets if ends := json.loads(offsets):
+                merge(pulse.done.setdefault(query_id, {}), ends)
             case "gap", topic, partition, begin, end:
                 pulse.gaps.setdefault(topic, {})[int(partition)] = int(begin), int(end)
             case "working", query_id, milliseconds:

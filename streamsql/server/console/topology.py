@@ -1,12 +1,11 @@
 """GET /streamsql/graph: what there is, who reads and writes it, how much and how far.
 
-Numbers are totals since some beginning: whoever looks twice sees rates. Kafka is asked once a
-second at most, however many look.
+Numbers are totals, each with the time at which it was so: two looks give rates.
+Kafka is asked once a second at most, however many look.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from typing import Any
 
@@ -21,9 +20,9 @@ Json = dict[str, Any]
 
 
 def encode(found: Topology) -> Json:
-    """As JSON; `at`: when it was so, in milliseconds."""
+    """As JSON; `at`: when totals were so, `readAt`: when a query's reads were, in milliseconds."""
     return {
-        "at": round(time.time() * 1000),
+        "at": round(found.at * 1000),
         "sources": [_source(source) for source in found.sources],
         "views": [{"name": view.name, "reads": view.reads} for view in found.views],
         "queries": [_query(query) for query in found.queries],
@@ -50,14 +49,14 @@ def _source(source: SourceFacts) -> Json:
 def _query(query: QueryFlow) -> Json:
     info, metrics = query.info, query.metrics
     numbers = ("records_in", "records_out", "errors", "rows_late", "batch_ms", "state_rows")
-    latency = metrics.latency if metrics else None
+    recent = metrics.recent if metrics else {}
     return {
         **asdict(info),
         "state": info.state.value,
+        "readAt": query.read_at and round(query.read_at * 1000),
         "reads": [asdict(read) for read in query.reads],
         **({name: getattr(metrics, name) for name in numbers} if metrics else {}),
-        "p50": latency.quantile(0.5) if latency else None,
-        "p99": latency.quantile(0.99) if latency else None,
+        "latency": {window: asdict(found) for window, found in recent.items()},
     }
 
 

@@ -166,6 +166,20 @@ def _numbers(infos: Sequence[QueryInfo], metrics: Mapping[str, QueryMetrics]) ->
             ]
             latency.add_metric((id,), buckets, sum_value=found.latency.total / 1000)
     yield latency
+    yield _recent_latencies(known)
+
+
+def _recent_latencies(known: Iterable[tuple[str, QueryMetrics]]) -> Metric:
+    family = GaugeMetricFamily(
+        "streamsql_query_latency_quantile_seconds",
+        "The same of the last minute and the last hour: the latency of that share of the results.",
+        labels=(*_QUERY, "window", "quantile"),
+    )
+    for id, metrics in known:
+        for window, found in metrics.recent.items():
+            for quantile, ms in (("0.5", found.p50), ("0.95", found.p95), ("0.99", found.p99)):
+                family.add_metric((id, window, quantile), ms / 1000)
+    return family
 
 
 def _stores(stores: Iterable[StoreInfo]) -> Iterator[Metric]:

@@ -1,11 +1,12 @@
 // What a thing of the graph is: DESCRIBE, EXPLAIN, its statement, and records of its topic.
 
-import { literal, quoted, short } from "./format.js";
+import { literal, milliseconds, quoted, short } from "./format.js";
 import { Results } from "./results.js";
 import { useRun } from "./use_run.js";
 import { html, useEffect, useRef, useState } from "./vendor/ui.js";
 
 const SAMPLES = 20;
+const WINDOWS = { "1m": "minute", "1h": "hour" };
 
 function tabsOf(node) {
   const sample = (topic) => `PRINT ${literal(topic)} FROM BEGINNING LIMIT ${SAMPLES};`;
@@ -51,9 +52,14 @@ export function Details({ node, onClose, onOpen }) {
 function State({ node: { query, state } }) {
   return html`<p class="state"><i class="dot ${state}"></i> ${query.state}
     ${query.reason && html` · ${query.reason}`} · lag ${short(query.lag)}
-    · ${short(query.errors)} errors</p>
+    · ${short(query.errors)} errors · ${short(query.rows_late)} late
+    ${Object.entries(WINDOWS).map(([window, name]) => query.latency[window] &&
+      html`<br />Latency of the last ${name}: ${latency(query.latency[window])}`)}</p>
     ${query.error && html`<p class="problem">${query.error}</p>`}`;
 }
+
+const latency = (found) =>
+  ["p50", "p95", "p99", "max"].map((name) => `${name} ${milliseconds(found[name])}`).join(", ");
 
 /** The answer of a statement that only tells. */
 function Told({ sql }) {

@@ -15,6 +15,10 @@ export function rate(perSecond) {
   return perSecond === null || perSecond === undefined ? "–" : `${short(perSecond)}/s`;
 }
 
+export function milliseconds(number) {
+  return number === null || number === undefined ? "–" : `${number.toLocaleString("en")} ms`;
+}
+
 export function cell(value) {
   if (value === null || value === undefined) return "NULL";
   return typeof value === "object" ? JSON.stringify(value) : String(value);

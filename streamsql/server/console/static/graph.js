@@ -2,21 +2,21 @@
 
 import { get } from "./api.js";
 import { Details } from "./details.js";
-import { rate, short } from "./format.js";
+import { milliseconds, rate, short } from "./format.js";
 import { model, placed, shape } from "./graph_model.js";
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/ui.js";
 
 const LOOK_MS = 1000;
 const NARROW = 700;
-const AROUND = 26; // The pane's padding and the drawing's border, of both sides.
+const RATES_MS = 5000; // Rates are means of so long: records often come in bursts.
 const WORDS = {
   failed: "failed", waiting: "waiting", erring: "records fail", slow: "behind",
   paused: "paused", well: "well",
 };
 
-/** The server's newest look and the one before, asked for while the page is seen. */
+/** The looks that rates are made of, asked for while the page is seen. */
 function useLooks() {
-  const [looks, setLooks] = useState({ seen: null, before: null, problem: null });
+  const [looks, setLooks] = useState({ all: [], problem: null });
   useEffect(() => {
     const abort = new AbortController();
     let timer;
@@ -24,8 +24,7 @@ function useLooks() {
       if (!document.hidden) {
         try {
           const seen = await get("streamsql/graph", abort.signal);
-          setLooks((known) => known.seen?.at === seen.at
-            ? known : { seen, before: known.seen, problem: null });
+          setLooks(({ all }) => ({ all: withNewest(all, seen), problem: null }));
         } catch (error) {
           if (abort.signal.aborted) return;
           setLooks((known) => ({ ...known, problem: error.message }));
@@ -39,18 +38,26 @@ function useLooks() {
       clearTimeout(timer);
     };
   }, []);
-  return looks;
+  return { seen: looks.all.at(-1), before: looks.all.at(-2) && looks.all[0], problem: looks.problem };
 }
 
-function useWidth(element) {
-  const [width, setWidth] = useState(innerWidth);
+function withNewest(looks, seen) {
+  const others = looks.filter(({ at }) => at < seen.at && at >= seen.at - RATES_MS - LOOK_MS / 2);
+  return [...others, seen];
+}
+
+/** The inner size of the element that is given to the function. */
+function useSize() {
+  const [element, setElement] = useState(null);
+  const [size, setSize] = useState({ width: innerWidth, height: innerHeight });
   useEffect(() => {
-    const changed = () => setWidth(element.current?.clientWidth ?? innerWidth);
-    changed();
-    addEventListener("resize", changed);
-    return () => removeEventListener("resize", changed);
-  }, []);
-  return width;
+    if (!element) return undefined;
+    const observer = new ResizeObserver(() =>
+      setSize({ width: element.clientWidth, height: element.clientHeight }));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
+  return [size, setElement];
 }
 
 export function GraphView({ onOpen }) {
@@ -58,7 +65,7 @@ export function GraphView({ onOpen }) {
   const [selected, setSelected] = useState(null);
   const [zoom, setZoom] = useState(null);
   const space = useRef(null);
-  const width = useWidth(space);
+  const [{ width, height }, setCanvas] = useSize();
   const across = width >= NARROW;
   const found = useMemo(() => seen && model(seen, before), [seen]);
   const form = found ? shape(found, across) : "";
@@ -69,8 +76,7 @@ export function GraphView({ onOpen }) {
     setSelected(null);
     button?.focus();
   };
-  const fit = places ? Math.min(1, (width - AROUND) / places.width) : 1;
-  const scale = zoom ?? Math.max(fit, 0.35);
+  const scale = zoom ?? fitting(places, width, across ? height : Infinity);
   return html`<div class="graph ${node ? "with-details" : ""}">
     <div class="pane drawing" ref=${space}>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
@@ -79,13 +85,18 @@ export function GraphView({ onOpen }) {
       ${found && !found.nodes.length && html`<p class="message">There is nothing yet: the editor takes
         the first CREATE STREAM.</p>`}
       ${found?.nodes.length > 0 && html`<${Zoom} scale=${scale} onZoom=${setZoom} />
-        <div class="canvas" tabindex="0" role="region" aria-label="Graph">
+        <div class="canvas" ref=${setCanvas} tabindex="0" role="region" aria-label="Graph">
           <${Drawing} ...${{ found, places, scale, selected }} onSelect=${setSelected} />
         </div>
         <${Queries} nodes=${found.nodes} onSelect=${setSelected} />`}
     </div>
     ${node && html`<${Details} key=${node.id} node=${node} onClose=${close} onOpen=${onOpen} />`}
   </div>`;
+}
+
+/** The scale at which all is seen at once; on a narrow page, which scrolls, from side to side. */
+function fitting(places, width, height) {
+  return places ? Math.min(1, width / places.width, height / places.height) : 1;
 }
 
 function Zoom({ scale, onZoom }) {
@@ -124,7 +135,7 @@ function Edge({ edge, place }) {
   return html`<g class="edge ${flows ? "flows" : ""}">
     <path d=${path} marker-end="url(#arrow)" />
     ${edge.rate !== null && html`<text x=${place.x} y=${place.y - 3}>${rate(edge.rate)}</text>`}
-    ${edge.lag > 0 && html`<text class="lag" x=${place.x} y=${place.y + 11}>lag ${short(edge.lag)}</text>`}
+    ${edge.lag > 0 && html`<text class=${edge.slow ? "lag" : ""} x=${place.x} y=${place.y + 11}>lag ${short(edge.lag)}</text>`}
   </g>`;
 }
 
@@ -160,7 +171,8 @@ function Node({ node, place, selected, onSelect }) {
 function Queries({ nodes, onSelect }) {
   const queries = nodes.filter((node) => node.kind === "query");
   if (!queries.length) return null;
-  const columns = ["Query", "State", "Mode", "Guarantee", "In", "Out", "Lag", "Errors", "p99"];
+  const columns = ["Query", "State", "Mode", "Guarantee", "In", "Out", "Lag", "Errors", "Late",
+    "p99 (1 min)"];
   return html`<div class="table queries" tabindex="0" role="region" aria-label="Queries">
     <table>
       <thead><tr>${columns.map((name) => html`<th key=${name} scope="col">${name}</th>`)}</tr></thead>
@@ -181,6 +193,7 @@ function QueryLine({ node, onSelect }) {
     <td class="number">${rate(node.out)}</td>
     <td class="number">${short(query.lag)}</td>
     <td class="number">${short(query.errors)}</td>
-    <td class="number">${query.p99 == null ? "–" : `${query.p99} ms`}</td>
+    <td class="number">${short(query.rows_late)}</td>
+    <td class="number">${milliseconds(query.latency["1m"]?.p99)}</td>
   </tr>`;
 }

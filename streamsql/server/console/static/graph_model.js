@@ -41,14 +41,16 @@ export function model(seen, before) {
   for (const query of seen.queries) {
     const last = old.get(query.id);
     const speeds = ratesOf(query, last, seconds);
+    const state = health(query, speeds, last);
     nodes.push({ id: `query ${query.id}`, kind: "query", name: query.id, query, ...speeds,
       below: [query.mode, query.guarantee === "exactly_once" ? "exactly once" : ""]
         .filter(Boolean).join(" · "),
-      state: health(query, speeds, last) });
+      state });
     for (const read of query.reads) {
       const earlier = last?.reads.find((each) => each.source === read.source);
+      const between = last ? (query.readAt - last.readAt) / 1000 : 0;
       edges.push({ from: `source ${read.source}`, to: `query ${query.id}`, lag: read.lag,
-        rate: perSecond(read.offset, earlier?.offset, seconds) });
+        slow: state !== "well", rate: perSecond(read.offset, earlier?.offset, between) });
     }
     if (query.sink) {
       edges.push({ from: `query ${query.id}`, to: `source ${query.sink}`, rate: speeds.out, lag: null });

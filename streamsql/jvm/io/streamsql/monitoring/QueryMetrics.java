@@ -33,6 +33,7 @@ public final class QueryMetrics {
 
   private static final String LATENCY = "latency ";
   private static final int LATE_ROWS_PER_MINUTE = 10;
+  private static final String RECENT = "recent ";
   private static final String VIOLATION = "violation ";
   private static final String LAST_OUT = "last out";
 
@@ -51,6 +52,7 @@ public final class QueryMetrics {
   private final Map<String, LongAdder> violations = new ConcurrentHashMap<>();
   private final LongAdder latencySum = new LongAdder();
   private final LongAdder[] latencies = new LongAdder[BOUNDS.length + 1];
+  private final RecentLatencies recent = new RecentLatencies();
 
   /** Those that there are from the start, by the names that JVMs tell each other. */
   private final Map<String, LongAdder> named = new HashMap<>();
@@ -98,6 +100,7 @@ public final class QueryMetrics {
     latencySum.add(latency);
     int place = Arrays.binarySearch(BOUNDS, latency);
     latencies[place < 0 ? -place - 1 : place].increment();
+    recent.record(now, latency, 1);
   }
 
   /** A row of the query is written, where its size is not known and its time does not count. */
@@ -137,16 +140,16 @@ public final class QueryMetrics {
   /** What has been counted since it was last told, by the names of counters; for one thread. */
   private Map<String, Long> news() {
     Map<String, Long> news = new HashMap<>();
-    BiConsumer<String, LongAdder> tell =
-        (name, counter) -> {
-          long sum = counter.sum();
+    BiConsumer<String, Long> tell =
+        (name, sum) -> {
           Long before = told.put(name, sum);
           if (sum != (before == null ? 0 : before)) {
             news.put(name, sum - (before == null ? 0 : before));
           }
         };
-    named.forEach(tell);
-    violations.forEach((constraint, counter) -> tell.accept(VIOLATION + constraint, counter));
+    named.forEach((name, counter) -> tell.accept(name, counter.sum()));
+    violations.forEach((constraint, counter) -> tell.accept(VIOLATION + constraint, counter.sum()));
+    recent.totals().forEach((latency, count) -> tell.accept(RECENT + latency, count));
     if (!news.isEmpty()) {
       news.put(LAST_OUT, lastOut);
     }
@@ -162,6 +165,9 @@ public final class QueryMetrics {
             violations
                 .computeIfAbsent(name.substring(VIOLATION.length()), key -> new LongAdder())
                 .add(count);
+          } else if (name.startsWith(RECENT)) {
+            long latency = Long.parseLong(name.substring(RECENT.length()));
+            recent.record(System.currentTimeMillis(), latency, count);
           } else {
             named.get(name).add(count);
           }
@@ -248,6 +254,9 @@ public final class QueryMetrics {
       out.writeNumber(count.sum());
     }
     out.writeEndArray();
+    out.writeObjectFieldStart("recent_latencies_ms");
+    recent.write(out, System.currentTimeMillis());
+    out.writeEndObject();
   }
 
   private void writeViolations(JsonGenerator out) throws IOException {

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.ColumnarRule;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.ProjectAggregationBufferExec;
+import org.apache.spark.sql.execution.streaming.StatefulStreamlineAggregateExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
 import org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist;
 import scala.PartialFunction;
@@ -16,8 +17,8 @@ import scala.runtime.BoxedUnit;
 
 /**
  * An extension of Spark's, which has parts of ours at its state operators: a {@link KeySort} before
- * one that wants rows of the same key beside each other, and {@link HeldGroups} for a GROUP BY in
- * Real-Time Mode whose groups are large.
+ * one that wants rows of the same key beside each other, {@link LateRows} before a windowed GROUP
+ * BY in Real-Time Mode, and {@link HeldGroups} for one whose groups are large.
  */
 public final class StateOperators extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   private static final PartialFunction<SparkPlan, SparkPlan> KEY_SORTS =
@@ -50,6 +51,19 @@ public final class StateOperators extends AbstractFunction1<SparkSessionExtensio
         }
       };
 
+  private static final PartialFunction<SparkPlan, SparkPlan> LATE_ROWS =
+      new AbstractPartialFunction<>() {
+        @Override
+        public boolean isDefinedAt(SparkPlan plan) {
+          return plan instanceof StatefulStreamlineAggregateExec;
+        }
+
+        @Override
+        public SparkPlan apply(SparkPlan plan) {
+          return LateRows.before((StatefulStreamlineAggregateExec) plan);
+        }
+      };
+
   /** For Spark. */
   public StateOperators() {}
 
@@ -77,7 +91,7 @@ public final class StateOperators extends AbstractFunction1<SparkSessionExtensio
         @Override
         public SparkPlan apply(SparkPlan plan) {
           RealTimeModeAllowlist.checkAllowedPhysicalOperator(plan, true);
-          return plan.transform(KEY_SORTS).transform(HELD_GROUPS);
+          return plan.transform(KEY_SORTS).transform(LATE_ROWS).transform(HELD_GROUPS);
         }
       };
     }
