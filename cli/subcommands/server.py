@@ -37,6 +37,7 @@ def command(args: argparse.Namespace) -> int:
     from streamsql.server.run import run
     from streamsql.server.settings.config_file import ConfigFile, read_config
     from streamsql.server.state.server_state import ServerState
+    from streamsql.web.work import WorkThreads
 
     file = read_config(Path(args.config)) if args.config else ConfigFile()
     _fill(args, file)
@@ -45,7 +46,8 @@ def command(args: argparse.Namespace) -> int:
     variables = {name.upper(): value for name, value in defined.items()}
     queries = QueriesFile(args.queries_file, variables) if args.queries_file else None
     engine = Engine(engine_config(args, file, config))
-    beside = listener(args.postgres, engine, config) if args.postgres else None
+    work = WorkThreads(config.threads)
+    beside = listener(args.postgres, engine, config, work) if args.postgres else None
     configure_logging(args.log_format or "text", args.log_level or "info")
     if args.debug:
         _say(engine.sizes)
@@ -58,7 +60,7 @@ def command(args: argparse.Namespace) -> int:
     try:
         if queries is not None:
             queries.run(engine)
-        state = ServerState(engine, config)
+        state = ServerState(engine, config, work)
         with reporting(args.openlineage_url, engine, config.service_id):
             run(
                 state,

@@ -84,6 +84,7 @@ class _Finer:
 
 
 _FINER: dict[type[StreamSQLError], tuple[_Finer, ...]] = {
+    ExternalError: (_Finer(re.compile("^the server is busy"), TOO_MANY),),
     BindError: (
         _Finer(re.compile("not a valid stream/table name|^\\S+ does not exist"), "42P01"),
         _Finer(re.compile("functions? with the name"), "42883"),

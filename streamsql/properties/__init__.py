@@ -164,6 +164,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             "10000",
             "How long a pull query waits for what its token stands for, in milliseconds.",
             minimum=0,
+            maximum=60_000,
         ),
         PropertyDefinition(
             PULL_ENABLED,
@@ -269,6 +270,8 @@ def _checked(definition: PropertyDefinition, value: str) -> str:
         minimum = definition.minimum or 0
         if not value.lstrip("-").isdecimal() or int(value) < minimum:
             raise _invalid(definition, value, f"Use an integer, {minimum} or more.")
+        if definition.maximum is not None and int(value) > definition.maximum:
+            raise _invalid(definition, value, f"Use an integer, {definition.maximum} at most.")
     return value
 
 

@@ -24,6 +24,7 @@ class PropertyDefinition:
     doc: str
     choices: tuple[str, ...] = ()
     minimum: int | None = None
+    maximum: int | None = None
     secret: bool = False
     """Whether no result may show its value."""
     at_start: bool = False
