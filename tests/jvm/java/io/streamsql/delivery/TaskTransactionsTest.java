@@ -107,6 +107,9 @@ class TaskTransactionsTest {
       await(() -> producer.commitCount() == 1);
     } finally {
       slow.forEach(each -> each.go.countDown());
+      for (SlowCommits each : slow) {
+        await(() -> each.commitCount() == 1); // Else they fail, and interrupt this thread.
+      }
     }
   }
 
