@@ -19,6 +19,7 @@ from streamsql.cli.subcommands.queries_file import QueriesFile
 from streamsql.errors import ConfigError
 from streamsql.server.settings.config import ServerConfig, listen_address
 from streamsql.server.telemetry.logs import announce, configure_logging
+from streamsql.web.work import WorkThreads
 
 if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig
@@ -37,7 +38,6 @@ def command(args: argparse.Namespace) -> int:
     from streamsql.server.run import run
     from streamsql.server.settings.config_file import ConfigFile, read_config
     from streamsql.server.state.server_state import ServerState
-    from streamsql.web.work import WorkThreads
 
     file = read_config(Path(args.config)) if args.config else ConfigFile()
     _fill(args, file)
