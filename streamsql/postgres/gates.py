@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from streamsql.postgres.errors import TOO_MANY, PgError
-from streamsql.web.work import WorkThreads
+from streamsql.work import WorkThreads
 
 T = TypeVar("T")
 
