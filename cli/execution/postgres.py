@@ -16,15 +16,18 @@ from streamsql.users.accounts import Users
 if TYPE_CHECKING:
     from streamsql.engine import Engine
     from streamsql.postgres.listener import Listener
+    from streamsql.work import WorkThreads
 
 _log = logging.getLogger("streamsql.server")
 _HERE = ("127.0.0.1", "::1", "localhost")
 _CLOSE_SECONDS = 5.0
 
 
-def listener(address: str, engine: Engine, config: ServerConfig) -> Listener:
-    """The port, with the server's users, certificate and bounds; ConfigError for one that cannot
-    be."""
+def listener(
+    address: str, engine: Engine, config: ServerConfig, work: WorkThreads | None = None
+) -> Listener:
+    """The port, with the server's users, certificate and bounds, and its threads (`work`);
+    ConfigError for one that cannot be."""
     from streamsql.postgres.listener import Listener
     from streamsql.postgres.relations.system import system
     from streamsql.postgres.settings import PostgresConfig
@@ -40,8 +43,9 @@ def listener(address: str, engine: Engine, config: ServerConfig) -> Listener:
         max_message_bytes=config.max_request_bytes,
         max_statement_bytes=config.max_statement_bytes,
         max_push_queries=config.max_push_queries,
+        threads=config.threads,
     )
-    return Listener(engine, settings, system(engine), users)
+    return Listener(engine, settings, system(engine), users, work)
 
 
 def warn_if_open(address: str, config: ServerConfig) -> None:

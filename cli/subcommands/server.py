@@ -19,6 +19,7 @@ from streamsql.cli.subcommands.queries_file import QueriesFile
 from streamsql.errors import ConfigError
 from streamsql.server.settings.config import ServerConfig, listen_address
 from streamsql.server.telemetry.logs import announce, configure_logging
+from streamsql.work import WorkThreads
 
 if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig
@@ -45,7 +46,8 @@ def command(args: argparse.Namespace) -> int:
     variables = {name.upper(): value for name, value in defined.items()}
     queries = QueriesFile(args.queries_file, variables) if args.queries_file else None
     engine = Engine(engine_config(args, file, config))
-    beside = listener(args.postgres, engine, config) if args.postgres else None
+    work = WorkThreads(config.threads)
+    beside = listener(args.postgres, engine, config, work) if args.postgres else None
     configure_logging(args.log_format or "text", args.log_level or "info")
     if args.debug:
         _say(engine.sizes)
@@ -58,7 +60,7 @@ def command(args: argparse.Namespace) -> int:
     try:
         if queries is not None:
             queries.run(engine)
-        state = ServerState(engine, config)
+        state = ServerState(engine, config, work)
         with reporting(args.openlineage_url, engine, config.service_id):
             run(
                 state,

@@ -96,11 +96,9 @@ class KafkaClient:
             "bootstrap.servers": bootstrap,
         }
         self._lock = threading.Lock()
-        self._produce_lock = threading.Lock()
-        self._writer: Writer | None = None
         self._cluster_id: str | None = None
-        self._insert_lock = threading.Lock()
-        self._inserter: Writer | None = None
+        self._writers: dict[str, Writer] = {}
+        self._writers_lock = threading.Lock()
         try:
             admin: dict[str, Any] = {**self._settings, "error_cb": self._on_error}
             self._admin = AdminClient(admin)
@@ -334,33 +332,20 @@ class KafkaClient:
         except KafkaException as error:
             raise self._failure("list the consumer groups", error) from error
 
-    def writer(self, settings: Mapping[str, str | int] | None = None) -> Writer:
-        """A producer of its own, for one thread; `settings` tune it for bulk or for latency."""
-        return Writer(self.bootstrap, {**self._settings, **(settings or {})}, self.timeout)
-
     def produce(self, topic: str, records: Iterable[NewRecord]) -> int:
         """Write records and wait until all are acknowledged; how many there were."""
-        with self._produce_lock:
-            if self._writer is None:
-                self._writer = self.writer()
-            count = 0
-            for record in records:
-                self._writer.send(topic, record)
-                count += 1
-            self._writer.flush()
-        return count
+        return self._writer("produce").write(topic, records).count
 
     def insert(self, topic: str, records: Iterable[NewRecord]) -> dict[int, int]:
         """Write records and wait until they are acknowledged; the offset after the last of each
-        partition."""
-        with self._insert_lock:
-            if self._inserter is None:
-                self._inserter = self.writer({"delivery.report.only.error": False})
-            self._inserter.written.clear()
-            for record in records:
-                self._inserter.send(topic, record)
-            self._inserter.flush()
-            return dict(self._inserter.written)
+        partition. Many records of `produce` do not hold these up."""
+        return self._writer("insert").write(topic, records).offsets
+
+    def _writer(self, purpose: str) -> Writer:
+        with self._writers_lock:
+            if purpose not in self._writers:
+                self._writers[purpose] = Writer(self.bootstrap, self._settings, self.timeout)
+            return self._writers[purpose]
 
     def consume(
         self,
@@ -385,11 +370,11 @@ class KafkaClient:
         return reader.records()
 
     def close(self) -> None:
-        """Write out what is still buffered."""
-        with self._produce_lock:
-            if self._writer is not None:
-                self._writer.flush()
-                self._writer = None
+        """Let go of what it has begun to write with."""
+        with self._writers_lock:
+            for writer in self._writers.values():
+                writer.close()
+            self._writers.clear()
 
     def _failure(self, action: str, error: KafkaException) -> ExternalError:
         return failure(self.bootstrap, action, error)

@@ -5,9 +5,13 @@ Works on bytes; what they mean is the formats' business.
 
 from __future__ import annotations
 
+import logging
+import threading
+import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import confluent_kafka
@@ -26,6 +30,9 @@ Settings = Mapping[str, str | int | float | bool]
 
 Headers = Sequence[tuple[str, bytes | None]]
 
+_log = logging.getLogger("streamsql.kafka")
+LOOK_SECONDS = 1.0
+"""How often a writer looks whether it was closed."""
 POLL_SECONDS = 0.05
 """How long a reader may take to notice that it is to stop."""
 _AHEAD_KBYTES = 4_096
@@ -84,16 +91,16 @@ def error_text(error: KafkaException) -> str:
 
 
 class Writer:
-    """A buffering producer; errors of records sent earlier are raised by later calls."""
+    """A producer that threads share: each call waits for its own records, and hears of no others.
+
+    A thread of its own takes the acknowledgements. Each record ends within `timeout`, in one or an
+    error, and so does each call.
+    """
 
     def __init__(self, bootstrap: str, settings: Settings, timeout: float) -> None:
         """`timeout` in seconds is how long a record may wait for a lost broker."""
         self._bootstrap = bootstrap
         self._timeout = timeout
-        self._failed: list[KafkaError] = []
-        self.written: dict[int, int] = {}
-        """By partition, the offset after the last record acknowledged; only of a producer that
-        reports every record, for one topic at a time."""
         defaults = {
             "enable.idempotence": True,
             # As Java's clients, Spark's included: one key, one partition, whoever writes it.
@@ -101,44 +108,54 @@ class Writer:
             # How long a topic may be unknown: one just made by another client is known in less.
             "topic.metadata.propagation.max.ms": 3000,
             "message.timeout.ms": int(timeout * 1000),
-            # A call back into Python for each record would halve the throughput.
-            "delivery.report.only.error": True,
-            "on_delivery": self._on_delivery,
         }
         try:
             self._producer = Producer({**defaults, **settings})
         except KafkaException as error:
             raise ConfigError(f"Kafka settings: {error_text(error)}") from error
+        self._closed = threading.Event()
+        threading.Thread(target=self._acknowledge, name="kafka writer", daemon=True).start()
 
-    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            self._failed.append(error)
-            return
-        partition, offset = message.partition(), message.offset()
-        if partition is not None and offset is not None:
-            self.written[partition] = max(self.written.get(partition, 0), offset + 1)
+    def write(self, topic: str, records: Iterable[NewRecord]) -> Written:
+        """Write records and wait until Kafka has acknowledged all of them. Raises the error of the
+        first one that it has not; those before that one may be there."""
+        call = Written()
+        for record in records:
+            if record.timestamp == 0:
+                raise InternalError("librdkafka writes the timestamp 0 as now: see epoch_records")
+            self._send(topic, record, call)
+        call.wait()
+        self._raise_failed(call)
+        return call
 
-    def send(self, topic: str, record: NewRecord) -> None:
+    def close(self) -> None:
+        """Take no more acknowledgements."""
+        self._closed.set()
+
+    def _acknowledge(self) -> None:
+        while not self._closed.is_set():
+            try:
+                self._producer.poll(LOOK_SECONDS)
+            except Exception:
+                _log.exception("an acknowledgement of Kafka was not understood")
+
+    def _send(self, topic: str, record: NewRecord, call: Written) -> None:
         """Queue a record, waiting where the queue is full."""
-        if record.timestamp == 0:
-            raise InternalError("librdkafka writes the timestamp 0 as now: see epoch_records")
         asked = False
         while True:
             try:
-                self._produce(topic, record)
-                break
+                call.queue(partial(self._produce, topic, record, call))
+                return
             except BufferError:
-                self._producer.poll(POLL_SECONDS)
-                self._raise_failed()
+                time.sleep(POLL_SECONDS)
+                self._raise_failed(call)
             except KafkaException as error:
                 if asked or error.args[0].code() != KafkaError._UNKNOWN_TOPIC:
                     raise failure(self._bootstrap, f"write to {topic}", error) from error
                 asked = True
                 self._ask_for(topic)
-        if self._failed:
-            self._raise_failed()
 
-    def _produce(self, topic: str, record: NewRecord) -> None:
+    def _produce(self, topic: str, record: NewRecord, call: Written) -> None:
         self._producer.produce(
             topic,
             value=record.value,
@@ -146,6 +163,7 @@ class Writer:
             partition=-1 if record.partition is None else record.partition,
             timestamp=0 if record.timestamp is None else record.timestamp,
             headers=list(record.headers),
+            on_delivery=call.ended,
         )
 
     def _ask_for(self, topic: str) -> None:
@@ -156,23 +174,57 @@ class Writer:
         except KafkaException as error:
             raise failure(self._bootstrap, f"write to {topic}", error) from error
 
-    def flush(self) -> None:
-        """Wait until every record is acknowledged; raises the first record's error."""
-        # Each record's own timeout bounds this: every one ends in success or in _failed.
-        while self._producer.flush(1.0) > 0:
-            continue
-        self._raise_failed()
-
-    def _raise_failed(self) -> None:
-        self._producer.poll(0)
-        if self._failed:
-            error, count = self._failed[0], len(self._failed)
-            self._failed.clear()
+    def _raise_failed(self, call: Written) -> None:
+        if call.failed:
+            count = len(call.failed)
             raise failure(
                 self._bootstrap,
                 f"write {count} record{'s' if count > 1 else ''}",
-                KafkaException(error),
+                KafkaException(call.failed[0]),
             )
+
+
+class Written:
+    """What has become of the records of one call, all of one topic."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """The records that Kafka has acknowledged."""
+        self.offsets: dict[int, int] = {}
+        """By partition, the offset after the last of them."""
+        self.failed: list[KafkaError] = []
+        self._pending = 0
+        self._changed = threading.Condition()
+
+    def queue(self, produce: Callable[[], None]) -> None:
+        """Hand one record to the producer, whose answer `ended` takes."""
+        with self._changed:
+            self._pending += 1
+        try:
+            produce()
+        except BaseException:
+            with self._changed:
+                self._pending -= 1
+            raise
+
+    def ended(self, error: KafkaError | None, message: Message) -> None:
+        """One record was written, or was not."""
+        partition, offset = message.partition(), message.offset()
+        with self._changed:
+            self._pending -= 1
+            if error is not None:
+                self.failed.append(error)
+            else:
+                self.count += 1
+                if partition is not None and offset is not None:
+                    self.offsets[partition] = max(self.offsets.get(partition, 0), offset + 1)
+            self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Return once all that was queued has ended."""
+        with self._changed:
+            while self._pending:
+                self._changed.wait()
 
 
 def _reachable(consumer: Consumer) -> bool:

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from streamsql.engine import Engine, PreparedStatement, Script
+from streamsql.engine import Engine, Script
 from streamsql.errors import StreamSQLError
 from streamsql.postgres.cursors import Cursors
 from streamsql.postgres.errors import (
@@ -18,7 +19,7 @@ from streamsql.postgres.errors import (
     Placed,
 )
 from streamsql.postgres.forms import Column, Form, RowForm, columns_of, named
-from streamsql.postgres.gates import Gates
+from streamsql.postgres.gates import Gates, Place
 from streamsql.postgres.prepared import Prepared, Preparer, system_samples
 from streamsql.postgres.results import LINE, Ready, Remark, Results, Working
 from streamsql.postgres.settings import PostgresConfig, Settings
@@ -133,6 +134,8 @@ class Client:
         if script.statements[0].kind not in _SEEN:
             return None
         results = self._working(prepared, script, written, RowForm())
+        await self.gates.work.enter()
+        _when_ended(results, self.gates.work.leave)
         try:
             await results.begin()
             return results.columns
@@ -169,10 +172,9 @@ class Client:
             if answer is not None:
                 return self._answered(answer, prepared, form)
         results = self._working(prepared, script, written, form)
-        release = _once(await self._admitted(statement))
-        _when_ended(results, release)
-        if not statement.goes_on:
-            results.park = release
+        place = await self.gates.admitted(goes_on=statement.goes_on)
+        _when_ended(results, place.release)
+        results.park = partial(_park, place, results)
         try:
             await results.begin()
         except BaseException:
@@ -215,13 +217,6 @@ class Client:
             return await coming  # type: ignore[return-value]
         except StreamSQLError as error:
             raise Placed(error, written.origin) from None
-
-    async def _admitted(self, statement: PreparedStatement) -> Callable[[], None]:
-        if statement.goes_on:
-            self.gates.push()
-            return self.gates.pushed
-        await self.gates.scan()
-        return self.gates.scanned
 
     def _check_leads(self, script: Script) -> None:
         if not self.engine.leads and self.engine.needs_leader(script):
@@ -288,14 +283,13 @@ class Client:
         self.cursors.close_all()
 
 
-def _once(release: Callable[[], None]) -> Callable[[], None]:
-    left = [release]
-
-    def call() -> None:
-        if left:
-            left.pop()()
-
-    return call
+def _park(place: Place, results: Results) -> None:
+    """Hold no thread of others while the client takes its time; a result without a place ends."""
+    try:
+        place.park()
+    except PgError:
+        results.close()
+        raise
 
 
 def _when_ended(results: Working, release: Callable[[], None]) -> None:

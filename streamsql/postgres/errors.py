@@ -29,6 +29,7 @@ WRONG_PASSWORD = "28P01"
 NOT_AUTHORIZED = "28000"
 SHUTTING_DOWN = "57P01"
 TOO_MANY = "53300"
+TOO_LARGE = "54000"
 NO_SUCH_CURSOR = "34000"
 NO_SUCH_STATEMENT = "26000"
 WRONG_VALUE = "22P02"
@@ -83,6 +84,7 @@ class _Finer:
 
 
 _FINER: dict[type[StreamSQLError], tuple[_Finer, ...]] = {
+    ExternalError: (_Finer(re.compile("^the server is busy"), TOO_MANY),),
     BindError: (
         _Finer(re.compile("not a valid stream/table name|^\\S+ does not exist"), "42P01"),
         _Finer(re.compile("functions? with the name"), "42883"),

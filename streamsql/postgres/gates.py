@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from streamsql.postgres.errors import TOO_MANY, PgError
+from streamsql.work import WorkThreads
 
 T = TypeVar("T")
-THREADS = 16
 
 
 class Gates:
@@ -20,25 +19,37 @@ class Gates:
     asked for: so a dashboard with twenty panels does not keep others waiting for all of them.
     """
 
-    def __init__(self, scans: int, pushes: int) -> None:
+    def __init__(self, scans: int, pushes: int, work: WorkThreads) -> None:
+        """`work` counts the threads of statements, those of other ports among them."""
         self._scans = asyncio.Semaphore(scans)
         self._pushes = pushes
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="postgres")
+        self.work = work
 
-    async def scan(self) -> None:
-        """Wait for a turn; `scanned` gives it back."""
+    async def admitted(self, *, goes_on: bool) -> Place:
+        """What a statement holds whose thread begins now: the place of a push query where it
+        `goes_on`, else a turn, which is waited for, and a thread."""
+        if goes_on:
+            self.push()
+            return Place(self, self.pushed, parked=True)
         await self._scans.acquire()
+        try:
+            await self.work.enter()
+        except BaseException:
+            self._scans.release()
+            raise
+        return Place(self, self._scanned, parked=False)
 
-    def scanned(self) -> None:
-        """A turn is over."""
+    def _scanned(self) -> None:
         self._scans.release()
+        self.work.leave()
 
     def push(self) -> None:
         """Take a place of a push query, which `pushed` gives back; PgError where there is none."""
         if not self._pushes:
             raise PgError(
                 TOO_MANY,
-                "the server runs as many push queries as it may",
+                "the server runs as many push queries, or results that wait for their clients, "
+                "as it may",
                 hint="End one of them, or start the server with a larger --max-push-queries.",
             )
         self._pushes -= 1
@@ -49,8 +60,25 @@ class Gates:
 
     async def short(self, work: Callable[[], T]) -> T:
         """Do something that blocks, but not for long, off the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await self.work.run(work)
 
-    def close(self) -> None:
-        """The listener ends."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+
+class Place:
+    """What one statement holds until its thread has ended."""
+
+    def __init__(self, gates: Gates, release: Callable[[], None], *, parked: bool) -> None:
+        self._gates = gates
+        self._release = release
+        self._parked = parked
+
+    def park(self) -> None:
+        """Hold the place of a push query instead: the statement waits for its client from now on.
+        PgError where there is none."""
+        if not self._parked:
+            self._gates.push()
+            self._release()
+            self._release, self._parked = self._gates.pushed, True
+
+    def release(self) -> None:
+        """The thread has ended."""
+        self._release()

@@ -16,6 +16,7 @@ from streamsql.postgres.gates import Gates
 from streamsql.postgres.login import Doorman
 from streamsql.postgres.settings import PostgresConfig
 from streamsql.users.accounts import Users
+from streamsql.work import WorkThreads
 
 _log = logging.getLogger("streamsql.postgres")
 BACKLOG = 512
@@ -28,9 +29,15 @@ class Listener:
     """PostgreSQL's port of one server. Started and closed on its event loop."""
 
     def __init__(
-        self, engine: Engine, config: PostgresConfig, system: System, users: Users | None = None
+        self,
+        engine: Engine,
+        config: PostgresConfig,
+        system: System,
+        users: Users | None = None,
+        work: WorkThreads | None = None,
     ) -> None:
-        """ConfigError where the certificate cannot be used."""
+        """ConfigError where the certificate cannot be used. `work`: threads that other ports of
+        the server share."""
         self._config = config
         self._engine = engine
         self._system = system
@@ -41,11 +48,12 @@ class Listener:
         self._numbers = itertools.count(1)
         self._server: asyncio.Server | None = None
         self._shared: Shared | None = None
+        self._work = work or WorkThreads(config.threads)
 
     async def start(self) -> None:
         """Listen; ExternalError where the address cannot be had."""
         config = self._config
-        gates = Gates(config.max_scans, config.max_push_queries)
+        gates = Gates(config.max_scans, config.max_push_queries, self._work)
         self._shared = Shared(
             *(self._engine, config, gates, self._system, self._doorman, self._tls, self)
         )
@@ -90,8 +98,6 @@ class Listener:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
-        if self._shared is not None:
-            self._shared.gates.close()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._connections) >= self._config.max_connections + SPARE:

@@ -143,7 +143,12 @@ class Working(Results):
         if not self._begun:
             self._begun = True
             run = contextvars.copy_context().run
-            threading.Thread(target=run, args=(self._work,), name="postgres", daemon=True).start()
+            thread = threading.Thread(target=run, args=(self._work,), name="postgres", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # no more threads
+                self.ended.set()
+                raise
         while self.columns is None and not self.done:
             await self._more()
 

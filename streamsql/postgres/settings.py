@@ -31,9 +31,13 @@ class PostgresConfig:
     max_message_bytes: int = 10 * 1024 * 1024
     max_statement_bytes: int = 1024 * 1024
     max_push_queries: int = 100
-    """Push queries, cursors over them and COPYs of them, all clients together."""
+    """Push queries, cursors over them and COPYs of them, and results that wait for their clients,
+    all clients together."""
+    threads: int = 64
+    """Statements at work at one time, where no other port has a say in it."""
     max_scans: int = 4
-    """Statements at work at one time; lookups by key and push queries are none of them."""
+    """Queries of the engine at work at one time; lookups by key and push queries are none of
+    them."""
     buffer_rows: int = 1000
     """Rows of one result that may wait for its client."""
     login_seconds: float = 15.0

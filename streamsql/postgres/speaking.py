@@ -44,6 +44,8 @@ from streamsql.postgres.wire.messages import (
 )
 
 _log = logging.getLogger("streamsql.postgres")
+SHORT = 2_000
+"""Characters of a text that takes some milliseconds to read."""
 MAX_NAMED = 1000
 """Prepared statements, and portals, of one session."""
 
@@ -149,7 +151,7 @@ class Speaking:
         self._close_portal("")
         self._skipping = False
         try:
-            pieces = statements(text)
+            pieces = await self._pieces(text)
             if not pieces:
                 self.channel.write(answers.EMPTY_QUERY)
             for piece in pieces:
@@ -157,6 +159,12 @@ class Speaking:
         except Exception as error:
             self.tell(error)
         await self._ready()
+
+    async def _pieces(self, text: str) -> list[Piece]:
+        """The statements of a text; a long one is read in a thread, since others wait."""
+        if len(text) <= SHORT:
+            return statements(text)
+        return await self.client.gates.short(lambda: statements(text))
 
     async def _simple(self, piece: Piece) -> None:
         async with self.client.at_work():
@@ -270,7 +278,7 @@ class Speaking:
     async def _parse(self, message: Parse) -> None:
         if message.name and message.name in self._prepared:
             raise PgError("42P05", f'prepared statement "{message.name}" already exists')
-        pieces = statements(message.text) or [Piece("", 0)]
+        pieces = await self._pieces(message.text) or [Piece("", 0)]
         if len(pieces) > 1:
             raise PgError(SYNTAX, "cannot insert multiple commands into a prepared statement")
         self._check_room(self._prepared)

@@ -166,7 +166,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             _INTEGER,
             "10000",
             "How long a pull query waits for what its token stands for, in milliseconds.",
-            maximum=600_000,
+            maximum=60_000,
         ),
         PropertyDefinition(
             PULL_ENABLED,

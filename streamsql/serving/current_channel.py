@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from streamsql.executor.services.services import Services
@@ -16,23 +17,27 @@ class CurrentChannel:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._channels: Channels | None = None
+        self._lock = threading.Lock()
+        """Held while the JVM is asked to listen, never on an event loop."""
 
-    def get(self) -> Channel | None:
-        """A connection of the running event loop to the JVM; None before there is one."""
+    def listen(self) -> None:
+        """Let the current JVM listen, if it does not yet. Blocks: to be called in a thread."""
         from streamsql.serving.channel import Channels
 
-        channels = self._channels
-        if channels is not None and channels.spark is self._services.latest_spark():
-            # Its connections end with the JVM.
-            channel = channels.choose()
-            if channel is not None:
-                return channel
-        spark = self._services.current_spark()
-        if spark is None:
-            return None
-        if channels is None or channels.spark is not spark:
+        with self._lock:
+            spark = self._services.current_spark()
+            if spark is None or (self._channels is not None and self._channels.spark is spark):
+                return
             self.close()
-            self._channels = channels = Channels(spark)
+            self._channels = Channels(spark)
+
+    def get(self) -> Channel | None:
+        """A connection of the running event loop to the JVM; None before the JVM listens, and
+        while the connection is being made. Asks nothing of the JVM."""
+        channels = self._channels
+        if channels is None or channels.spark is not self._services.latest_spark():
+            return None
+        # Its connections end with the JVM.
         return channels.choose()
 
     def close(self) -> None:

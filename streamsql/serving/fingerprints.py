@@ -46,7 +46,6 @@ class Fingerprint:
 KEPT = 1_000
 _KNOWN: dict[tuple[str, str], str] = {}
 """Of statements with one literal: the fingerprint's text by what stands before it and after."""
-_NUMBER_LAST = re.compile(r"(.*[\s=])([0-9]+)(\s*;?\s*)", re.DOTALL)
 
 
 def fingerprint_of(sql: str) -> Fingerprint | None:
@@ -74,8 +73,13 @@ def _around_literal(sql: str) -> tuple[str, str, str] | None:
     if quote:
         text, quote, after = rest.partition("'")
         return (before, f"'{text}'", after) if quote else None
-    number = _NUMBER_LAST.fullmatch(sql) if len(sql) <= LONGEST else None
-    return None if number is None else (number[1], number[2], number[3])
+    if len(sql) > LONGEST:
+        return None
+    body = sql.rstrip().removesuffix(";").rstrip()
+    before = body.rstrip("0123456789")
+    if before == body or not (before.endswith("=") or before[-1:].isspace()):
+        return None
+    return before, body[len(before) :], sql[len(body) :]
 
 
 def _read(sql: str) -> Fingerprint | None:

@@ -7,9 +7,11 @@ that simple takes the usual way.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 SHAPES = 1_000
 RELEASE_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
+"""How long a lookup waits for the JVM; an answer takes less than a millisecond."""
 _Name = tuple[str, tuple[tuple[str, str], ...]]
 """A shape and the session's properties."""
 _Values = tuple[str | int | None, ...]
@@ -110,10 +114,13 @@ class Lookups:
     ) -> Answer | None:
         """The answer, or None where the statement has to take the usual way, or is the first of
         its shape and not given parsed."""
-        found = self._ready(sql, session, catalog, statement)
-        if found is None or not self._stores.is_alive(found[0].table):
+        found = self._understood(sql, session, catalog, statement)
+        if found is None:
             return None
         prepared, values = found
+        if not prepared.table.was_complete() or not self._stores.is_alive(prepared.table):
+            return None
+        self._listen()
         source = prepared.source
         if CONSISTENCY_TOKEN in session.properties:
             self._consistency.wait_stored(source, catalog, session.properties)
@@ -123,12 +130,20 @@ class Lookups:
     def find_soon(
         self, sql: str, session: Session, catalog: Catalog
     ) -> Coroutine[object, object, Answer] | None:
-        """As `find`, for an event loop: nothing blocks. None also where something would."""
+        """As `find`, for an event loop: the JVM is asked only by what is awaited, and for a
+        bounded time. None also where something would block."""
         if CONSISTENCY_TOKEN in session.properties:
             return None
-        found = self._ready(sql, session, catalog, None)
-        channel = None if found is None else self._channel.get()
-        return None if found is None or channel is None else _ask(channel, *found)
+        found = self._understood(sql, session, catalog, None)
+        if found is None or not found[0].table.complete:
+            return None
+        channel = self._channel.get()
+        return None if channel is None else _ask(channel, *found)
+
+    def _listen(self) -> None:
+        """Have the next lookup take the way of `find_soon`."""
+        with suppress(ExternalError):  # the JVM has just ended: this lookup itself says so
+            self._channel.listen()
 
     def rehearse(
         self, sql: str, statement: Statement, session: Session, catalog: Catalog, times: int
@@ -141,12 +156,6 @@ class Lookups:
         wanted = packed([prepared.key(values)], prepared.source, None)
         for _ in range(times):
             _answer(prepared, prepared.lookups.rehearse(wanted))
-
-    def _ready(
-        self, sql: str, session: Session, catalog: Catalog, statement: Statement | None
-    ) -> tuple[_Prepared, _Values] | None:
-        found = self._understood(sql, session, catalog, statement)
-        return found if found is not None and found[0].table.was_complete() else None
 
     def _understood(
         self, sql: str, session: Session, catalog: Catalog, statement: Statement | None
@@ -304,7 +313,17 @@ async def _ask(channel: Channel, prepared: _Prepared, values: _Values) -> Answer
     from streamsql.serving.table import split
 
     wanted = packed([prepared.key(values)], prepared.source, None)
-    return _answer(prepared, split(await channel.ask(prepared.lookups.number, wanted)))
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            found = await channel.ask(prepared.lookups.number, wanted)
+    except TimeoutError:
+        raise ExternalError(
+            f"the table {prepared.source.name} has not answered within {ANSWER_SECONDS:.0f} "
+            "seconds",
+            retryable=True,
+            hint="The JVM that serves it is busy or has stopped; try again.",
+        ) from None
+    return _answer(prepared, split(found))
 
 
 def _answer(prepared: _Prepared, found: list[bytes]) -> Answer:

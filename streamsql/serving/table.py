@@ -37,7 +37,9 @@ class StoredTable:
         retention (ms) are gone."""
         self.spark = spark
         self.topic = topic
-        self._was_complete = False
+        self.complete = False
+        """Whether all that was in the topic when it was opened is known to have been there: what
+        the JVM said last, without asking it."""
         jvm = cast(Any, spark)._jvm
         settings = java_map(jvm, connection)
         retention = -1 if retention_ms is None else retention_ms
@@ -54,7 +56,7 @@ class StoredTable:
         takes longer."""
         try:
             if self._java.awaitComplete(int(seconds * 1000)):
-                self._was_complete = True
+                self.complete = True
                 return
             reason = self._java.failure()
         except JVM_FAILURES as error:
@@ -66,11 +68,12 @@ class StoredTable:
         )
 
     def was_complete(self) -> bool:
-        """Whether all that was in the topic when it was opened has been there, once."""
-        if not self._was_complete:
+        """Whether all that was in the topic when it was opened has been there, once. Asks the
+        JVM, unless that is known."""
+        if not self.complete:
             with suppress(ExternalError):
                 self.await_complete(0)
-        return self._was_complete
+        return self.complete
 
     def await_positions(self, positions: Mapping[int, int], seconds: float) -> bool:
         """Whether, after at most that time, the store has taken in all before these offsets."""

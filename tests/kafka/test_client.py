@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from awaiting import await_until
@@ -164,3 +166,58 @@ def test_who_reads_a_topic(kafka: KafkaClient, topic_name: str) -> None:
     finally:
         for consumer in consumers:
             consumer.close()
+
+
+@pytest.fixture
+def impatient(kafka: KafkaClient) -> Iterator[KafkaClient]:
+    """A client whose records wait for five seconds at most."""
+    client = KafkaClient(kafka.bootstrap, timeout=5)
+    yield client
+    client.close()
+
+
+def test_a_topic_that_is_stuck_holds_up_no_other(impatient: KafkaClient, topic_name: str) -> None:
+    # The producer looks for a topic that is not there for some seconds.
+    stuck = f"{topic_name}-stuck"
+    impatient.create_topic(topic_name)
+    impatient.insert(topic_name, [NewRecord(b"k", b"v")])
+    failures: list[ExternalError] = []
+
+    def insert() -> None:
+        with pytest.raises(ExternalError, match="cannot write") as caught:
+            impatient.insert(stuck, [NewRecord(b"k", b"v")])
+        failures.append(caught.value)
+
+    waiting = threading.Thread(target=insert)
+    waiting.start()
+    assert impatient.insert(topic_name, [NewRecord(b"k", b"v")]) == {0: 2}
+    assert waiting.is_alive()
+    waiting.join(60)
+    assert len(failures) == 1
+
+
+def test_what_one_call_leaves_is_not_the_next_ones(impatient: KafkaClient, topic_name: str) -> None:
+    # The producer looks for a topic that is not there for some seconds.
+    stuck = f"{topic_name}-stuck"
+    impatient.create_topic(topic_name)
+    too_large = NewRecord(b"k", bytes(2_000_000))
+    with pytest.raises(ExternalError, match=f"cannot write to {stuck}"):
+        impatient.insert(stuck, [NewRecord(b"k", b"v", partition=0), too_large])
+    assert impatient.insert(topic_name, [NewRecord(b"k", b"v")]) == {0: 1}
+
+
+def test_calls_at_a_time_hear_of_their_own_records(kafka: KafkaClient, topic_name: str) -> None:
+    names = [f"{topic_name}-{i}" for i in range(4)]
+    for number, name in enumerate(names):
+        kafka.create_topic(name, number + 1)
+
+    def insert(number: int) -> dict[int, int]:
+        found = {}
+        for value in range(50):
+            record = NewRecord(b"k", b"%d" % value, partition=number)
+            found = kafka.insert(names[number], [record] * (number + 1))
+        return found
+
+    with ThreadPoolExecutor() as threads:
+        found = list(threads.map(insert, range(4)))
+    assert found == [{number: 50 * (number + 1)} for number in range(4)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import struct
+import time
 
 import pytest
 from hypothesis import given
@@ -73,6 +74,15 @@ def test_a_key_in_kafkas_format(type_: str, value: object, expected: bytes) -> N
 def test_a_key_in_json(type_: str, value: object, expected: bytes) -> None:
     source = table(f"k {type_} PRIMARY KEY, v INT", "KEY_FORMAT='JSON'")
     assert key_bytes(source, [value]) == expected
+
+
+@pytest.mark.parametrize("end", ["", "x", "; x", ";"])
+def test_a_shape_takes_no_longer_than_its_text(end: str) -> None:
+    sql = "SELECT * FROM t WHERE k = 5".ljust(3_900) + end
+    begin = time.thread_time()
+    for _ in range(20):
+        fingerprint_of(sql)
+    assert time.thread_time() - begin < 0.1
 
 
 def test_where_a_key_can_be_looked_up() -> None:

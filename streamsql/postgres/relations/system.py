@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from decimal import Decimal
 from importlib.util import find_spec
 from itertools import pairwise
@@ -19,7 +21,7 @@ from typing import Any
 from streamsql.api.language import lexemes
 from streamsql.engine import Engine
 from streamsql.postgres.client import Asker, System
-from streamsql.postgres.errors import NOT_SUPPORTED, PgError
+from streamsql.postgres.errors import NOT_SUPPORTED, TOO_LARGE, PgError
 from streamsql.postgres.forms import Column
 from streamsql.postgres.relations import contents, fixed
 from streamsql.postgres.relations.derived import derived
@@ -33,6 +35,13 @@ from streamsql.postgres.values.types import TEXT, PgType
 
 _log = logging.getLogger("streamsql.postgres")
 LONGEST_SECONDS = 5.0
+MAX_ROWS = 100_000
+MAX_BYTES = 32 * 1024 * 1024
+"""Bounds of one answer, which is in memory as a whole. DuckDB bounds what it works with itself."""
+PIECE_ROWS = 256
+"""Rows that are taken from DuckDB between two looks at the bounds."""
+AT_A_TIME = 4
+"""Queries that run at a time; others wait."""
 _CODECS = {
     "BOOLEAN": scalars.BOOL,
     "TINYINT": scalars.INT2,
@@ -93,6 +102,8 @@ class Catalog:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
+        """Held while the copy of the catalog is refreshed, not while a query runs."""
+        self._turns = threading.BoundedSemaphore(AT_A_TIME)
         self._connection: Any = None
         self._seen: object = None
         self._oids: dict[str, int] = {}
@@ -106,37 +117,30 @@ class Catalog:
         """The columns and rows of a query; PgError where it cannot be answered."""
 
         context = Context(asker.user, DATABASE, asker.process, _setting_of(asker), self._oid)
-        with self._lock:
-            self._refresh()
-            sql = rewritten(text, context)
-            self._of_session(sql, asker)
-            found, rows = self._run(sql, text)
-            told = [(name, str(kind)) for name, kind, *_ in found]
-        columns = tuple(Column(name, type_of(kind)) for name, kind in told)
+        with self._turns:
+            with self._lock:
+                self._refresh()
+                connection = self._connection.cursor()
+            with closing(connection):
+                sql = rewritten(text, context)
+                found, rows = self._run(connection, sql, _of_session(sql, asker), text)
+                columns = tuple(Column(name, type_of(str(kind))) for name, kind, *_ in found)
         return columns, [_plain(row, columns) for row in rows]
 
-    def _of_session(self, sql: str, asker: Asker) -> None:
-        """Fill what each session sees otherwise."""
-        if "pg_cursors" in sql:
-            named = ({"name": name, **_CURSOR} for name in asker.cursors)
-            rows = [row("pg_cursors", cursor) for cursor in named]
-            self._fill({"pg_cursors": rows})
-        if "pg_stat_gssapi" in sql:
-            self._fill({"pg_stat_gssapi": [(asker.process, False, None, False)]})
-        if "pg_settings" in sql:
-            self._fill({"pg_settings": contents.settings_rows(asker.settings)})
-
-    def _run(self, sql: str, text: str) -> tuple[Any, list[tuple[object, ...]]]:
-        """The description and rows; a query that takes long is ended, since others wait."""
+    def _run(
+        self, connection: Any, sql: str, session: dict[str, Rows], text: str
+    ) -> tuple[Any, list[tuple[object, ...]]]:
+        """The description and rows, over a copy of the catalog with a session's own relations in
+        it. The transaction is never committed, so that other sessions do not see these."""
         import duckdb
 
-        connection = self._connection
         timer = threading.Timer(LONGEST_SECONDS, connection.interrupt)
         timer.start()
-        connection.execute("BEGIN TRANSACTION READ ONLY")
+        connection.execute("BEGIN TRANSACTION" if session else "BEGIN TRANSACTION READ ONLY")
         try:
+            _fill(connection, session)
             found = connection.execute(sql)
-            return found.description, found.fetchall()
+            return found.description, _bounded(found)
         except duckdb.InterruptException:
             raise refused(f"It took more than {LONGEST_SECONDS:.0f} seconds") from None
         except duckdb.Error as error:
@@ -161,10 +165,17 @@ class Catalog:
         if self._connection is None:
             self._connection = self._made()
         relations = contents.relations_of(self._engine.inspection)
-        self._fill(contents.contents(relations))
+        # In one transaction: a query sees one catalog, the former or this one.
+        self._connection.execute("BEGIN TRANSACTION")
+        try:
+            _fill(self._connection, contents.contents(relations))
+            for statement in derived():
+                self._connection.execute(statement)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
         self._oids = contents.oids_of(relations)
-        for statement in derived():
-            self._connection.execute(statement)
         self._seen = catalog
 
     def _made(self) -> Any:
@@ -176,8 +187,7 @@ class Catalog:
         # What clients send reaches no file and no network.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        self._connection = connection
-        self._fill(fixed.fixed())
+        _fill(connection, fixed.fixed())
         rows = connection.execute("SELECT typname, oid FROM main.pg_type").fetchall()
         shown = connection.execute(
             "SELECT format_type(oid, NULL), oid FROM main.pg_type"
@@ -185,13 +195,61 @@ class Catalog:
         self._types = dict([*shown, *rows])
         return connection
 
-    def _fill(self, tables: dict[str, Rows]) -> None:
-        for name, rows in tables.items():
-            which = f" WHERE {_OWN_CLASSES}" if name == "pg_class" else ""
-            self._connection.execute(f'DELETE FROM main."{name}"{which}')
-            if rows:
-                gaps = ", ".join("?" for _ in RELATIONS[name])
-                self._connection.executemany(f'INSERT INTO main."{name}" VALUES ({gaps})', rows)
+
+def _fill(connection: Any, tables: dict[str, Rows]) -> None:
+    for name, rows in tables.items():
+        which = f" WHERE {_OWN_CLASSES}" if name == "pg_class" else ""
+        connection.execute(f'DELETE FROM main."{name}"{which}')
+        if rows:
+            gaps = ", ".join("?" for _ in RELATIONS[name])
+            connection.executemany(f'INSERT INTO main."{name}" VALUES ({gaps})', rows)
+
+
+def _of_session(sql: str, asker: Asker) -> dict[str, Rows]:
+    """The relations in a query whose rows differ by session."""
+    found: dict[str, Rows] = {}
+    if "pg_cursors" in sql:
+        named = ({"name": name, **_CURSOR} for name in asker.cursors)
+        found["pg_cursors"] = [row("pg_cursors", cursor) for cursor in named]
+    if "pg_stat_gssapi" in sql:
+        found["pg_stat_gssapi"] = [(asker.process, False, None, False)]
+    if "pg_settings" in sql:
+        found["pg_settings"] = contents.settings_rows(asker.settings)
+    return found
+
+
+def _bounded(found: Any) -> list[tuple[object, ...]]:
+    """All rows of a result; PgError where they are more, or larger, than one answer may be."""
+    rows: list[tuple[object, ...]] = []
+    size = 0
+    while piece := found.fetchmany(PIECE_ROWS):
+        rows += piece
+        size += sum(map(_size, piece))
+        if len(rows) > MAX_ROWS:
+            raise _too_large(f"{MAX_ROWS:,} rows")
+        if size > MAX_BYTES:
+            raise _too_large(f"{MAX_BYTES >> 20} MiB")
+    return rows
+
+
+def _size(value: object) -> int:
+    """About how many bytes of memory a value takes, with what is in it."""
+    match value:
+        case tuple() | list():
+            return sys.getsizeof(value) + sum(map(_size, value))
+        case dict():
+            return sys.getsizeof(value) + sum(map(_size, value)) + sum(map(_size, value.values()))
+        case _:
+            return sys.getsizeof(value)
+
+
+def _too_large(bound: str) -> PgError:
+    return PgError(
+        TOO_LARGE,
+        "the answer of this query of the system catalog is too large",
+        detail=f"It has more than {bound}.",
+        hint="Add a WHERE condition or a LIMIT, or select fewer columns.",
+    )
 
 
 def _setting_of(asker: Asker) -> Callable[[str], str]:

@@ -123,7 +123,8 @@ async def apply(request: Request) -> Response:
     def results() -> Iterator[Result]:
         return iter(_done(state.engine.changes, given, session))
 
-    return LinesResponse(Execution(results, "", session, outbox, state.running), outbox)
+    execution = Execution(results, "", session, outbox, state.running, state.work)
+    return LinesResponse(execution, outbox)
 
 
 def _done(changes: Changes, given: FilesRequest, session: Session) -> list[Result]:

@@ -18,6 +18,7 @@ from streamsql.results import LineStream, Result, RowStream
 from streamsql.server.http.errors import RequestError
 from streamsql.server.state.running_queries import RunningQueries
 from streamsql.session import Session
+from streamsql.work import WorkThreads
 
 _log = logging.getLogger("streamsql.server")
 
@@ -32,6 +33,7 @@ class Execution:
         session: Session,
         outbox: Handover[bytes],
         running: RunningQueries,
+        work: WorkThreads,
     ) -> None:
         """`results` are what the engine gives in this session; `text` is what the client sent, and
         need not be told in an error."""
@@ -41,13 +43,18 @@ class Execution:
         self._known = (dict(session.properties), dict(session.variables))
         self._outbox = outbox
         self._running = running
+        self._work = work
+        self._at_work = False
         self._stream: RowStream | LineStream | None = None
         self._lock = threading.Lock()
         self._cancelled = False
         self._closed = False
 
-    def start(self) -> None:
-        """Begin to run the statements, in a thread of their own."""
+    async def start(self) -> None:
+        """Begin to run the statements, in a thread of their own; ExternalError where too many
+        others are at work."""
+        await self._work.enter()
+        self._at_work = True
         # With the context of the request: what it logs has the request's id.
         run = contextvars.copy_context().run
         threading.Thread(target=run, args=(self._run,), name="statements", daemon=True).start()
@@ -80,6 +87,7 @@ class Execution:
             failure = InternalError("an internal error: please report it")
             self._put(encode_error(failure, self._text))
         finally:
+            self._leave()
             self._outbox.end()
 
     def _send_all(self, results: Iterator[Result]) -> bool:
@@ -101,6 +109,8 @@ class Execution:
         except RequestError as error:
             stream.cancel()
             raise ExternalError(error.message, retryable=True) from None
+        # A push query has a place of its own.
+        self._leave()
         name = self._running.add(getattr(stream, "query_id", None), self)
         try:
             with self._lock:
@@ -120,6 +130,14 @@ class Execution:
             self._running.release()
         if self._closed:
             raise ExternalError("the server has ended the query", retryable=True)
+        if not self._cancelled:
+            self._work.enter_thread()
+            self._at_work = True
+
+    def _leave(self) -> None:
+        if self._at_work:
+            self._at_work = False
+            self._work.leave()
 
     def _send(self, result: Result) -> bool:
         return all(map(self._put, encode(result)))

@@ -139,7 +139,7 @@ class Forward:
             async for chunk in answer.aiter_raw():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             # Whoever has the whole answer finds here, too, what it tells of.
-            await self._state.run(partial(self._state.engine.sync, SYNC_SECONDS))
+            await self._state.run(partial(self._state.engine.sync, SYNC_SECONDS), begun=True)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             tasks.cancel_scope.cancel()
 

@@ -40,7 +40,7 @@ class LinesResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI's: the results as they come; who has gone ends them."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        self._execution.start()
+        await self._execution.start()
         try:
             await send(start)
             async with anyio.create_task_group() as tasks:
@@ -74,7 +74,7 @@ async def execute(request: Request) -> Response:
     def results() -> Iterator[Result]:
         return state.engine.execute(script, session)
 
-    execution = Execution(results, given.sql, session, outbox, state.running)
+    execution = Execution(results, given.sql, session, outbox, state.running, state.work)
     return LinesResponse(execution, outbox)
 
 

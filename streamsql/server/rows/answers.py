@@ -115,10 +115,10 @@ class AnswerResponse(Response):
                     await send({"type": "http.response.body", "body": body, "more_body": True})
                 if piece.last:
                     break
-                piece = await self._state.run(self._writer.next)
+                piece = await self._state.run(self._writer.next, begun=True)
         finally:
             if not piece.last:
-                await asyncio.shield(self._state.run(self._writer.close))
+                await asyncio.shield(self._state.run(self._writer.close, begun=True))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

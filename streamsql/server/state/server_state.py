@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-import anyio
-import anyio.to_thread
 from starlette.requests import Request
 from starlette.types import Scope
 
@@ -23,6 +21,7 @@ from streamsql.server.state.observed import Observed
 from streamsql.server.state.running_queries import RunningQueries
 from streamsql.server.telemetry.metrics import Metrics
 from streamsql.session import Session
+from streamsql.work import WorkThreads
 
 T = TypeVar("T")
 TOKEN_HEADER = "streamsql-token"
@@ -35,7 +34,10 @@ _SCRIPT = "streamsql.script"
 class ServerState:
     """The engine, the settings and the bounds; kept as `app.state.server`."""
 
-    def __init__(self, engine: Engine, config: ServerConfig) -> None:
+    def __init__(
+        self, engine: Engine, config: ServerConfig, work: WorkThreads | None = None
+    ) -> None:
+        """`work`: threads that other ports of the server share."""
         self.engine = engine
         self.config = config
         self.started_at = time.time()
@@ -46,7 +48,8 @@ class ServerState:
         self.commands = CommandStatuses()
         """What became of statements, for /status."""
         self.running = RunningQueries(config.max_push_queries)
-        """Push queries, each with a thread of its own besides the bounded ones."""
+        """Push queries, each with a thread of its own beside those of `work`."""
+        self.work = work or WorkThreads(config.threads)
         self.sessions = Sessions()
         """Those of browsers that show the console."""
         self.observed = Observed()
@@ -54,13 +57,12 @@ class ServerState:
         self.hosts = Hosts()
         """Other servers, as they report themselves."""
         self.metrics = Metrics(engine)
-        self._threads: anyio.CapacityLimiter | None = None
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Do something that blocks (any call of the engine) in a thread, off the event loop."""
-        if self._threads is None:
-            self._threads = anyio.CapacityLimiter(self.config.threads)
-        return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+    async def run(self, work: Callable[[], T], *, begun: bool = False) -> T:
+        """Do something that blocks (any call of the engine) in a thread, off the event loop.
+        ExternalError, which is answered with 503, where no thread gets free in time; `begun`: of
+        an answer whose beginning has been sent, which waits as long as it takes."""
+        return await self.work.run(work, patient=begun)
 
     def session(self, request: StatementRequest) -> Session:
         """The session of one request; see requests.py."""

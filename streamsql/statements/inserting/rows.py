@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from streamsql.catalog import Source
 from streamsql.errors import CatalogError, ParseError, PlanError, StreamSQLError, UserError
 from streamsql.kafka.client import NewRecord
 from streamsql.ksqldb import says
@@ -35,30 +36,44 @@ class RowInserts:
 
     def __init__(self, target: str, context: Context) -> None:
         """The target as SQL names it. Raises what INSERT VALUES would."""
-        self._target = target = _name(target)
+        self._target = _name(target)
         self._context = context
+        self._source: Source | None = None
+        """The target that the plans are for."""
         self._plans: dict[tuple[str, ...], InsertValuesPlan] = {}
-        source = context.state.catalog.sources.get(target)
+        self._columns: dict[str, str] = {}
+        self.token: str | None = None
+        """Stands for the records that the last `write` wrote."""
+        self._look()
+
+    def _look(self) -> None:
+        """Plan for the target as it is now, unless that is known. Raises what INSERT VALUES would
+        where it was dropped, or takes no rows any more."""
+        source = self._context.state.catalog.sources.get(self._target)
+        if source is not None and source is self._source:
+            return
+        self._plans.clear()
         names = source.schema.names if source is not None else ()
         self._columns = {
             form: name for name in (*names, ROWTIME.name) for form in (name.upper(), quote(name))
         }
-        self.token: str | None = None
-        """Stands for the records that the last `write` wrote."""
         # With all columns only the target itself can be wrong.
         of_records = (*source.schema.key, *source.schema.value) if source is not None else ()
         try:
             self._plan(tuple(column.name for column in of_records))
         except CatalogError as error:
-            error.ksqldb = says("inserts-target", name=quote(target))
+            error.ksqldb = says("inserts-target", name=quote(self._target))
             raise
+        self._source = source
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """Write rows and wait until Kafka has them; what became of each, in their order.
 
-        ExternalError where Kafka or Spark fails: then nothing is known of any of them.
+        ExternalError where Kafka or Spark fails: then nothing is known of any of them. CatalogError
+        where the target was dropped: none was written.
         """
         self.token = None
+        self._look()
         planned = [self._cells(row) for row in rows]
         good = [p for p in planned if not isinstance(p, StreamSQLError)]
         if good:

@@ -5,6 +5,7 @@ import io.streamsql.kafka.ByteArrays;
 import java.nio.ByteBuffer;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -22,20 +23,25 @@ import org.apache.kafka.common.KafkaException;
  * record is not uncommitted until the next one comes.
  */
 public final class TaskTransactions {
-  private static final ScheduledExecutorService COMMITTERS =
-      Executors.newScheduledThreadPool(
-          8,
-          work -> {
-            Thread thread = new Thread(work, "transaction committer");
-            thread.setDaemon(true);
-            return thread;
-          });
+  private static final ScheduledExecutorService CLOCK =
+      Executors.newSingleThreadScheduledExecutor(work -> daemon(work, "transaction clock"));
+
+  /** A thread for each commit under way, so that a slow one delays no other task's. */
+  private static final ExecutorService COMMITTERS =
+      Executors.newCachedThreadPool(work -> daemon(work, "transaction committer"));
 
   private final Delivery delivery;
   private final TaskIdentity identity;
   private final Callback written;
   private final String id;
   private final Thread task = Thread.currentThread();
+
+  /** Guards {@link #left}, and is held for a moment only, unlike this object's monitor. */
+  private final Object leaving = new Object();
+
+  /** Whether the task's thread may be another task's by now. */
+  private boolean left;
+
   private final ProducerPair producers;
   private final ReplayGate gate;
 
@@ -140,8 +146,10 @@ public final class TaskTransactions {
       number++;
       if (delivery.intervalMillis() > 0) {
         long own = number;
-        COMMITTERS.schedule(
-            () -> commitInTime(own), delivery.intervalMillis(), TimeUnit.MILLISECONDS);
+        CLOCK.schedule(
+            () -> COMMITTERS.execute(() -> commitInTime(own)),
+            delivery.intervalMillis(),
+            TimeUnit.MILLISECONDS);
       }
     }
     producers.current().send(record, written);
@@ -155,7 +163,11 @@ public final class TaskTransactions {
       commit(false);
     } catch (RuntimeException e) {
       failure = e;
-      task.interrupt(); // It may wait for its next record for long.
+      synchronized (leaving) {
+        if (!left) {
+          task.interrupt(); // It may wait for its next record for long.
+        }
+      }
     }
   }
 
@@ -184,6 +196,9 @@ public final class TaskTransactions {
 
   /** The task has failed, or was stopped: nothing of the open transaction counts. */
   public void abandon() {
+    synchronized (leaving) {
+      left = true;
+    }
     // Not in the task's thread, which may have been interrupted.
     COMMITTERS.execute(
         () -> {
@@ -211,6 +226,12 @@ public final class TaskTransactions {
       TransactionalProducers.discard(id, producers);
       throw failure;
     }
+  }
+
+  private static Thread daemon(Runnable work, String name) {
+    Thread thread = new Thread(work, name);
+    thread.setDaemon(true);
+    return thread;
   }
 
   /** What a record's newer version has in common with it. */

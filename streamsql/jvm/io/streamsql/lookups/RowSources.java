@@ -6,12 +6,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The sources of rows of this process: each is there once, for all queries and their batches, and
  * goes when nobody has asked it for some time.
  */
 final class RowSources {
+  private static final Logger LOG = LoggerFactory.getLogger(RowSources.class);
   private static final long UNUSED_NANOS = TimeUnit.MINUTES.toNanos(10);
   private static final Map<LookupTable, Used> SOURCES = new ConcurrentHashMap<>();
 
@@ -57,13 +60,22 @@ final class RowSources {
     return table.connection().equals("FILE") ? FileRows.of(table) : JdbcRows.of(table);
   }
 
+  /** What fails here must not end the sweeper, which a failure would do for good. */
+  private static void close(RowSource source) {
+    try {
+      source.close();
+    } catch (RuntimeException failed) {
+      LOG.warn("A look-up that nobody used was not closed", failed);
+    }
+  }
+
   private static void sweep() {
     long now = System.nanoTime();
     for (LookupTable table : List.copyOf(SOURCES.keySet())) {
       Used used = SOURCES.get(table);
       if (used != null && now - used.at > UNUSED_NANOS && SOURCES.remove(table, used)) {
         used.gone = true;
-        used.source.close();
+        close(used.source);
       }
     }
   }

@@ -14,7 +14,9 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Takes lookups of keys over a socket of this machine, for callers that cannot wait for each call:
@@ -27,6 +29,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class LookupServer {
   private static final int LARGEST = 16 << 20;
+  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int BUFFERED = 64 << 10;
   private static final Map<Long, KeyLookups> KNOWN = new ConcurrentHashMap<>();
   private static final AtomicLong NUMBERS = new AtomicLong();
@@ -65,13 +68,14 @@ public final class LookupServer {
   }
 
   private void accept() {
-    try {
-      while (true) {
+    while (server.isOpen()) {
+      try {
         SocketChannel connection = server.accept();
         daemon("lookup connection", () -> serve(connection));
+      } catch (IOException closed) {
+        // It was closed, or there are too many open files for now.
+        LockSupport.parkNanos(RETRY_NANOS);
       }
-    } catch (IOException closed) {
-      // it was closed
     }
   }
 

@@ -126,7 +126,9 @@ final class TableFollower implements AutoCloseable {
     while (!closed) {
       try {
         follow();
-      } catch (Exception e) {
+      } catch (VirtualMachineError fatal) {
+        throw fatal; // The process ends of it, see FatalErrors.
+      } catch (Exception | Error e) {
         failure = e.getMessage() == null ? e.toString() : e.getMessage();
         pause();
       }

@@ -25,12 +25,15 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Where the topics of one Kafka cluster end. One thread asks for all queries that sleep, and only
  * while one does.
  */
 final class TopicEnds implements Ends, TopicLog.Logs {
+  private static final Logger LOG = LoggerFactory.getLogger(TopicEnds.class);
   private static final long LOOK_MILLIS = 100;
   private static final long TROUBLE_MILLIS = 1_000;
 
@@ -47,7 +50,11 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   private Thread watcher;
 
   private TopicEnds(Map<String, Object> settings) {
-    admin = Admin.create(settings);
+    this(settings, Admin.create(settings));
+  }
+
+  TopicEnds(Map<String, Object> settings, Admin admin) {
+    this.admin = admin;
     readable =
         new ListOffsetsOptions(
                 committedOnly(settings)
@@ -158,6 +165,22 @@ final class TopicEnds implements Ends, TopicLog.Logs {
   }
 
   private void watch() {
+    try {
+      lookAround();
+    } finally {
+      ended();
+    }
+  }
+
+  /** Whoever sleeps on looks for itself, and starts the next watcher if there is no news. */
+  private synchronized void ended() {
+    if (watcher == Thread.currentThread()) {
+      watcher = null;
+      sleepers.forEach(sleeper -> sleeper.news.countDown());
+    }
+  }
+
+  private void lookAround() {
     Map<String, List<TopicPartition>> partitions = Map.of();
     long described = 0;
     while (true) {
@@ -178,6 +201,9 @@ final class TopicEnds implements Ends, TopicLog.Logs {
         partitions = Map.of();
       } catch (KafkaException unreachable) {
         // Who sleeps has nothing to read until the cluster is back.
+        pause();
+      } catch (RuntimeException unexpected) {
+        LOG.warn("The ends of topics cannot be told, and are asked for again", unexpected);
         pause();
       } catch (InterruptedException stopped) {
         return;

@@ -158,7 +158,7 @@ public final class TopicTails {
           breakOff(gone.partitions());
         }
       }
-    } catch (RuntimeException failed) {
+    } catch (RuntimeException | LinkageError | AssertionError failed) {
       LOG.warn("topics are no longer read for all queries together", failed);
       Set<TopicPartition> all;
       synchronized (this) {
