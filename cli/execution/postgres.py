@@ -16,7 +16,7 @@ from streamsql.users.accounts import Users
 if TYPE_CHECKING:
     from streamsql.engine import Engine
     from streamsql.postgres.listener import Listener
-    from streamsql.work import WorkThreads
+    from streamsql.users.work import WorkThreads
 
 _log = logging.getLogger("streamsql.server")
 _HERE = ("127.0.0.1", "::1", "localhost")

@@ -19,7 +19,7 @@ from streamsql.cli.subcommands.queries_file import QueriesFile
 from streamsql.errors import ConfigError
 from streamsql.server.settings.config import ServerConfig, listen_address
 from streamsql.server.telemetry.logs import announce, configure_logging
-from streamsql.work import WorkThreads
+from streamsql.users.work import WorkThreads
 
 if TYPE_CHECKING:
     from streamsql.engine import Engine, EngineConfig

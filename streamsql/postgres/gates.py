@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from streamsql.postgres.errors import TOO_MANY, PgError
-from streamsql.work import WorkThreads
+from streamsql.users.work import WorkThreads
 
 T = TypeVar("T")
 

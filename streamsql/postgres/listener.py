@@ -16,7 +16,7 @@ from streamsql.postgres.gates import Gates
 from streamsql.postgres.login import Doorman
 from streamsql.postgres.settings import PostgresConfig
 from streamsql.users.accounts import Users
-from streamsql.work import WorkThreads
+from streamsql.users.work import WorkThreads
 
 _log = logging.getLogger("streamsql.postgres")
 BACKLOG = 512

@@ -14,9 +14,9 @@ from postgres.raw import SYNC, Raw, message, parse
 from postgres.stand_in import SECONDS, StandIn, listening
 from postgres.test_protocol import code_of
 
-from streamsql import work
 from streamsql.postgres.settings import PostgresConfig
 from streamsql.results import Answer, Row
+from streamsql.users import work
 
 LONG = "SELECT sensor FROM readings"
 TOTALS = "SELECT sensor FROM totals"

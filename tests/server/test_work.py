@@ -16,13 +16,13 @@ from awaiting import await_until
 from client.servers import WatchedEngine, running
 from websockets.sync.client import connect
 
-from streamsql import work
 from streamsql.api.script import PreparedStatement, Script
 from streamsql.errors import ExternalError
 from streamsql.results import Result
 from streamsql.server.settings.config import ServerConfig
 from streamsql.session import Session
-from streamsql.work import WorkThreads
+from streamsql.users import work
+from streamsql.users.work import WorkThreads
 
 SECONDS = 60.0
 WAIT = 0.3

@@ -18,7 +18,7 @@ from streamsql.results import LineStream, Result, RowStream
 from streamsql.server.http.errors import RequestError
 from streamsql.server.state.running_queries import RunningQueries
 from streamsql.session import Session
-from streamsql.work import WorkThreads
+from streamsql.users.work import WorkThreads
 
 _log = logging.getLogger("streamsql.server")
 

@@ -21,7 +21,7 @@ from streamsql.server.state.observed import Observed
 from streamsql.server.state.running_queries import RunningQueries
 from streamsql.server.telemetry.metrics import Metrics
 from streamsql.session import Session
-from streamsql.work import WorkThreads
+from streamsql.users.work import WorkThreads
 
 T = TypeVar("T")
 TOKEN_HEADER = "streamsql-token"
