@@ -42,6 +42,10 @@ class Log(CommandLog):
     def writable(self) -> bool:
         return self.leading
 
+    @property
+    def sealed(self) -> bool:
+        return True
+
     def take_over(self) -> None:
         self.leading = True
 
