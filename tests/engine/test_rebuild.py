@@ -35,6 +35,7 @@ GAP = 10.0
 """Seconds without a row that are allowed at a switch on a machine that does other things too."""
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("settings", "before", "after"),
     [
@@ -229,6 +230,7 @@ def owner_of(checkpoint: Path) -> str:
     return file.read_text() if file.exists() else ""
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("place", ["correction", "settled", "adopted"])
 def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str
@@ -274,6 +276,7 @@ def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     assert not [t for t in kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("place", ["begin", "finish"])
 def test_what_fails_before_the_entry_has_not_happened(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str

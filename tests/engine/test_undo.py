@@ -35,6 +35,7 @@ MORE = BY_SHOP.replace("AS total", "AS total, MAX(v) AS most")
 BEHIND = BY_SHOP.replace("AS total", "AS total, SUM(v) + 1 AS next")
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("sources", "before", "after", "change"),
     [
@@ -129,6 +130,7 @@ FILTERED = "CREATE STREAM $j AS SELECT k, n{0} FROM $s;"
 LOOKED_UP = "CREATE STREAM $j AS SELECT $s.k AS k, $s.n AS n{1} FROM $s JOIN {0} ON $s.k = {0}.k;"
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("before", "after", "change"),
     [
