@@ -72,6 +72,7 @@ def test_a_table_is_what_it_was(
     as_made_anew(live, kafka, "", before)
 
 
+@pytest.mark.slow
 def test_a_column_more_goes_where_nothing_reads_it(live: Live, kafka: KafkaClient) -> None:
     apply(live, SOURCE)
     assert any("(class 1," in said for said in apply(live, WIDER))
@@ -92,6 +93,7 @@ def test_a_column_more_goes_where_nothing_reads_it(live: Live, kafka: KafkaClien
         apply(live, SOURCE + BY_SHOP)
 
 
+@pytest.mark.slow
 def test_what_or_replace_has_built_anew_is_taken_back(live: Live, kafka: KafkaClient) -> None:
     """The statement is one of the shell's, and what it has applied a set like any."""
     live.run(SOURCE + BY_SHOP)
