@@ -53,9 +53,10 @@ PARTS: dict[str, Sequence[Command]] = {
         _slow("tests/stores", "tests/capture", "tests/outages"),
     ],
     "cluster": [_slow("tests/cluster")],
-    "memory": [_slow("tests/memory"), _slow("tests/engine")],
+    "memory": [_slow("tests/memory")],
+    "changes": [_slow("tests/engine", "-n", "2", *_BY_FILE)],
     "restarts": [(*_PYTEST, "-n", "2", *_BY_FILE, "-m", _HEAVY, "tests/engine")],
-    "queries": [_slow("tests/queries/test_cases.py")],
+    "queries": [_slow("tests/queries/test_cases.py", "tests/queries/test_modes.py")],
     "verify": [_slow("tests/queries/test_verified.py")],
     "corpora": [
         (

@@ -99,6 +99,17 @@ def _seconds(file: str) -> float:
     return _SECONDS.get(Path(file).parts[1], 1.0)
 
 
+_varied: set[str] = set()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.get_closest_marker("variants"):
+        test = item.nodeid.partition("[")[0]
+        if test in _varied:
+            item.add_marker(pytest.mark.slow)
+        _varied.add(test)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before `--dist loadscope --no-loadscope-reorder`: what takes longest goes first, so that no

@@ -70,6 +70,7 @@ def captured(
         yield Captured(changes, reader, tables, connection, name)
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("full", "mode"), [(True, "realtime"), (False, "realtime"), (False, "microbatch")]
 )

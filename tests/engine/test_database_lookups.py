@@ -74,6 +74,7 @@ def produce(live: Live, ids: list[int], first: int = 0) -> None:
     client.produce(live.name("S"), records)
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("mode", ["realtime", "microbatch"])
 def test_rows_are_found_and_then_known_for_some_time(items: Items, mode: str) -> None:
     live = items.live
@@ -157,6 +158,7 @@ def test_every_type(items: Items) -> None:
     assert "$.BIG: expected DECIMAL(10,0)" in entry[0]
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("mode", ["realtime", "microbatch"])
 @pytest.mark.parametrize("seconds", [4, pytest.param(25, marks=pytest.mark.slow)])
 def test_while_the_database_is_gone_the_query_waits_and_loses_nothing(

@@ -51,6 +51,7 @@ def write(kafka: KafkaClient, envelopes: Envelopes, topic: str) -> None:
     kafka.produce(topic, [NewRecord(k, v, number) for number, (k, v) in enumerate(records, 1)])
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("mode", ["realtime", "microbatch"])
 def test_a_table(live: Live, registry: RegistryClient, kafka: KafkaClient, mode: str) -> None:
     live.run(

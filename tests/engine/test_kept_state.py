@@ -117,6 +117,7 @@ def begun(live: Live, kafka: KafkaClient, sql: str, records: int) -> tuple[str, 
     return (*ids, load)
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("settings", "window"),
     [(SOON, "GROUP"), (SOON, WINDOW), (EXACTLY_ONCE, "GROUP"), (MICROBATCH, "GROUP")],
@@ -156,6 +157,7 @@ def partitions_of(live: Live, query_id: str) -> int | None:
     return checkpointed_shuffle_partitions(folder_of(live, query_id))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", ["GROUP", WINDOW], ids=["", "in windows"])
 def test_state_moves_to_other_partitions(live: Live, kafka: KafkaClient, window: str) -> None:
     """More by ALTER QUERY, fewer by what files say, with an aggregate less at that."""
@@ -185,6 +187,7 @@ IN_SESSIONS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "table"),
     [(SOON, IN_SESSIONS), (EXACTLY_ONCE, IN_SESSIONS)],
@@ -211,6 +214,7 @@ JOINED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("join", JOINED.values(), ids=JOINED)
 def test_rows_of_joins_move_to_other_partitions(live: Live, kafka: KafkaClient, join: str) -> None:
     """What is joined was read before they moved, and is not read again: no warning says so."""
@@ -247,6 +251,7 @@ class Killed(KeyboardInterrupt):
     """As the end of the process, as far as what is on the disk and in Kafka goes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["begin", "finish", "hand_over"])
 def test_what_fails_before_the_entry_has_not_happened(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str

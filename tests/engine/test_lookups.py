@@ -52,6 +52,7 @@ def query_id(live: Live, sql: str) -> str:
     return live.texts(sql)[-1].removeprefix("Created query with ID ")
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("mode", ["realtime", "microbatch"])
 def test_inner_and_left_joins_and_conditions_besides(live: Live, tmp_path: Path, mode: str) -> None:
     path = tmp_path / "cities %3A.csv"
@@ -138,6 +139,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("format", ["CSV", "JSON", "PARQUET"])
 def test_every_type_and_a_key_of_two_columns(live: Live, tmp_path: Path, format: str) -> None:
     """A folder, in which there is something else besides."""

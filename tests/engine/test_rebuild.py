@@ -35,6 +35,7 @@ GAP = 10.0
 """Seconds without a row that are allowed at a switch on a machine that does other things too."""
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("settings", "before", "after"),
     [
@@ -86,6 +87,7 @@ def rows_of(kafka: KafkaClient, topic: str) -> list[dict[str, object]]:
     return [json.loads(record.value or b"{}") for record in records]
 
 
+@pytest.mark.slow
 def test_a_stream_switches_between_two_records(
     live: Live, kafka: KafkaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +163,7 @@ def await_pulled(live: Live, sql: str, rows: list[tuple[object, ...]]) -> None:
     await_until(are_there, f"{sql} to give {rows}", PATIENCE)
 
 
+@pytest.mark.slow
 def test_what_was_switched_is_taken_back(live: Live, kafka: KafkaClient) -> None:
     """With a key of another type; who looks keys up sees the table as it is then."""
     apply(live, SOURCE + BY_SHOP)
@@ -190,6 +193,7 @@ def test_what_was_switched_is_taken_back(live: Live, kafka: KafkaClient) -> None
     )
 
 
+@pytest.mark.slow
 def test_what_the_log_has_no_more_is_not_thrown_away(live: Live, kafka: KafkaClient) -> None:
     apply(live, SOURCE + SOON + BY_SHOP)
     load = Load(kafka, live.name("S"), 300)
@@ -229,6 +233,7 @@ def owner_of(checkpoint: Path) -> str:
     return file.read_text() if file.exists() else ""
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("place", ["correction", "settled", "adopted"])
 def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str
@@ -274,6 +279,7 @@ def test_what_is_left_after_the_entry_is_finished_by_the_next_start(
     assert not [t for t in kafka.topics() if t.startswith(REBUILD_TOPIC_PREFIX)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["begin", "finish"])
 def test_what_fails_before_the_entry_has_not_happened(
     live: Live, kafka: KafkaClient, monkeypatch: pytest.MonkeyPatch, place: str

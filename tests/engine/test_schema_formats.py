@@ -76,6 +76,7 @@ ALTERATIONS = {
 }
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("value_format", ALTERATIONS)
 def test_columns_change_before_the_records(
     live: Live, registry: RegistryClient, value_format: str

@@ -59,6 +59,7 @@ def test_what_is_staged_is_beside_what_runs_until_it_is_promoted(
         live.engine.changes.promote()
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("ends", ["discarded", "restarted"])
 def test_what_is_not_promoted_has_not_happened(live: Live, kafka: KafkaClient, ends: str) -> None:
     apply(live, SOURCE + BY_SHOP)

@@ -35,6 +35,7 @@ MORE = BY_SHOP.replace("AS total", "AS total, MAX(v) AS most")
 BEHIND = BY_SHOP.replace("AS total", "AS total, SUM(v) + 1 AS next")
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("sources", "before", "after", "change"),
     [
@@ -71,6 +72,7 @@ def test_a_table_is_what_it_was(
     as_made_anew(live, kafka, "", before)
 
 
+@pytest.mark.slow
 def test_a_column_more_goes_where_nothing_reads_it(live: Live, kafka: KafkaClient) -> None:
     apply(live, SOURCE)
     assert any("(class 1," in said for said in apply(live, WIDER))
@@ -91,6 +93,7 @@ def test_a_column_more_goes_where_nothing_reads_it(live: Live, kafka: KafkaClien
         apply(live, SOURCE + BY_SHOP)
 
 
+@pytest.mark.slow
 def test_what_or_replace_has_built_anew_is_taken_back(live: Live, kafka: KafkaClient) -> None:
     """The statement is one of the shell's, and what it has applied a set like any."""
     live.run(SOURCE + BY_SHOP)
@@ -129,6 +132,7 @@ FILTERED = "CREATE STREAM $j AS SELECT k, n{0} FROM $s;"
 LOOKED_UP = "CREATE STREAM $j AS SELECT $s.k AS k, $s.n AS n{1} FROM $s JOIN {0} ON $s.k = {0}.k;"
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize(
     ("before", "after", "change"),
     [

@@ -67,6 +67,7 @@ def test_counts_stay_exact(fixture: Fixture, window: str) -> None:
         assert checkpointed_shuffle_partitions(run.checkpoint) == 2
 
 
+@pytest.mark.variants
 @pytest.mark.parametrize("held_bytes", ["", "0"])
 @pytest.mark.parametrize("window", ["", "WINDOW TUMBLING (SIZE 1 HOUR) "])
 def test_aggregates_that_keep_values_stay_exact(
