@@ -28,6 +28,7 @@ from streamsql.waiting import await_condition
 _START_SECONDS = 120.0
 _LOOK_SECONDS = 1.0
 _LAST_SECOND = 1.0
+MOST_LAG_SECONDS, MOST_P99_MS, MOST_CORES = 1.0, 50.0, 1.0
 _BACK_SECONDS = 180.0
 
 
@@ -191,6 +192,20 @@ def drop(place: Place, sink: str) -> None:
     place.run(f"DROP {kind} {sink} DELETE TOPIC;")
 
 
+def faults(row: Row) -> list[str]:
+    """What a row misses: its planned mode throughout, a lag below a second of records, and in real
+    time a p99 of at most 50 ms and one core."""
+    wanted = Mode.REAL_TIME if SHAPES[row.shape].real_time else Mode.MICRO_BATCH
+    found = [f"it ran in {row.modes}"] if row.modes != wanted.value else []
+    if row.lag_s > MOST_LAG_SECONDS and wanted is Mode.REAL_TIME:
+        found.append(f"its lag was {row.lag_s:.1f} s of records")
+    if row.p99_ms is not None and row.p99_ms > MOST_P99_MS:
+        found.append(f"its p99 was {row.p99_ms:.0f} ms")
+    if row.cores > MOST_CORES:
+        found.append(f"it took {row.cores:.2f} cores")
+    return [f"{row.shape}: {fault}" for fault in found]
+
+
 def show(rows: Sequence[Row], as_json: bool) -> None:
     if as_json:
         for row in rows:
@@ -209,6 +224,7 @@ def main() -> None:
         "--starve", type=float, help="seconds in which the engine's JVM has little of the machine"
     )
     parser.add_argument("--idle", type=float, default=0, help="seconds before the first query")
+    parser.add_argument("--check", action="store_true", help="fail where a shape misses its goal")
     parser.add_argument("--json", action="store_true", help="one JSON object a shape")
     parser.add_argument("--bootstrap-servers", help="a Kafka cluster instead of an own broker")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
@@ -219,12 +235,17 @@ def main() -> None:
             found.kafka.create_topic(topic, PARTITIONS)
         found.run(SOURCES)
         sender = Sender(found.kafka.bootstrap, TOPICS, options.rate * len(TOPICS), event)
+        missed: list[str] = []
         if options.starve:
             show_table([starve(found, name, options.starve) for name in names])
         else:
             for group in [names] if options.at_once else [[name] for name in names]:
-                show(measure(found, group, options.rate, options.seconds, sender), options.json)
+                rows = measure(found, group, options.rate, options.seconds, sender)
+                show(rows, options.json)
+                missed += [fault for row in rows for fault in faults(row)]
         sender.stop()
+    if options.check and missed:
+        raise SystemExit("\n".join(missed))
 
 
 if __name__ == "__main__":
