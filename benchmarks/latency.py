@@ -3,8 +3,9 @@
 Records flow before the query is created and for as long as is measured: from the moment when the
 query is RUNNING to the end, the ends of batches included. By default all queries run one after the
 other in one engine, so the first has a cold JVM. A micro-batch writes one row of a group for
-several events, whose latency is that of the newest. Run it on an idle machine:
-`python -m benchmarks.latency`.
+several events, whose latency is that of the newest: the sink's timestamps, in milliseconds, are
+those of the newest event behind a result. What a query joins its events with changes too, at a
+tenth of the rate. Run it on an idle machine: `python -m benchmarks.latency`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import psutil
 
 from benchmarks.common import PARTITIONS, producer, show_table
 from benchmarks.queries import LATENCY
-from benchmarks.traffic import KEYS, Receiver, Sender
+from benchmarks.traffic import KEYS, Receiver, Sender, by_timestamp
 from streamsql.data_folder import DataDir
 from streamsql.engine import Engine, EngineConfig, QueryInfo, QueryState
 from streamsql.executor.spark.gateway import GATEWAY_MAIN
@@ -139,9 +140,11 @@ def measure(
             put(other, str(key), {"NAME": f"the name of {key}"}, 0)
     *sources, query = LATENCY[name].over(events, other, sink).split("\n")
     place.run("\n".join(sources))
-    receiver = Receiver(servers, [sink], PARTITIONS, isolation)
-    sender = Sender(servers, [events], options.rate)
-    others = {receiver.process.pid or 0, sender.process.pid or 0}
+    receiver = Receiver(servers, [sink], PARTITIONS, isolation, by_timestamp)
+    senders = [Sender(servers, [events], options.rate)]
+    if LATENCY[name].reads_other:
+        senders.append(Sender(servers, [other], max(1, options.rate // 10), named))
+    others = {process.pid or 0 for process in (receiver.process, *(s.process for s in senders))}
     _until(lambda: any(place.kafka.end_offsets(events).values()), "nothing is sent")
     created = time.time()
     place.run(query)
@@ -158,7 +161,8 @@ def measure(
     end = time.time()
     time.sleep(_LAST_SECOND)
     found = receiver.end(end)
-    sender.stop()
+    for sender in senders:
+        sender.stop()
     drop_all(place)
     return Row(
         query=name,
@@ -176,6 +180,11 @@ def measure(
         first_row_s=first_row - created,
         seconds=found.seconds if options.seconds else None,
     )
+
+
+def named(number: int) -> tuple[str, str]:
+    """A key of the topic that a query joins its events with, and a NAME that changes."""
+    return str(number % KEYS), json.dumps({"NAME": f"the name of {number}"})
 
 
 def _until(condition: Callable[[], bool], problem: str) -> None:

@@ -77,12 +77,12 @@ LATENCY = {
     ),
     "stream-stream": _query(
         _LATENCY,
-        "SELECT E.K AS K, T, NAME FROM E JOIN S WITHIN 1 HOUR GRACE PERIOD 1 MINUTE ON E.K = S.K",
+        "SELECT E.K AS K, T, NAME FROM E JOIN S WITHIN 5 SECONDS ON E.K = S.K",
         "STREAM",
         other="STREAM S (K STRING KEY, NAME STRING)",
     ),
 }
-"""Each result holds T of the event that caused it; `other` has a record of each of the keys."""
+"""Each result holds T of an event that it is made of; `other` has a record of each of the keys."""
 
 _THROUGHPUT = "ID INT, REGION STRING, AMOUNT DOUBLE, NOTE STRING"
 
