@@ -13,6 +13,7 @@ from streamsql.executor.services.services import Services
 from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.registry.serdes import Schemas
+from streamsql.serving.origins import Origins, origins
 from streamsql.serving.rows import result_schema
 
 if TYPE_CHECKING:
@@ -24,41 +25,39 @@ KEPT = 256
 
 @dataclass(frozen=True)
 class _Compiled:
-    """The Java CompiledPlan, and the Spark session in whose JVM it is."""
+    """The Java CompiledPlan, the Spark session in whose JVM it is, and what it was planned from."""
 
     plan: Any
     spark: object
+    origins: Origins
 
 
 class CompiledPlans:
-    """The compiled plans of one engine, by their statements; forgotten when the catalog changes."""
+    """The compiled plans of one engine, by their statements."""
 
     def __init__(self, services: Services, folder: Path, catalog: Callable[[], Catalog]) -> None:
         self._services = services
         self._folder = folder
         self._catalog = catalog
         self._compiled: dict[str, _Compiled] = {}
-        self._compiled_for: Catalog | None = None
         self._lock = threading.Lock()
 
     def get(self, plan: PullPlan, properties: Mapping[str, str]) -> Any:
-        """The plan as a Java object that runs over rows; compiled if it is not there yet."""
+        """The plan as a Java object that runs over rows; one of other origins is not used again."""
         spark = self._services.spark.get().session
-        catalog = self._catalog()
+        made_from = origins(plan, self._catalog())
         name = None if plan.statement is None else to_sql(plan.statement)
         with self._lock:
-            if self._compiled_for is not catalog:
-                self._compiled.clear()
-                self._compiled_for = catalog
             known = self._compiled.get(name) if name else None
-        if known is not None and known.spark is spark:
+        if known is not None and known.spark is spark and known.origins == made_from:
             return known.plan
         compiled = self._compile(plan, properties, spark)
         with self._lock:
-            if name and self._compiled_for is catalog:
+            if name:
+                self._compiled.pop(name, None)
                 while len(self._compiled) >= KEPT:
                     del self._compiled[next(iter(self._compiled))]
-                self._compiled[name] = _Compiled(compiled, spark)
+                self._compiled[name] = _Compiled(compiled, spark, made_from)
         return compiled
 
     def _compile(self, plan: PullPlan, properties: Mapping[str, str], spark: Any) -> Any:

@@ -35,6 +35,7 @@ from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.fingerprints import Fingerprint, Literal, fingerprint_of
 from streamsql.serving.key_conditions import conjuncts, simple_scan
 from streamsql.serving.keys import can_look_up, key_writer, packed, window_bytes
+from streamsql.serving.origins import Origins, origins, unchanged
 from streamsql.serving.rows import Decoder, answer_rows, result_schema
 from streamsql.serving.stores import TableStores
 from streamsql.session import Session
@@ -83,6 +84,7 @@ class _Prepared:
     """One for each key column."""
     constants: tuple[str, ...]
     plan: PullPlan
+    origins: Origins
     source: Source
     schema: Schema
     table: StoredTable
@@ -164,7 +166,7 @@ class Lookups:
         if shape is None:
             return None
         if self._catalog is not catalog:
-            self._forget(catalog)
+            self._adopt(catalog)
         name = (shape.text, _relevant(session.properties))
         known = partial(self._known, statement, shape, session, catalog)
         prepared = known(name)
@@ -207,10 +209,15 @@ class Lookups:
 
     # -- preparing -------------------------------------------------------------------------------
 
-    def _forget(self, catalog: Catalog) -> None:
+    def _adopt(self, catalog: Catalog) -> None:
+        """Keep what was prepared from things that the catalog still has. A shape for which nothing
+        could be prepared is looked at again."""
         with self._lock:
-            forgotten = [p.lookups for p in self._prepared.values() if p is not None]
-            self._prepared.clear()
+            before = self._prepared
+            self._prepared = {
+                n: p for n, p in before.items() if p and unchanged(p.origins, catalog)
+            }
+            forgotten = [p.lookups for n, p in before.items() if p and n not in self._prepared]
             self._catalog = catalog
         _release(forgotten)
 
@@ -278,11 +285,13 @@ class Lookups:
             {**session.properties, PULL_TABLE_SCAN: "true"},
         )
         assert isinstance(without_key, PullPlan)
-        return self._loaded(without_key, source, ordered, shape, session, catalog)
+        made_from = origins(asked, catalog)
+        return self._loaded(without_key, made_from, source, ordered, shape, session, catalog)
 
     def _loaded(
         self,
         plan: PullPlan,
+        made_from: Origins,
         source: Source,
         parameters: tuple[_Parameter, ...],
         shape: Fingerprint,
@@ -300,6 +309,7 @@ class Lookups:
             parameters,
             _constants(shape, parameters),
             plan,
+            made_from,
             source,
             schema,
             table,

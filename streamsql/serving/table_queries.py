@@ -16,6 +16,7 @@ from streamsql.executor.services.services import Services
 from streamsql.parser import to_sql
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.serving.compiled import compiling_context
+from streamsql.serving.origins import Origins, origins
 
 if TYPE_CHECKING:
     from streamsql.executor.frames.context import LoweringContext
@@ -32,6 +33,7 @@ class _Ready:
 
     plan: Any
     spark: object
+    origins: Origins
     tables: tuple[Source, ...]
     readers: tuple[TableReader, ...]
 
@@ -48,7 +50,6 @@ class TableQueries:
         self._folder = folder
         self._catalog = catalog
         self._free: dict[str, list[_Ready]] = {}
-        self._free_for: Catalog | None = None
         self._readers: dict[str, tuple[Source, object, TableReader]] = {}
         self._lock = threading.Lock()
 
@@ -60,9 +61,10 @@ class TableQueries:
         from streamsql.serving.table import broken, scanned
 
         spark = self._services.spark.get().session
-        catalog = self._catalog()
+        made_from = origins(plan, self._catalog())
         name = None if plan.statement is None else to_sql(plan.statement)
-        ready = self._taken(name, catalog, spark) or self._compiled(plan, properties, spark)
+        ready = self._taken(name, made_from, spark)
+        ready = ready or self._compiled(plan, properties, spark, made_from)
         topic = ready.tables[0].topic.name
         try:
             try:
@@ -76,42 +78,39 @@ class TableQueries:
             yield from scanned(rows, topic)
         finally:
             if name is not None:
-                self._give_back(name, catalog, ready)
+                self._give_back(name, ready)
 
     def prepare(self, plan: PullPlan, properties: Mapping[str, str]) -> None:
         """Compile a query for whoever asks first."""
         spark = self._services.spark.get().session
-        catalog = self._catalog()
         if plan.statement is not None:
-            ready = self._compiled(plan, properties, spark)
-            self._give_back(to_sql(plan.statement), catalog, ready)
+            ready = self._compiled(plan, properties, spark, origins(plan, self._catalog()))
+            self._give_back(to_sql(plan.statement), ready)
 
-    def _taken(self, name: str | None, catalog: Catalog, spark: object) -> _Ready | None:
+    def _taken(self, name: str | None, made_from: Origins, spark: object) -> _Ready | None:
         with self._lock:
-            if self._free_for is not catalog:
-                self._free.clear()
-                self._free_for = catalog
             free = self._free.get(name, []) if name else []
             while free:
                 found = free.pop()
-                if found.spark is spark:
+                if found.spark is spark and found.origins == made_from:
                     return found
         return None
 
-    def _give_back(self, name: str, catalog: Catalog, ready: _Ready) -> None:
+    def _give_back(self, name: str, ready: _Ready) -> None:
         with self._lock:
-            if self._free_for is catalog:
-                self._free.setdefault(name, []).append(ready)
-                while len(self._free) > KEPT:
-                    del self._free[next(iter(self._free))]
+            self._free.setdefault(name, []).append(ready)
+            while len(self._free) > KEPT:
+                del self._free[next(iter(self._free))]
 
-    def _compiled(self, plan: PullPlan, properties: Mapping[str, str], spark: Any) -> _Ready:
+    def _compiled(
+        self, plan: PullPlan, properties: Mapping[str, str], spark: Any, made_from: Origins
+    ) -> _Ready:
         from streamsql.executor.lowering.compiled_plan import tables_plan
 
         context = compiling_context(self._services, self._folder, properties, spark)
         compiled, tables = tables_plan(plan, context, lambda source: self._reader(source, context))
         readers = tuple(self._reader(source, context) for source in tables)
-        return _Ready(compiled, spark, tuple(tables), readers)
+        return _Ready(compiled, spark, made_from, tuple(tables), readers)
 
     def _reader(self, source: Source, context: LoweringContext) -> TableReader:
         """One for all queries of a table, for as long as its columns and formats are the same."""
