@@ -11,7 +11,13 @@ from functools import singledispatch
 from pyspark.sql import DataFrame
 
 from streamsql.errors import InternalError, UnsupportedError
-from streamsql.executor.frames.context import LoweringContext, Scope, StreamingQuerySpec
+from streamsql.executor.frames.context import (
+    NULL_COLUMN,
+    LoweringContext,
+    Scope,
+    StreamingQuerySpec,
+    quoted,
+)
 from streamsql.executor.frames.layouts import Layouts, names_of
 from streamsql.executor.operators import (
     bounded,
@@ -63,6 +69,7 @@ from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.windows import Over, window_bounds
+from streamsql.schema import Kind
 
 
 @singledispatch
@@ -126,9 +133,11 @@ def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
 
 def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> StreamingQuerySpec:
     """A push query: its rows go to `topic` (one partition, made by the caller) in the form that
-    push_rows.py reads."""
+    push_rows.py reads. A row of a stream without a value is none; of a table it is a tombstone."""
     scope = Scope(context, plan.query_id or topic, plan.emit, plan.root, needed_columns(plan.root))
     rows = lower_rows(plan.root, scope)
+    if plan.root.kind is Kind.STREAM:
+        rows = rows.where(~quoted(NULL_COLUMN))
     bounds = window_bounds(plan.root)
     return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope, bounds))
 
