@@ -4,6 +4,7 @@ partition of the command topic. Kafka gives it to another when its owner is sile
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,13 @@ from streamsql.kafka.records import failure
 if TYPE_CHECKING:
     from streamsql.kafka.client import KafkaClient
 
+_log = logging.getLogger("streamsql.service")
 SESSION_SECONDS = 6.0
 """The least that brokers allow by default: after so long a silence another server leads."""
 _HEARTBEAT_SECONDS = 1.5
 _POLL_SECONDS = 0.2
+REJOIN_SECONDS = 1.0
+"""How long a server stays out of the group after its membership failed."""
 _CLIENT_ID = "streamsql-signing"
 """Servers of versions that know no signatures have another."""
 
@@ -79,6 +83,16 @@ class Leadership:
             self._thread.join(SESSION_SECONDS)
 
     def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._take_part()
+            except Exception as error:
+                # Without this thread the server never leads again.
+                _log.exception("this server left the service and joins it again: %s", error)
+                self._stopped.wait(REJOIN_SECONDS)
+
+    def _take_part(self) -> None:
+        """Be a member until the server stops; raises what ends the membership before."""
         consumer = Consumer(self._settings)
         try:
             consumer.subscribe(
@@ -89,7 +103,10 @@ class Leadership:
             )
             while not self._stopped.is_set():
                 # Records are read elsewhere, by servers that lead and those that do not.
-                consumer.poll(_POLL_SECONDS)
+                record = consumer.poll(_POLL_SECONDS)
+                error = None if record is None else record.error()
+                if error is not None and error.fatal():
+                    raise KafkaException(error)
         finally:
             self.owner = False
             consumer.close()

@@ -9,7 +9,6 @@ runs have left open. All of it may be done again, and once it is done nothing is
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from streamsql.errors import StreamSQLError
@@ -42,30 +41,29 @@ def delete_topics(state: EngineState) -> list[str]:
     A topic that has been made anew since is another one, and stays.
     """
     with state.lock:
-        due = dict(state.deletions)
-    # Without the lock: Kafka and registries may take long to answer.
-    return _delete_topics(state, due) if due else []
-
-
-def _delete_topics(state: EngineState, due: Mapping[str, Deletion]) -> list[str]:
-    try:
-        kafka = state.services.kafka.get()
-        found = kafka.topic_ids(set(due) & set(kafka.topics()))
-    except StreamSQLError as error:
-        return [f"The topics {', '.join(due)} were not deleted: {error.message}"]
+        due = [(t, d) for t, d in state.deletions.items() if t not in state.deleting]
+        state.deleting.update(topic for topic, _ in due)
+    # Without the lock: Kafka and registries may take long to answer. `deleting` keeps statements
+    # from using these topics meanwhile.
     failures = []
-    for topic, deletion in due.items():
-        exists = found.get(topic) == deletion.topic_id
+    for topic, deletion in due:
         try:
-            if exists and state.deletions.get(topic) is deletion:
-                # The topic last: while it is there, all is done again.
-                delete_subjects(state.schemas().registry, deletion.source)
+            _delete(state, topic, deletion)
             with state.lock:
-                # A statement that uses the topic again has withdrawn the deletion.
                 if state.deletions.get(topic) is deletion:
-                    if exists:
-                        kafka.delete_topic(topic, missing_ok=True)
                     del state.deletions[topic]
         except StreamSQLError as error:
             failures.append(f"The topic {topic} was not deleted: {error.message}")
+        finally:
+            with state.lock:
+                state.deleting.remove(topic)
     return failures
+
+
+def _delete(state: EngineState, topic: str, deletion: Deletion) -> None:
+    kafka = state.services.kafka.get()
+    # Asked by its name: the list of topics leaves out those that the engine may not see.
+    if kafka.topic_ids([topic]).get(topic) == deletion.topic_id:
+        # The topic last: while it is there, all is done again.
+        delete_subjects(state.schemas().registry, deletion.source)
+        kafka.delete_topic(topic, missing_ok=True)

@@ -7,11 +7,11 @@ Bringing an engine in line with the outcome is restore.py's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from streamsql.catalog import Catalog, Source
-from streamsql.errors import InternalError, StreamSQLError
+from streamsql.errors import ExternalError, InternalError, StreamSQLError
 from streamsql.executor.queries.persistent_query import Definition, KnownQuery
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import DefineVariable, QueryAction, Statement, UndefineVariable
@@ -110,6 +110,18 @@ def note_deletions(
                 deletions[source.topic.name] = Deletion(source, topic_id)
         case SourcePlan(source=source) | QueryStatementPlan(sink=Source() as source):
             deletions.pop(source.topic.name, None)
+
+
+def check_not_deleted(planned: Planned, deleting: Collection[str]) -> None:
+    """ExternalError where a statement uses a topic that is being deleted just now."""
+    match planned:
+        case SourcePlan(source=source) | QueryStatementPlan(sink=Source() as source):
+            if source.topic.name in deleting:
+                raise ExternalError(
+                    f"the topic {source.topic.name} is being deleted",
+                    retryable=True,
+                    hint="Try again in some seconds.",
+                )
 
 
 def define(

@@ -84,13 +84,15 @@ def _followed(state: EngineState) -> Followed:
 
 
 def replay_of(state: EngineState) -> Replay:
-    """A replay that goes on where an engine stands."""
-    session = state.session
+    """A replay that goes on where an engine stands. A query that was terminated and has not stopped
+    is none of its queries."""
+    session, catalog = state.session, state.catalog
+    queries = {name: q for name, q in state.queries.known().items() if name in catalog.queries}
     return Replay(
-        state.catalog.copy(),
+        catalog.copy(),
         dict(session.properties),
         dict(session.variables),
-        state.queries.known(),
+        queries,
         dict(state.deletions),
     )
 

@@ -35,7 +35,7 @@ from streamsql.results import Result
 from streamsql.runtime.history import History
 from streamsql.runtime.kafka_watch import KafkaWatch
 from streamsql.runtime.permissions import check_plan
-from streamsql.runtime.replay import Deletion, note_deletions
+from streamsql.runtime.replay import Deletion, check_not_deleted, note_deletions
 from streamsql.runtime.topics import KafkaTopics, TopicFacts
 from streamsql.serving.serving import Serving
 from streamsql.session import Session
@@ -102,6 +102,8 @@ class EngineState:
         """Of servers that share their statements: who leads them."""
         self.deletions: dict[str, Deletion] = {}
         """Topics that statements said to delete, by name, and that may still be there."""
+        self.deleting: set[str] = set()
+        """Those of them that Kafka is being asked to delete, which no statement may use again."""
         self.history: History | None = None
         """What the statement log said at the start, until it is asked for."""
 
@@ -200,6 +202,7 @@ class Context:
         be applied is never logged. The state's lock is held."""
         catalog = self.state.catalog
         if planned is not None:
+            check_not_deleted(planned, self.state.deleting)
             apply(planned, catalog := catalog.copy())
         log = self.state.log
         log.append(

@@ -154,15 +154,16 @@ class TableStores:
         while not self._closed:
             self._changed.wait(LOOK_SECONDS)
             self._changed.clear()
-            # A JVM that has died took the stores with it; who needs it starts the next one.
-            if not self._closed and self._services.current_spark() is not None:
-                failures = self._look()
-                told = told if self._closed else _tell(failures, told)
+            failures = {} if self._closed else self._look()
+            told = told if self._closed or failures is None else _tell(failures, told)
 
-    def _look(self) -> dict[str, Exception]:
-        """Bring the stores in line with the catalog; what could not be, and why."""
+    def _look(self) -> dict[str, Exception] | None:
+        """Bring the stores in line with the catalog; what could not be, and why. None: no JVM runs,
+        which took the stores with it. The next one is started when it is needed."""
         failures: dict[str, Exception] = {}
         try:
+            if self._services.current_spark() is None:
+                return None
             self._reconcile(failures)
         except Exception as error:
             # The JVM may have died in the midst of it: the next look sees to the rest.

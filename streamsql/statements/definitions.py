@@ -52,17 +52,25 @@ def create(statement: CreateSource, context: Context) -> Iterable[Result]:
 def drop(statement: DropSource, context: Context) -> Iterable[Result]:
     """DROP: ends the query that fills the source, then forgets it, and deletes its topic last."""
     state = context.state
-    with state.lock:
+
+    def prepare() -> tuple[Planned, dict[str, str]]:
         planned = context.plan(statement)
-        if isinstance(planned, NothingToDo):
-            return [Warning(planned.warning)]
-        assert isinstance(planned, DropPlan)
-        topic, deletes = planned.source.topic.name, {}
-        if planned.delete_topic:
+        if isinstance(planned, DropPlan) and planned.delete_topic:
             # Which one is meant is logged: what is made anew under its name is never deleted.
-            deletes = state.services.kafka.get().topic_ids([topic])
-        context.commit(statement, planned, deletes=deletes)
-        state.queries.terminate(*planned.terminate, waits=False)
+            return planned, state.services.kafka.get().topic_ids([planned.source.topic.name])
+        return planned, {}
+
+    def carry(prepared: tuple[Planned, dict[str, str]]) -> tuple[Planned, dict[str, str]]:
+        planned, deletes = prepared
+        if isinstance(planned, DropPlan):
+            context.commit(statement, planned, deletes=deletes)
+            state.queries.terminate(*planned.terminate, waits=False)
+        return prepared
+
+    planned, deletes = context.carry_out(prepare, carry)
+    if isinstance(planned, NothingToDo):
+        return [Warning(planned.warning)]
+    assert isinstance(planned, DropPlan)
     # Without the lock: a query that does not stop holds up no other statement.
     stuck = state.queries.unsettled(*planned.terminate)
     # What still writes would make the topic anew.

@@ -16,8 +16,8 @@ from awaiting import await_until
 
 from streamsql.catalog import Source
 from streamsql.errors import BindError, ExternalError
+from streamsql.executor.queries import launching, observing, persistent_query, slots
 from streamsql.executor.queries import manager as queries
-from streamsql.executor.queries import observing, persistent_query, slots
 from streamsql.executor.queries.checkpoint import discarded
 from streamsql.executor.queries.launching import WORKERS
 from streamsql.executor.queries.manager import NEAR, QueryManager
@@ -772,6 +772,82 @@ def test_the_manager_closes_beside_a_run_that_does_not_stop(
     await_runs(script, "real-time")
     manager.close()
     assert script.runs[0].running
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Spark does not return from the start of a query named HUNG.. until it is set."""
+    let_go = threading.Event()
+    prepare = Script.prepare
+
+    def hang(script: Script, query: Definition) -> Positions:
+        if query.id.startswith("HUNG") and not let_go.wait(60):
+            raise AssertionError("nobody has let go")
+        return prepare(script, query)
+
+    monkeypatch.setattr(Script, "prepare", hang)
+    monkeypatch.setattr(launching, "STUCK_SECONDS", 0.2, raising=False)
+    monkeypatch.setattr(queries, "STOP_SECONDS", 0.5)
+    yield let_go
+    let_go.set()
+
+
+def test_calls_that_do_not_return_hold_up_no_other_query(
+    script: Script, frozen: threading.Event, manager: QueryManager
+) -> None:
+    for number in range(WORKERS):
+        manager.add(definition(query_id=f"HUNG{number}"))
+    await_until(lambda: all(q.busy for q in manager._all()), "all workers to hang")
+    manager.add(definition(query_id="Q"))
+    await_runs(script, "real-time")
+    assert manager.terminate("Q") == []
+    frozen.set()
+    await_runs(script, *["real-time"] * (WORKERS + 1))
+    # The threads that hung are not needed beside those that took their places.
+    threads = manager._workers._began
+    await_until(lambda: len(threads) <= WORKERS, "the surplus threads to end")
+
+
+def test_few_threads_replace_those_that_hang(
+    script: Script,
+    frozen: threading.Event,
+    manager: QueryManager,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(launching, "STUCK_MOST", 2)
+    for number in range(3 * WORKERS):
+        manager.add(definition(query_id=f"HUNG{number}"))
+    workers = manager._workers
+    await_until(lambda: workers._stuck() >= WORKERS, "the workers to hang")
+    workers.replace_stuck()
+    assert len(workers._began) == WORKERS
+
+
+def test_the_manager_closes_beside_a_call_that_does_not_return(
+    script: Script, frozen: threading.Event, tmp_path: Path
+) -> None:
+    manager = QueryManager(script, script, tmp_path)
+    manager.add(definition(query_id="HUNG"))
+    manager.start()
+    await_until(lambda: manager._all()[0].busy, "the worker to hang")
+    closing = threading.Thread(target=manager.close, daemon=True)
+    closing.start()
+    closing.join(10)
+    assert not closing.is_alive() and not frozen.is_set()
+
+
+def test_a_query_is_not_added_over_one_that_still_runs(
+    manager: QueryManager, script: Script, hung: threading.Event
+) -> None:
+    manager.add(definition())
+    run = await_runs(script, "real-time")
+    assert manager.terminate("Q") == ["Q"]
+    with pytest.raises(ExternalError, match="query Q does not stop"):
+        manager.add(definition())
+    run.end()
+    await_until(lambda: not manager.infos(), "Q to end")
+    manager.add(definition())
+    await_runs(script, "real-time", "real-time")
 
 
 def test_pauses_are_concurrent(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+import threading
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +50,8 @@ class Cluster:
         self.moments = 0
         """How many there have been at which an engine could be killed."""
         self.kill_at: int | None = None
+        self.hidden: set[str] = set()
+        """Topics that the engine may not see."""
 
     def effect(self, act: Callable[[], Effect]) -> Effect:
         """Something that changes what outlives the engine: it may be killed before, or after."""
@@ -72,9 +75,11 @@ class Cluster:
         return type("Found", (), {"partitions": 1, "replicas": 1}) if name in self.made else None
 
     def topics(self) -> list[str]:
-        return sorted(self.made)
+        return sorted(self.made.keys() - self.hidden)
 
     def topic_ids(self, names: Collection[str]) -> dict[str, str]:
+        if self.hidden & set(names):
+            raise ExternalError("Topic authorization failed")
         return {name: self.made[name] for name in names if name in self.made}
 
     def delete_topic(self, name: str, *, missing_ok: bool) -> bool:
@@ -228,3 +233,57 @@ def test_a_topic_that_a_later_statement_uses_stays(
         assert not engine.state.deletions
     with Life(tmp_path, cluster):
         assert "C" in cluster.made
+
+
+def test_a_topic_that_cannot_be_seen_may_be_there(
+    tmp_path: Path, cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Life(tmp_path, cluster) as engine:
+        engine.run(BEFORE)
+        cluster.moments, cluster.kill_at = 0, 2
+        with pytest.raises(Killed):
+            engine.run("DROP STREAM c CASCADE DELETE TOPIC;")
+        assert "C" in cluster.made
+    cluster.kill_at, cluster.hidden = None, {"C"}
+    with Life(tmp_path, cluster) as engine:
+        assert "C" in engine.state.deletions
+        assert "The topic C was not deleted: Topic authorization failed" in caplog.text
+        cluster.hidden = set()
+        assert reconciling.delete_topics(engine.state) == []
+        assert "C" not in cluster.made and not engine.state.deletions
+
+
+@pytest.mark.parametrize("call", ["topic_ids", "delete_topic"])
+def test_a_drop_that_waits_for_kafka_holds_up_no_other_statement(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    asked, answers = threading.Event(), threading.Event()
+    real = getattr(cluster, call)
+
+    def slow(*given: Any, **named: Any) -> Any:
+        asked.set()
+        assert answers.wait(60)
+        return real(*given, **named)
+
+    create = "CREATE STREAM d (k INT KEY, x INT) WITH (KAFKA_TOPIC = 'C', VALUE_FORMAT = 'JSON');"
+    with Life(tmp_path, cluster) as engine:
+        engine.run(BEFORE)
+        monkeypatch.setattr(cluster, call, slow)
+        said: list[str] = []
+        sql = "DROP STREAM c CASCADE DELETE TOPIC;"
+        dropping = threading.Thread(target=lambda: said.extend(engine.texts(sql)), daemon=True)
+        dropping.start()
+        try:
+            assert asked.wait(10)
+            free = engine.state.lock.acquire(timeout=10)
+            assert free, "the lock is held"
+            engine.state.lock.release()
+            if call == "delete_topic":
+                with pytest.raises(ExternalError, match="the topic C is being deleted"):
+                    engine.run(create)
+        finally:
+            answers.set()
+            dropping.join(30)
+        assert not any("not deleted" in text for text in said), said
+        assert "C" not in cluster.made and not engine.state.deletions
+        assert "C" not in engine.state.catalog.sources

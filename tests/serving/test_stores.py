@@ -73,3 +73,24 @@ def test_what_fails_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
         "no store answers for the tables just now: a bug",
     ]
     assert [bool(record.exc_info) for record in found] == [False, False, True]
+
+
+def test_a_failure_to_find_the_jvm_does_not_end_the_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    services, asked = Troubled(), []
+
+    def fail() -> object:
+        asked.append(1)
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(services, "current_spark", fail)
+    stores = TableStores(cast(Services, services), tmp_path / "stores", Catalog)
+    stores.start(eager=True)
+    try:
+        for looks in (1, 2):
+            await_until(lambda looks=looks: len(asked) >= looks, "a look", SECONDS)
+            stores.changed()
+        assert "too many open files" in caplog.text
+    finally:
+        stores.close()

@@ -27,6 +27,7 @@ from streamsql.executor.queries.persistent_query import (
     KnownQuery,
     PersistentQuery,
     on_standby,
+    stuck,
 )
 from streamsql.executor.queries.pulse import Progress
 from streamsql.executor.queries.spark_run import Unstarted
@@ -87,8 +88,10 @@ class QueryManager:
         checkpoint.discard_others(self._checkpoints, generations, spare)
 
     def add(self, definition: Definition) -> None:
-        """Take over a new query; it is started in the background."""
+        """Take over a new query, started in the background; ExternalError while another runs."""
         with self._changed:
+            if definition.id in self._queries:
+                raise stuck(definition.id)
             restored = self._standby or self._thread.ident is None
             self._queries[definition.id] = PersistentQuery(definition, restored=restored)
             self._changed.notify_all()
@@ -237,8 +240,9 @@ class QueryManager:
             except Exception:
                 # The thread must outlive everything: without it no query is started or stopped.
                 _log.exception("the supervision of the queries failed, and goes on")
-            late = time.monotonic() > self._close_by
-            if self._closing and (late or not any(q.run or q.busy for q in queries)):
+            self._workers.replace_stuck()
+            done = not any(q.run or q.busy for q in queries)
+            if self._closing and (done or time.monotonic() > self._close_by):
                 return
 
     def _step(self, query: PersistentQuery) -> None:
@@ -260,9 +264,7 @@ class QueryManager:
         if query.drain and query.activity is Activity.LIVE:
             self._workers.submit(query, self._stop)
             return
-        if now < query.look_at:
-            return
-        if self._observer.sleeps_on(query, now):
+        if now < query.look_at or self._observer.sleeps_on(query, now):
             return
         if self._observer.has_ended(query):
             self._ended(query, now)
@@ -356,10 +358,8 @@ class QueryManager:
                 query.begun(Unstarted(positions), Activity.LIVE)
                 query.asleep = True
             return
-        plan = definition.plan.mode
-        why = query.not_real_time
-        wanted = Mode.MICRO_BATCH if why else plan.mode
-        run, mode, reason = self._launcher.live(definition, wanted)
+        plan, why = definition.plan.mode, query.not_real_time
+        run, mode, reason = self._launcher.live(definition, Mode.MICRO_BATCH if why else plan.mode)
         with self._changed:
             query.mode = mode if mode is not plan.mode else None
             query.begun(run, Activity.LIVE)

@@ -14,7 +14,7 @@ from functools import partial
 
 from streamsql.catalog import Source
 from streamsql.errors import InternalError, UnsupportedError
-from streamsql.executor.queries.persistent_query import Definition
+from streamsql.executor.queries.persistent_query import Definition, stuck
 from streamsql.executor.rebuilds.rewriting import StateNotKeptError
 from streamsql.log.entries import Entry, Offsets
 from streamsql.nodes import Statement
@@ -28,7 +28,7 @@ from streamsql.planner.statements import apply, plan
 from streamsql.results import Message, Result, Warning
 from streamsql.run_script import NamedText
 from streamsql.runtime import permissions
-from streamsql.runtime.replay import Replay
+from streamsql.runtime.replay import Replay, check_not_deleted
 from streamsql.runtime.restore import replay_of
 from streamsql.runtime.state import Context, EngineState
 from streamsql.statements.changes.difference import Action, Item, differences
@@ -157,6 +157,9 @@ def _work(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
 
 def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
     """Log it, and have the engine be what it comes to."""
+    for draft in work.drafts:
+        check_not_deleted(draft.planned, context.state.deleting)
+    _check_stopped(work, context)
     for query in work.going_on:
         context.state.launcher.make_ready(query)
     with rebuilds.switching(work.anew, work.entry.sequence):
@@ -165,6 +168,14 @@ def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warni
         context.state.log.append(work.entry)
         rebuilds.logged(work.anew)
         return _become(work.drafts, work.before, work.after, context, grown)
+
+
+def _check_stopped(work: Work, context: Context) -> None:
+    """ExternalError where a new query has the id of one that was terminated and still runs."""
+    stopping = context.state.queries.known().keys() - work.before.queries.keys()
+    for draft in work.drafts:
+        if (query_id := draft.query_id) in stopping and query_id is not None:
+            raise stuck(query_id)
 
 
 def _planned(steps: Sequence[Step], context: Context) -> list[Draft]:
@@ -277,11 +288,14 @@ def _become(
     state = context.state
     state.deletions, state.catalog = after.deletions, after.catalog
     ended = [query_id for draft in drafts for query_id in _ended(draft.planned)]
-    warnings = still_running(state.queries.terminate(*ended)) if ended else []
+    still = state.queries.terminate(*ended) if ended else []
+    warnings = still_running(still)
     replaced = []
     for query_id, now in after.queries.items():
         was = before.queries.get(query_id)
-        if was is None:
+        if query_id in still:
+            warnings.append(Warning(f"The new query {query_id} runs after the next start."))
+        elif was is None or query_id in ended:
             state.queries.add(now.definition)
         elif was.definition is not now.definition:
             replaced.append(now.definition)
