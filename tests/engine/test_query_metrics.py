@@ -155,6 +155,12 @@ def test_a_row_that_is_late_for_earlier_batches_is_counted_at_once(live: Live) -
     assert counted().batches == batches
     await_until(lambda: counted().batches > batches, "their batch to end", PATIENCE)
     assert counted().rows_late == 3
+    sampled = live.rows(
+        "SELECT message->lateRow->rowTime, message->lateRow->lateMs FROM KSQL_PROCESSING_LOG"
+        f" WHERE queryId = '{query_id}' AND message->lateRow IS NOT NULL EMIT CHANGES;",
+        3,
+    )
+    assert sampled == [(2_000, 298_000)] * 3
 
 
 def test_the_buckets_of_prometheus_add_up() -> None:
