@@ -6,10 +6,11 @@ import pytest
 from awaiting import await_until
 from engine.live import PATIENCE, Live
 
+from streamsql.executor.queries.manager import NEAR
 from streamsql.executor.spark.session import STATE_MEMORY
 from streamsql.kafka.client import NewRecord
 from streamsql.results import Text
-from streamsql.status import Latency, QueryMetrics
+from streamsql.status import Latency, QueryMetrics, QueryState
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -93,6 +94,32 @@ def test_spark_has_the_sizes_that_are_shown(live: Live) -> None:
     assert spark.conf.get(STATE_MEMORY) == shown["streamsql.state.memory.mb"]
 
 
+def test_recent_latencies_are_those_of_live_results(live: Live) -> None:
+    """Those of a catch-up are the ages of its records: they count in the histogram only."""
+    live.run(
+        "CREATE STREAM $s (k STRING KEY, v INT) WITH (kafka_topic='$s', value_format='json',"
+        " partitions=1);"
+    )
+    client = live.engine._state.services.kafka.get()
+    old = NEAR + 1
+    client.produce(live.name("S"), [NewRecord(b"a", b'{"V":1}', 1_000)] * old)
+    live.run("CREATE STREAM $t AS SELECT k, v + 1 AS w FROM $s;")
+    (query_id,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
+
+    def counted() -> QueryMetrics:
+        return live.engine.query_metrics().get(query_id, QueryMetrics())
+
+    await_until(lambda: counted().records_out == old, "the catch-up's result", PATIENCE)
+    assert counted().recent == {}
+    live.await_state(query_id, QueryState.RUNNING)
+    live.run("INSERT INTO $s (k, v) VALUES ('a', 2);")
+    await_until(lambda: counted().records_out == old + 1, "the live result", PATIENCE)
+    found = counted()
+    assert found.latency is not None and found.latency.count == old + 1
+    assert {window: each.count for window, each in found.recent.items()} == {"1m": 1, "1h": 1}
+    assert found.recent["1h"].max < 1_000 * PATIENCE
+
+
 def test_late_rows_are_counted(live: Live) -> None:
     live.run(
         "CREATE STREAM $s (k STRING KEY, v INT) WITH (kafka_topic='$s', value_format='json',"
@@ -155,6 +182,12 @@ def test_a_row_that_is_late_for_earlier_batches_is_counted_at_once(live: Live) -
     assert counted().batches == batches
     await_until(lambda: counted().batches > batches, "their batch to end", PATIENCE)
     assert counted().rows_late == 3
+    sampled = live.rows(
+        "SELECT message->lateRow->rowTime, message->lateRow->lateMs FROM KSQL_PROCESSING_LOG"
+        f" WHERE queryId = '{query_id}' AND message->lateRow IS NOT NULL EMIT CHANGES;",
+        3,
+    )
+    assert sampled == [(2_000, 298_000)] * 3
 
 
 def test_the_buckets_of_prometheus_add_up() -> None:

@@ -75,7 +75,8 @@ def start(
     if spec.muted is not None and spec.muted.topic is None:
         rows = spec.frame.writeStream.format("noop")
     elif spec.files is None:
-        rows = spec.jvm.kafka_writer(spec.frame, settings, spec.log, delivery)
+        live = trigger is not Trigger.AVAILABLE_NOW
+        rows = spec.jvm.kafka_writer(spec.frame, settings, spec.log, delivery, live=live)
     else:
         rows = spec.jvm.file_writer(spec.frame, spec.checkpoint, spec.files)
     writer = (

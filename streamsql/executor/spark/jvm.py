@@ -314,11 +314,14 @@ class Jvm:
         producer_settings: Mapping[str, str],
         log: ProcessingLog | None,
         delivery: ExactlyOnce | None = None,
+        *,
+        live: bool = True,
     ) -> DataStreamWriter:
         """A stream writer of rows (topic, key, value, timestamp in ms[, headers]) to Kafka.
 
         Rows that Kafka can never hold go to `log`; without one they fail the query. With
         `delivery` the columns partition and offset of the record that caused the row follow.
+        `live` says whether latencies count as recent ones: those of a catch-up do not.
         """
         settings = self._map(producer_settings)
         writer = rows.writeStream
@@ -329,7 +332,7 @@ class Jvm:
                 delivery.query_id, delivery.tokens_topic, delivery.interval_ms, replay
             )
         cast(Any, writer)._jwrite = self._io.connector.KafkaSink.write(
-            cast(Any, rows)._jdf, settings, log.java if log else None, once
+            cast(Any, rows)._jdf, settings, log.java if log else None, once, live
         )
         return writer
 

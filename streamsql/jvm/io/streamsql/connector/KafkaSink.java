@@ -61,12 +61,12 @@ public final class KafkaSink extends PythonForeachWriter {
   private final Delivery delivery;
 
   private final String writer;
+  private final boolean live;
 
   private transient FirstRecord first;
   private transient TaskTransactions transactions;
   private transient Producer<byte[], byte[]> producer;
   private transient PendingRecords pending;
-  private transient Callback callback;
   private transient volatile Exception failure;
   private transient Thread task;
   private transient Queue<String> refused;
@@ -76,11 +76,17 @@ public final class KafkaSink extends PythonForeachWriter {
 
   /**
    * @param writer the same in all tasks of a query, until it is started anew
+   * @param live see {@link #write}
    */
   KafkaSink(
-      Map<String, String> producerSettings, ProcessingLog log, Delivery delivery, String writer) {
+      Map<String, String> producerSettings,
+      ProcessingLog log,
+      Delivery delivery,
+      String writer,
+      boolean live) {
     super(null, null);
     this.writer = writer;
+    this.live = live;
     this.producerSettings = Map.copyOf(producerSettings);
     this.log = log;
     this.delivery = delivery;
@@ -91,18 +97,21 @@ public final class KafkaSink extends PythonForeachWriter {
    *
    * @param log takes rows that Kafka can never hold; null: such a row fails the query
    * @param delivery how each is written exactly once; null: at least once
+   * @param live whether the run follows its inputs as they grow: the latencies of a catch-up are
+   *     the ages of its records, and do not count as recent ones
    */
   public static DataStreamWriter<Row> write(
       Dataset<Row> rows,
       Map<String, String> producerSettings,
       ProcessingLog log,
-      Delivery delivery) {
+      Delivery delivery,
+      boolean live) {
     QueryProgress.follow(rows.sparkSession());
     String writer = UUID.randomUUID().toString();
     // Typed by its rows, which it takes in another form.
     @SuppressWarnings({"unchecked", "rawtypes"})
     ForeachWriter<Row> sink =
-        (ForeachWriter) new KafkaSink(producerSettings, log, delivery, writer);
+        (ForeachWriter) new KafkaSink(producerSettings, log, delivery, writer, live);
     return rows.writeStream().foreach(sink);
   }
 
@@ -119,16 +128,11 @@ public final class KafkaSink extends PythonForeachWriter {
     if (delivery == null) {
       producer = SharedProducers.get(producerSettings);
       first = FirstRecord.of(writer);
-      PendingRecords own = new PendingRecords(); // what an earlier task has sent is none of it
-      pending = own;
-      callback =
-          (written, e) -> {
-            sent(written, e);
-            own.done();
-          };
+      pending = new PendingRecords(); // what an earlier task has sent is none of it
     } else {
       TaskIdentity identity = TaskIdentity.current(partition, epoch);
-      transactions = TaskTransactions.begin(delivery, identity, producerSettings, this::sent);
+      transactions =
+          TaskTransactions.begin(delivery, identity, producerSettings, this::acknowledged);
     }
     return true;
   }
@@ -176,9 +180,17 @@ public final class KafkaSink extends PythonForeachWriter {
   }
 
   private void send(ProducerRecord<byte[], byte[]> record) {
-    pending.add();
+    PendingRecords own = pending;
+    Callback acknowledged = acknowledged(record);
+    own.add();
     try {
-      first.send(producer, record, callback);
+      first.send(
+          producer,
+          record,
+          (written, e) -> {
+            acknowledged.onCompletion(written, e);
+            own.done();
+          });
     } catch (InterruptException | ApiException e) {
       throw e; // of this task or this record; the producer goes on
     } catch (KafkaException e) {
@@ -187,11 +199,18 @@ public final class KafkaSink extends PythonForeachWriter {
     }
   }
 
+  /** What the producer calls for a record: it holds its timestamp alone, not the record. */
+  private Callback acknowledged(ProducerRecord<byte[], byte[]> record) {
+    Long timestamp = record.timestamp();
+    long time = timestamp == null ? System.currentTimeMillis() : timestamp;
+    return (written, e) -> sent(written, time, e);
+  }
+
   /** Called by the producer: within send() for what it refuses itself, later by its own thread. */
-  private void sent(RecordMetadata written, Exception e) {
+  private void sent(RecordMetadata written, long time, Exception e) {
     if (e == null) {
       if (metrics != null) {
-        metrics.wrote(written);
+        metrics.wrote(written, time, live);
       }
     } else if (e instanceof RecordTooLargeException || e instanceof InvalidTimestampException) {
       if (Thread.currentThread() == task) {

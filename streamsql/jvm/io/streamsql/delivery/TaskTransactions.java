@@ -9,6 +9,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -32,7 +33,7 @@ public final class TaskTransactions {
 
   private final Delivery delivery;
   private final TaskIdentity identity;
-  private final Callback written;
+  private final Function<ProducerRecord<byte[], byte[]>, Callback> callbacks;
   private final String id;
   private final Thread task = Thread.currentThread();
 
@@ -56,13 +57,13 @@ public final class TaskTransactions {
   private TaskTransactions(
       Delivery delivery,
       TaskIdentity identity,
-      Callback written,
+      Function<ProducerRecord<byte[], byte[]>, Callback> callbacks,
       ProducerPair producers,
       ReplayGate gate,
       boolean collapses) {
     this.delivery = delivery;
     this.identity = identity;
-    this.written = written;
+    this.callbacks = callbacks;
     this.id = delivery.transactionalId(identity);
     this.producers = producers;
     this.gate = gate;
@@ -73,17 +74,20 @@ public final class TaskTransactions {
    * Those of a task that begins.
    *
    * @param settings of the producer
-   * @param written told of each record, as by the producer
+   * @param callbacks makes the producer's callback for each record
    */
   public static TaskTransactions begin(
-      Delivery delivery, TaskIdentity identity, Map<String, String> settings, Callback written) {
+      Delivery delivery,
+      TaskIdentity identity,
+      Map<String, String> settings,
+      Function<ProducerRecord<byte[], byte[]>, Callback> callbacks) {
     String id = delivery.transactionalId(identity);
     boolean live = delivery.intervalMillis() > 0;
     ProducerPair known =
         identity.again() ? null : TransactionalProducers.known(settings, id, identity.run(), live);
     if (known != null) {
       // What was written before ended with its batch: nothing is written again.
-      return new TaskTransactions(delivery, identity, written, known, ReplayGate.open(), false);
+      return new TaskTransactions(delivery, identity, callbacks, known, ReplayGate.open(), false);
     }
     ProducerPair producers = TransactionalProducers.create(settings, id, identity.run(), live);
     Map<Long, CommitToken> tokens =
@@ -93,7 +97,7 @@ public final class TaskTransactions {
     ReplayGate gate = ReplayGate.of(delivery.replay(), identity.batch(), own, tokens.values());
     boolean torn = own != null && own.batch() >= identity.batch() && !own.complete();
     boolean collapses = torn && delivery.replay() == Replay.KEY;
-    return new TaskTransactions(delivery, identity, written, producers, gate, collapses);
+    return new TaskTransactions(delivery, identity, callbacks, producers, gate, collapses);
   }
 
   /**
@@ -138,7 +142,7 @@ public final class TaskTransactions {
     }
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // `written` hears of it, and so does the commit
+  @SuppressWarnings("FutureReturnValueIgnored") // its callback hears of it, and so does the commit
   private void sendInTransaction(ProducerRecord<byte[], byte[]> record) {
     if (!open) {
       producers.current().beginTransaction();
@@ -152,7 +156,7 @@ public final class TaskTransactions {
             TimeUnit.MILLISECONDS);
       }
     }
-    producers.current().send(record, written);
+    producers.current().send(record, callbacks.apply(record));
   }
 
   private synchronized void commitInTime(long transaction) {

@@ -89,18 +89,25 @@ public final class QueryMetrics {
     bytesIn.add(bytes);
   }
 
-  /** Kafka has acknowledged a record of the query. */
-  public void wrote(RecordMetadata record) {
+  /**
+   * Kafka has acknowledged a record of the query.
+   *
+   * @param time its own timestamp (ms); what Kafka acknowledges may be that of the broker's clock
+   * @param live whether its latency counts as a recent one
+   */
+  public void wrote(RecordMetadata record, long time, boolean live) {
     long now = System.currentTimeMillis();
     recordsOut.increment();
     bytesOut.add(
         Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize()));
     lastOut = now;
-    long latency = Math.max(0, now - record.timestamp());
+    long latency = Math.max(0, now - time);
     latencySum.add(latency);
     int place = Arrays.binarySearch(BOUNDS, latency);
     latencies[place < 0 ? -place - 1 : place].increment();
-    recent.record(now, latency, 1);
+    if (live) {
+      recent.record(now, latency, 1);
+    }
   }
 
   /** A row of the query is written, where its size is not known and its time does not count. */
@@ -119,7 +126,7 @@ public final class QueryMetrics {
   }
 
   /** A row came after the time for it had passed, and was dropped. */
-  public void late() {
+  void late() {
     late.increment();
   }
 

@@ -3,12 +3,8 @@ package io.streamsql.monitoring;
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.util.Collections;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.WeakHashMap;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.SourceProgress;
 import org.apache.spark.sql.streaming.StateOperatorProgress;
@@ -20,15 +16,7 @@ public final class QueryProgress extends StreamingQueryListener {
   private static final long serialVersionUID = 1L;
   private static final Set<SparkSession> FOLLOWED = Collections.newSetFromMap(new WeakHashMap<>());
 
-  /** The names of the queries that run, by the ids of their runs. */
-  private static final Map<UUID, String> NAMES = new ConcurrentHashMap<>();
-
   private QueryProgress() {}
-
-  /** The name of the query of a run, as {@link QueryMetrics} knows it. */
-  public static Optional<String> nameOf(UUID run) {
-    return Optional.ofNullable(NAMES.get(run));
-  }
 
   /** Listen to the queries of a session, from now on; once is enough. */
   public static void follow(SparkSession session) {
@@ -51,14 +39,11 @@ public final class QueryProgress extends StreamingQueryListener {
   public void onQueryStarted(QueryStartedEvent event) {
     if (event.name() != null) {
       QueryMetrics.started(event.name()); // before it has tasks
-      NAMES.put(event.runId(), event.name());
     }
   }
 
   @Override
-  public void onQueryTerminated(QueryTerminatedEvent event) {
-    NAMES.remove(event.runId());
-  }
+  public void onQueryTerminated(QueryTerminatedEvent event) {}
 
   /**
    * What is known of the batches so far.

@@ -1,12 +1,19 @@
 package io.streamsql.state;
 
-import io.streamsql.monitoring.QueryMetrics;
-import io.streamsql.monitoring.QueryProgress;
 import java.io.Serializable;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.StatefulStreamlineAggregateExec;
@@ -14,12 +21,14 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Drops and counts the rows that Spark's windowed GROUP BY in Real-Time Mode would drop as late.
+ * Drops the rows that Spark's windowed GROUP BY in Real-Time Mode would drop as late for earlier
+ * batches, and reports them as {@link io.streamsql.expressions.LateRows} does those of the batch.
  *
  * <p>Spark counts them, too, but reports the number when the batch ends, which is up to a minute
  * later.
@@ -28,31 +37,90 @@ final class LateRows extends SparkPlan {
   private static final long serialVersionUID = 1L;
   private static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
 
+  private static final String TIME = "$time";
+
   private final SparkPlan child;
+  private final InTask task;
 
-  /** Of the same watermark; its predicate says which rows are late. */
-  private final StatefulStreamlineAggregateExec groups;
-
-  private LateRows(SparkPlan child, StatefulStreamlineAggregateExec groups) {
+  private LateRows(SparkPlan child, InTask task) {
     this.child = child;
-    this.groups = groups;
+    this.task = task;
   }
 
-  /** The operator, with this before it where it drops late rows. */
+  /** The operator, with this before it where it drops late rows whose time is known. */
   static SparkPlan before(StatefulStreamlineAggregateExec groups) {
-    // Its predicate is compiled in each task: compiled here, it could not be sent there.
     boolean drops = groups.watermarkExpressionForLateEvents().isDefined();
-    return drops && !(groups.child() instanceof LateRows)
-        ? groups.withNewChildInternal(new LateRows(groups.child(), groups))
-        : groups;
+    if (!drops || groups.child() instanceof LateRows) {
+      return groups;
+    }
+    Optional<io.streamsql.expressions.LateRows> report = reportBelow(groups.child());
+    int time = placeOfTime(groups);
+    return report.isPresent() && time >= 0
+        ? groups.withNewChildInternal(
+            new LateRows(
+                groups.child(), new InTask(groups, report.get(), time, streamTime(groups))))
+        : groups; // Spark drops them, and counts them at the end of the batch.
+  }
+
+  /** What the filter before the GROUP BY reports the late rows of a batch to. */
+  private static Optional<io.streamsql.expressions.LateRows> reportBelow(SparkPlan plan) {
+    Stream<Object> own = list(plan.expressions()).stream().flatMap(LateRows::constants);
+    return own.filter(io.streamsql.expressions.LateRows.class::isInstance)
+        .map(io.streamsql.expressions.LateRows.class::cast)
+        .findFirst()
+        .or(
+            () ->
+                list(plan.children()).stream()
+                    .flatMap(child -> reportBelow(child).stream())
+                    .findFirst());
+  }
+
+  private static Stream<Object> constants(Expression expression) {
+    return expression instanceof Literal constant
+        ? Stream.ofNullable(constant.value())
+        : list(expression.children()).stream().flatMap(LateRows::constants);
+  }
+
+  /**
+   * The place of a row's time in what the operator reads: keys and the buffers of one row, of which
+   * one is the largest time. -1 where no result has it.
+   */
+  private static int placeOfTime(StatefulStreamlineAggregateExec groups) {
+    List<Attribute> columns = list(groups.child().output());
+    return list(groups.aggregateExpressions()).stream()
+        .map(call -> call.aggregateFunction())
+        .filter(
+            function ->
+                function instanceof Max max
+                    && max.child() instanceof AttributeReference of
+                    && of.name().equals(TIME))
+        .map(function -> function.inputAggBufferAttributes().head().exprId())
+        .flatMapToInt(
+            id ->
+                IntStream.range(0, columns.size())
+                    .filter(place -> columns.get(place).exprId().equals(id)))
+        .findFirst()
+        .orElse(-1);
+  }
+
+  /** The time of the stream (ms) when the batch began: Spark's watermark is behind it by grace. */
+  private static long streamTime(StatefulStreamlineAggregateExec groups) {
+    long grace =
+        list(groups.keyExpressions()).stream()
+            .filter(key -> key.metadata().contains(EventTimeWatermark.delayKey()))
+            .mapToLong(key -> key.metadata().getLong(EventTimeWatermark.delayKey()))
+            .findFirst()
+            .orElse(0);
+    return (Long) groups.eventTimeWatermarkForEviction().get() + grace;
+  }
+
+  private static <T> List<T> list(Seq<T> found) {
+    return CollectionConverters.asJava(found);
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
-    // Spark's own list of queries is that of another session: each query has a copy of its own.
-    return QueryProgress.nameOf(groups.getStateInfo().queryRunId())
-        .map(query -> child.execute().mapPartitions(new InTask(groups, query), true, ROW))
-        .orElseGet(child::execute); // Nothing is counted of it: Spark drops the rows.
+    return child.execute().mapPartitions(task, true, ROW);
   }
 
   @Override
@@ -67,12 +135,12 @@ final class LateRows extends SparkPlan {
 
   @Override
   public Seq<SparkPlan> children() {
-    return scala.jdk.javaapi.CollectionConverters.asScala(java.util.List.of(child)).toList();
+    return CollectionConverters.asScala(List.of(child)).toList();
   }
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-    return new LateRows(children.head(), groups);
+    return new LateRows(children.head(), task);
   }
 
   @Override
@@ -95,18 +163,29 @@ final class LateRows extends SparkPlan {
       extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {
     private static final long serialVersionUID = 1L;
-    private final StatefulStreamlineAggregateExec groups;
-    private final String query;
 
-    InTask(StatefulStreamlineAggregateExec groups, String query) {
+    /** Of the same watermark; its predicate says which rows are late. */
+    private final StatefulStreamlineAggregateExec groups;
+
+    private final io.streamsql.expressions.LateRows report;
+    private final int time;
+    private final long streamTime;
+
+    InTask(
+        StatefulStreamlineAggregateExec groups,
+        io.streamsql.expressions.LateRows report,
+        int time,
+        long streamTime) {
       this.groups = groups;
-      this.query = query;
+      this.report = report;
+      this.time = time;
+      this.streamTime = streamTime;
     }
 
     @Override
     public Iterator<InternalRow> apply(Iterator<InternalRow> rows) {
+      // Compiled here: compiled before, it could not be sent.
       BasePredicate late = groups.watermarkPredicateForDataForLateEvents().get();
-      QueryMetrics metrics = QueryMetrics.of(query);
       return new AbstractIterator<>() {
         private InternalRow next;
 
@@ -115,7 +194,7 @@ final class LateRows extends SparkPlan {
           while (next == null && rows.hasNext()) {
             InternalRow row = rows.next();
             if (late.eval(row)) {
-              metrics.late();
+              report.drop(row.getLong(time), streamTime);
             } else {
               next = row;
             }

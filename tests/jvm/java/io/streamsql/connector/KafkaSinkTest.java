@@ -7,11 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import io.streamsql.formats.Json;
 import io.streamsql.kafka.MockProducers;
 import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
+import io.streamsql.monitoring.QueryMetrics;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
@@ -44,7 +47,7 @@ class KafkaSinkTest {
   private final MockProducer<byte[], byte[]> producer = output.producer();
   private final ProcessingLog log = new ProcessingLog("Q", "log", reports.settings(), false);
   private final KafkaSink sink =
-      new KafkaSink(output.settings(), log, null, MockProducers.writer());
+      new KafkaSink(output.settings(), log, null, MockProducers.writer(), true);
 
   @BeforeEach
   void open() {
@@ -206,18 +209,49 @@ class KafkaSinkTest {
     sink.process(row(-1L, "a"));
     assertEquals(0, producer.history().size());
     assertTrue(reported().contains("the record's timestamp is negative: -1"));
-    KafkaSink strict = new KafkaSink(output.settings(), null, null, MockProducers.writer());
+    KafkaSink strict = new KafkaSink(output.settings(), null, null, MockProducers.writer(), true);
     strict.open(0, 0);
     assertThrows(IllegalArgumentException.class, () -> strict.process(row(-1L, "a")));
   }
 
   @Test
   void withoutALogARefusedRecordFailsTheTask() throws Exception {
-    KafkaSink strict = new KafkaSink(output.settings(), null, null, MockProducers.writer());
+    KafkaSink strict = new KafkaSink(output.settings(), null, null, MockProducers.writer(), true);
     strict.open(0, 0);
     strict.process(row(1L, "a"));
     refuseNext(new RecordTooLargeException("too large"));
     assertThrows(IllegalArgumentException.class, () -> strict.close(null));
+  }
+
+  /** The broker's timestamp is that of its arrival where the topic says LogAppendTime. */
+  @Test
+  void aLatencyIsCountedFromTheRecordsOwnTimestamp() throws Exception {
+    write(sink, "Q");
+    long latency = metrics("Q").path("latency_sum_ms").asLong();
+    assertTrue(latency >= 20_000 && latency < 60_000, latency + " ms");
+    assertTrue(metrics("Q").at("/recent_latencies_ms/1m/p50").asLong() >= 20_000);
+  }
+
+  @Test
+  void theLatenciesOfACatchUpAreNotRecentOnes() throws Exception {
+    ProcessingLog other = new ProcessingLog("CATCH_UP", "log", reports.settings(), false);
+    write(new KafkaSink(output.settings(), other, null, MockProducers.writer(), false), "CATCH_UP");
+    assertTrue(metrics("CATCH_UP").path("latency_sum_ms").asLong() >= 20_000);
+    assertEquals(1, metrics("CATCH_UP").path("records_out").asInt());
+    assertTrue(metrics("CATCH_UP").path("recent_latencies_ms").isEmpty());
+  }
+
+  /** One record that is 20 s old; the metrics of the query begin with it. */
+  private void write(KafkaSink to, String query) {
+    QueryMetrics.forget(query);
+    assertTrue(to.open(0, 0));
+    to.process(row(System.currentTimeMillis() - 20_000, "a"));
+    assertTrue(producer.completeNext());
+    to.close(null);
+  }
+
+  private static JsonNode metrics(String query) throws Exception {
+    return Json.TREES.readTree(QueryMetrics.all()).path(query);
   }
 
   @Test

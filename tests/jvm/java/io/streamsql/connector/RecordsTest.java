@@ -132,7 +132,7 @@ class RecordsTest {
   void theSinkLeavesItOut() {
     byte[] marked = strict().reporting(log, "key").encode(EdgeValues.row((Object) null));
     MockProducers.Shared output = MockProducers.share(true);
-    KafkaSink sink = new KafkaSink(output.settings(), log, null, MockProducers.writer());
+    KafkaSink sink = new KafkaSink(output.settings(), log, null, MockProducers.writer(), true);
     sink.open(0, 0);
     sink.process(KafkaSinkTest.row(EdgeValues.text("out"), marked, bytes("v"), 1L));
     sink.process(KafkaSinkTest.row(EdgeValues.text("out"), bytes("k"), marked, 1L));

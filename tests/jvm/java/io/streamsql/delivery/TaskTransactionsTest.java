@@ -35,7 +35,7 @@ class TaskTransactionsTest {
   void aTaskBegins() {
     ProducerPair only = new ProducerPair(producer, producer);
     TransactionalProducers.hold(Map.of(), DELIVERY.transactionalId(TASK), TASK.run(), true, only);
-    transactions = TaskTransactions.begin(DELIVERY, TASK, Map.of(), (written, e) -> {});
+    transactions = TaskTransactions.begin(DELIVERY, TASK, Map.of(), record -> (written, e) -> {});
   }
 
   @AfterEach
@@ -118,7 +118,7 @@ class TaskTransactionsTest {
     ProducerPair only = new ProducerPair(producer, producer);
     String id = DELIVERY.transactionalId(identity);
     TransactionalProducers.hold(Map.of(), id, identity.run(), true, only);
-    return TaskTransactions.begin(DELIVERY, identity, Map.of(), (written, e) -> {});
+    return TaskTransactions.begin(DELIVERY, identity, Map.of(), record -> (written, e) -> {});
   }
 
   /** Each commit waits until it may go on, and fails where there is a failure by then. */

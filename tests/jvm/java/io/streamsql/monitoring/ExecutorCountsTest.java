@@ -43,7 +43,8 @@ class ExecutorCountsTest {
     QueryMetrics metrics = QueryMetrics.of(QUERY);
     metrics.read(10);
     metrics.read(20);
-    metrics.wrote(new RecordMetadata(PLACE, 0, 0, System.currentTimeMillis() - 3_000, 3, 4));
+    long time = System.currentTimeMillis() - 3_000;
+    metrics.wrote(new RecordMetadata(PLACE, 0, 0, time, 3, 4), time, true);
     metrics.wrote();
     metrics.failed();
     metrics.late();
