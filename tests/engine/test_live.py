@@ -70,5 +70,7 @@ def test_pipelines_over_changing_topics_keep_up(
         time.sleep(0.5)
         for name, info in found().items():
             least[name] = min(least[name], info.lag or 0)
-    assert {name: lag for name, lag in least.items() if lag > RATE} == {}
+    # In micro-batches the lag includes the rest between two of them.
+    most = {name: RATE if shape.real_time else 5 * RATE for name, shape in SHAPES.items()}
+    assert {name: lag for name, lag in least.items() if lag > most[name]} == {}
     assert all(q.state is QueryState.RUNNING for q in found().values())
