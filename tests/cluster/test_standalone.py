@@ -48,7 +48,10 @@ def test_executors_and_workers_that_are_killed(tmp_path: Path, broker: EmbeddedB
             kafka = live.engine._state.services.kafka.get()
             copied(live, kafka, 0)
             assert counted(live, RECORDS) == RECORDS
-            assert {query.mode for query in live.engine.queries()} == {"real-time"}
+            await_until(
+                lambda: {query.mode for query in live.engine.queries()} == {"real-time"},
+                "all queries to have caught up",
+            )
             assert live.engine.resources().task_slots == 12
             for round in (1, 2):
                 (executor,) = Standalone.executors(workers[round % 2])

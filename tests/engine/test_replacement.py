@@ -8,6 +8,7 @@ from engine.flow import Load
 from engine.live import Live
 from engine.shops import BY_CITY, BY_SHOP, SOURCE, as_made_anew, await_read, query_of
 
+from streamsql.engine import QueryState
 from streamsql.kafka.client import KafkaClient
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -73,6 +74,7 @@ def test_settings_of_one_query(live: Live) -> None:
     live.run(f"ALTER QUERY {query_id} SET ('processing.mode' = 'auto');")
     live.run("INSERT INTO $s VALUES (1, 2, 'a');")
     live.table("t", lambda rows: rows == {1: (9,)})
+    live.await_state(query_id, QueryState.RUNNING)
     assert live.query(query_id).mode == "real-time"
 
 
