@@ -19,7 +19,7 @@ STATEMENT, LEADER = b"statement", b"leader"
 
 @dataclass(frozen=True)
 class Leader:
-    """Written by whoever begins to lead; `url` is where the others send what changes things."""
+    """Written by a server that begins to lead; `url` is where the others send their changes."""
 
     url: str | None
     version: str

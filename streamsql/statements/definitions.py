@@ -73,7 +73,7 @@ def drop(statement: DropSource, context: Context) -> Iterable[Result]:
     assert isinstance(planned, DropPlan)
     # Without the lock: a query that does not stop holds up no other statement.
     stuck = state.queries.unsettled(*planned.terminate)
-    # What still writes would make the topic anew.
+    # A query that still writes would create the topic again.
     failures = delete_topics(state) if not stuck else [_KEPT.format(t) for t in deletes]
     return [
         Message(_dropped(planned.source)),

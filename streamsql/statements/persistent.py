@@ -79,7 +79,7 @@ def _start(
     *,
     goes_on: Definition | None = None,
 ) -> list[Result]:
-    """`goes_on`: the query that is to go on from its checkpoint, and not to be built anew."""
+    """`goes_on`: the query that continues from its checkpoint and is not rebuilt."""
 
     def carry(prepared: _Prepared | NothingToDo | str) -> _Prepared | NothingToDo | str:
         return _started(prepared, context) if isinstance(prepared, _Prepared) else prepared
@@ -131,7 +131,7 @@ def _prepared(
     context: Context,
     goes_on: Definition | None,
 ) -> _Prepared | NothingToDo | str:
-    """All that asks Kafka, a registry and Spark; the id of a query that is to be built anew."""
+    """All that asks Kafka, a registry and Spark; the id of a query to rebuild."""
     state, properties = context.state, dict(context.session.properties)
     topics, schemas = state.topics(), state.schemas()
     planned = context.plan(statement, topics, schemas)

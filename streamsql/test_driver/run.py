@@ -195,7 +195,7 @@ class PipelineRun:
         return spec
 
     def rebuild(self, query: QueryPlan) -> None:
-        """Build the query's checkpoint anew from its topics, and give a table's topic the rows that
+        """Rebuild the query's checkpoint from its topics, and give a table's topic the rows that
         differ, as an engine does."""
         plan, context = moved(query, self.renamed), self.context
         checkpoint.remove(context.checkpoints / str(plan.query_id))
