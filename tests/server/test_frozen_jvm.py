@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from server.live import SECONDS, LiveServer
@@ -32,8 +32,8 @@ def frozen(engine: Engine) -> Iterator[None]:
         os.kill(runtime._process.pid, signal.SIGCONT)
 
 
-def _lookup(server: LiveServer, key: str) -> httpx.Response:
-    return httpx.post(f"{server.url}/query", json={"ksql": LOOKUP.format(key)}, timeout=SECONDS)
+def _lookup(server: LiveServer, key: str) -> httpx2.Response:
+    return httpx2.post(f"{server.url}/query", json={"ksql": LOOKUP.format(key)}, timeout=SECONDS)
 
 
 @pytest.mark.parametrize("filling", [False, True])
@@ -53,7 +53,7 @@ def test_others_are_answered(
         with frozen(server.engine):
             asked = [clients.submit(_lookup, server, key) for key in "aba"]
             for path in ("/chc/live", "/chc/ready", "/is_valid_property/auto.offset.reset"):
-                answer = httpx.get(f"{server.url}{path}", timeout=5)
+                answer = httpx2.get(f"{server.url}{path}", timeout=5)
                 assert answer.status_code == 200
         answers = [each.result(SECONDS) for each in asked]
     for answer in answers:
@@ -77,7 +77,7 @@ def test_a_lookup_has_a_deadline(server: LiveServer, monkeypatch: pytest.MonkeyP
     await_until(lambda: _lookup(server, "a").is_success and connected[0], "a channel", SECONDS)
     monkeypatch.setattr(lookups, "ANSWER_SECONDS", 0.5, raising=False)
     with frozen(server.engine):
-        answer = httpx.post(f"{server.url}/query", json={"ksql": LOOKUP.format("a")}, timeout=10)
+        answer = httpx2.post(f"{server.url}/query", json={"ksql": LOOKUP.format("a")}, timeout=10)
     assert answer.status_code == 503
     assert answer.headers["retry-after"]
     assert "COUNTS has not answered" in answer.json()["message"]

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 from awaiting import await_until
 from client.servers import WatchedEngine, running
@@ -61,9 +61,9 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     engine.offline.close()
 
 
-def _post(url: str, path: str) -> httpx.Response:
+def _post(url: str, path: str) -> httpx2.Response:
     name = "ksql" if path == "/ksql" else "sql"
-    return httpx.post(f"{url}{path}", json={name: SLOW}, timeout=SECONDS)
+    return httpx2.post(f"{url}{path}", json={name: SLOW}, timeout=SECONDS)
 
 
 @pytest.mark.parametrize("path", ["/streamsql/execute", "/ksql"])
@@ -83,7 +83,7 @@ def test_one_bound_for_all_endpoints(held: Held, path: str) -> None:
         with connect(f"{url.replace('http', 'ws')}/ws/query?request={request}") as socket:
             problem = json.loads(socket.recv(SECONDS))["error"]
         assert problem["error_code"] // 100 == 503
-        assert httpx.get(f"{url}/chc/live", timeout=5).status_code == 200
+        assert httpx2.get(f"{url}/chc/live", timeout=5).status_code == 200
         assert held.at_work == 2
         held.go.set()
         assert [each.result(SECONDS).status_code for each in first] == [200, 200]
@@ -94,7 +94,7 @@ def test_a_push_query_takes_no_place(held: Held) -> None:
     held.go.set()
     with running(held, ServerConfig(threads=1)) as url:
         body = {"sql": "SELECT * FROM numbers EMIT CHANGES;"}
-        with httpx.stream("POST", f"{url}/streamsql/execute", json=body, timeout=20) as stream:
+        with httpx2.stream("POST", f"{url}/streamsql/execute", json=body, timeout=20) as stream:
             lines = stream.iter_lines()
             assert [next(lines)[:2] for _ in range(2)] == ['{"', "[1"]
             assert _post(url, "/ksql").status_code == 200
