@@ -11,10 +11,11 @@ ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / "streamsql"
 JAVA = PYTHON / "jvm" / "io" / "streamsql"
 DOCUMENTS = [
+    ROOT / "CONTRIBUTING.md",
     ROOT / "docs" / "glossary.md",
     *sorted((ROOT / "docs" / "design").glob("*.md")),
 ]
-_PATH = re.compile(r"`((?:[\w-]+/)+|(?:[\w-]+/)*\w+\.(?:py|lark|lock|proto))`(?: \(`(\w+)`\))?")
+_PATH = re.compile(r"`((?:[\w-]+/)+|(?:[\w-]+/)*\w+\.(?:py|lark))`(?: \(`(\w+)`\))?")
 _CLASS = re.compile(r"`(?:io\.streamsql\.)?((?:[a-z]+\.)+[A-Z]\w*)`")
 _FOREIGN = ("org.", "java.", "py4j.", "pyspark.")
 

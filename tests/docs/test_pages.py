@@ -17,7 +17,7 @@ from markdown_it.token import Token
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
     *PAGES,
 ]
