@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / "streamsql"
 JAVA = PYTHON / "jvm" / "io" / "streamsql"
 DOCUMENTS = [
+    ROOT / "ARCHITECTURE.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "docs" / "glossary.md",
     *sorted((ROOT / "docs" / "design").glob("*.md")),
