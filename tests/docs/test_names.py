@@ -27,7 +27,7 @@ def named(document: Path) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
 def test_what_a_document_names_exists(document: Path) -> None:
-    """A rename belongs into the documents too: `git grep` the old name in them."""
+    """A rename has to reach the documents: `git grep` the old name."""
     text = document.read_text("utf-8")
     wrong = []
     for path, symbol in _PATH.findall(text):
