@@ -89,12 +89,8 @@ def replay_of(state: EngineState) -> Replay:
     session, catalog = state.session, state.catalog
     queries = {name: q for name, q in state.queries.known().items() if name in catalog.queries}
     return Replay(
-        catalog.copy(),
-        dict(session.properties),
-        dict(session.variables),
-        queries,
-        dict(state.deletions),
-    )
+        catalog, session.properties, session.variables, queries, state.deletions
+    ).copy()
 
 
 def become(state: EngineState, replay: Replay) -> None:
