@@ -20,7 +20,7 @@ from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
 from streamsql.planner.file_sink import FileSink
 from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.modes import operators, time_decides
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
 
@@ -87,7 +87,8 @@ class Definition:
     def only_reacts(self) -> bool:
         """Whether nothing is ever to be written but for a record that comes."""
         joins = any(isinstance(operator, Join) for operator in operators(self.plan.root))
-        return not (joins or self.merges) and self.plan.emit is not Emit.FINAL
+        timeless = not (joins or self.merges or time_decides(self.plan.root))
+        return timeless and self.plan.emit is not Emit.FINAL
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from streamsql.errors import ConfigError
-from streamsql.nodes import Emit, Expression
+from streamsql.nodes import Emit, Expression, JoinType
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.invariants import expressions_of
@@ -134,6 +134,19 @@ def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:
     yield root
     for operator in root.inputs:
         yield from operators(operator)
+
+
+def time_decides(root: LogicalPlan) -> bool:
+    """Whether time alone may give rows to write in real time, without a record of their key."""
+    return any(
+        (isinstance(node, Match) and node.within_ms is not None)
+        or (
+            isinstance(node, Join)
+            and node.join_kind is JoinKind.STREAM_STREAM
+            and node.type is not JoinType.INNER
+        )
+        for node in operators(root)
+    )
 
 
 def joins_own_groups(node: LogicalPlan) -> bool:
