@@ -38,10 +38,13 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.file_sink import FileSink
 from streamsql.planner.lineage.edges import Edge
 from streamsql.planner.lineage.operators import lineage
-from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import plan
 from streamsql.results import Field
@@ -306,7 +309,7 @@ def _plan(plan: QueryPlan) -> PlanFacts:
     return PlanFacts(plan.schema, plan.reads, sink, next(_windows(root), None))
 
 
-def _windows(plan: LogicalPlan) -> Iterator[str]:
+def _windows(plan: Operator) -> Iterator[str]:
     """The types of the windows that rows are grouped by, the last grouping first."""
     if isinstance(plan, Aggregate):
         if plan.window is not None:

@@ -23,15 +23,15 @@ from streamsql.nodes import CreateSink, SelectQuery
 from streamsql.parser import parse_one, to_sql
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.ddl.sources import check_source_name
-from streamsql.planner.file_sink import FileSink
 from streamsql.planner.joins.lookups import check_not_read
+from streamsql.planner.operators.file_sink import FileSink
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Mode, ModeDecision
+from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
-from streamsql.planner.plans.windows import duration, words
 from streamsql.planner.queries import query_plan
 from streamsql.planner.select.build import build_query
+from streamsql.planner.windows import duration, words
 from streamsql.planner.with_clause.files import check_path, file_format
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.planner.with_clause.query_ids import numbered_id

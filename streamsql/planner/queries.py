@@ -15,18 +15,15 @@ from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.ddl.topics import Growth
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.limit import Limit
+from streamsql.planner.operators.operator import Named, Operator, operators
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
-from streamsql.planner.plans.logical import (
-    Derived,
-    Limit,
-    LogicalPlan,
-    Named,
-    Project,
-    QueryPlan,
-    Sink,
-)
-from streamsql.planner.plans.modes import decide_mode, lookups, operators, sources_read
+from streamsql.planner.plans.modes import decide_mode, lookups, sources_read
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
@@ -127,7 +124,7 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
     if query.emit is None:
         return plan_pull(statement, planning)
     built = build_query(query, planning.catalog, None)
-    root: LogicalPlan = built.root
+    root: Operator = built.root
     if query.limit is not None:
         if query.limit < 0:
             raise PlanError(
@@ -139,7 +136,7 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
 
 
 def query_plan(
-    root: LogicalPlan, query: Query, built: Built, planning: Planning, query_id: str | None
+    root: Operator, query: Query, built: Built, planning: Planning, query_id: str | None
 ) -> QueryPlan:
     """The plan of a query, checked and rewritten by the rules; `root` is what becomes of its rows.
     Raises a StreamSQLError for what cannot be run."""
@@ -172,7 +169,7 @@ def query_plan(
     )
 
 
-def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> None:
+def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
     """What goes by the clock gives another result when it is run again."""
     if guarantee(planning.session) is not Guarantee.EXACTLY_ONCE or not isinstance(root, Sink):
         return
@@ -194,7 +191,7 @@ def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> No
         )
 
 
-def _keeps(node: LogicalPlan, root: LogicalPlan) -> bool:
+def _keeps(node: Operator, root: Operator) -> bool:
     """Whether the operator itself keeps something between records."""
     below = sum(len(state_stores(source, root)) for source in node.inputs)
     return len(state_stores(node, root)) > below

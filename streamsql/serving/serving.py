@@ -17,8 +17,8 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.services import Services
 from streamsql.nodes import Statement
-from streamsql.planner.plans.logical import LogicalPlan, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Answer, Row
@@ -143,7 +143,7 @@ class Serving:
         return self._lookups.find_soon(sql, session, self._catalog())
 
 
-def scanned(root: LogicalPlan) -> Scan:
+def scanned(root: Operator) -> Scan:
     """The only scan of a plan that is answered out of a store."""
     while not isinstance(root, Scan):
         (root,) = root.inputs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.state_stores import state_stores
 
 

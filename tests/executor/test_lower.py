@@ -16,7 +16,7 @@ from streamsql.executor.lowering.batch import most_at_once
 from streamsql.executor.lowering.streaming import lower_operator
 from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 from streamsql.executor.spark.capacity import SlotBudget
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Row
 from streamsql.schema import WINDOWSTART, Column, Namespace, Schema
@@ -151,15 +151,15 @@ def _all_subclasses(base: type) -> set[type]:
 
 
 def test_every_operator_has_a_lowering() -> None:
-    fallback = lower_operator.dispatch(LogicalPlan)
+    fallback = lower_operator.dispatch(Operator)
     missing = {
         node.__name__
-        for node in _all_subclasses(LogicalPlan)
+        for node in _all_subclasses(Operator)
         if lower_operator.dispatch(node) is fallback
     }
     assert not missing
 
 
 def test_an_unknown_operator_is_unsupported() -> None:
-    with pytest.raises(UnsupportedError, match="LogicalPlan is not run yet"):
-        lower_operator(LogicalPlan(), (), None)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="Operator is not run yet"):
+        lower_operator(Operator(), (), None)  # type: ignore[arg-type]

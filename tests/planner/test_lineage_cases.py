@@ -14,8 +14,9 @@ from streamsql.parser import parse
 from streamsql.planner.lineage.graph import Graph
 from streamsql.planner.lineage.listing import Line, dependents, origins
 from streamsql.planner.lineage.operators import lineage
-from streamsql.planner.plans.logical import LogicalPlan, Scan
-from streamsql.planner.plans.modes import lookups, operators
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.plans.modes import lookups
 from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
 from streamsql.schema import Schema
 
@@ -25,7 +26,7 @@ class LineageScript(Script):
 
     def __init__(self) -> None:
         super().__init__()
-        self.plans: dict[str, LogicalPlan] = {}
+        self.plans: dict[str, Operator] = {}
 
     def lines(self, statement: ShowLineage) -> list[Line]:
         graph = Graph(self.catalog, self.plans.__getitem__)

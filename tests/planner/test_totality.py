@@ -12,7 +12,9 @@ from runtime.logged import LOGGED
 from streamsql import nodes
 from streamsql.planner.explain.plan import operator_line
 from streamsql.planner.lineage.operators import lineage
-from streamsql.planner.plans import logical
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.invariants import expressions_of, problems
 from streamsql.planner.plans.statements import NothingToDo, Planned
@@ -58,19 +60,19 @@ def _given_by(planning: Callable[..., Planned]) -> tuple[type[Planned], ...]:
 
 def test_every_operator_has_an_explain_line() -> None:
     shown = set(operator_line.registry) - {object}
-    assert shown == set(_subclasses(logical.LogicalPlan))
+    assert shown == set(_subclasses(Operator))
 
 
 def test_every_operator_has_a_lineage() -> None:
     known = set(lineage.registry) - {object}
-    missing = {operator.__name__ for operator in set(_subclasses(logical.LogicalPlan)) - known}
+    missing = {operator.__name__ for operator in set(_subclasses(Operator)) - known}
     assert not missing, "say in planner/lineage/operators.py where their columns come from"
 
 
 def test_invariants_see_the_expressions_of_every_operator() -> None:
     with_expressions = {
         operator
-        for operator in _subclasses(logical.LogicalPlan)
+        for operator in _subclasses(Operator)
         if any("Named" in t or "Expression" in t for t in operator.__annotations__.values())
     }
     source = expressions_of.__code__.co_names
@@ -79,9 +81,7 @@ def test_invariants_see_the_expressions_of_every_operator() -> None:
 
 def test_a_broken_plan_is_told() -> None:
     source = base_catalog().get("VIEWS")
-    bad = logical.Project(
-        logical.Scan(source, "VIEWS"), (), (logical.Named("A", column_node(Column("NO", INT))),)
-    )
+    bad = Project(Scan(source, "VIEWS"), (), (Named("A", column_node(Column("NO", INT))),))
     assert list(problems(bad)) == ["Project: column NO is not in its input"]
 
 

@@ -33,26 +33,22 @@ from streamsql.executor.lowering.streaming import lower_operator
 from streamsql.executor.operators import filter, sink
 from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.plans.bounded import SetOperation
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.join import Join, JoinKind, joins_own_groups
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.union import Union
 from streamsql.planner.plans.delivery import replay_of
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    FlatMap,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Project,
-    Qualify,
-    QueryPlan,
-    Scan,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.modes import joins_own_groups, operators
 from streamsql.planner.plans.needs import needed_columns
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.results import Row
 from streamsql.schema import Kind, Schema, WindowType
@@ -180,7 +176,7 @@ def _reader(batch: Batch, most: int | None) -> Callable[[str], DataFrame]:
     return lambda topic: kafka_records(topic, batch, most)
 
 
-def most_at_once(root: LogicalPlan) -> int | None:
+def most_at_once(root: Operator) -> int | None:
     """How many of a topic's records a task may read, so that their rows fit into memory together;
     None: all of a partition, whose rows meet each other in an operator, in their order."""
     row_by_row = all(
@@ -215,7 +211,7 @@ def _json(topic: str, offsets: Mapping[int, int]) -> str:
 # -- operators -----------------------------------------------------------------------------------
 
 
-def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
+def _lower(node: Operator, scope: Scope, *, history: bool) -> DataFrame:
     """The operator's rows; of a table the latest of each key unless its `history` is wanted."""
     inputs = tuple(
         _lower(child, scope, history=history or _keeps_history(node, child))
@@ -243,7 +239,7 @@ def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
     return _latest(rows, node, scope)
 
 
-def _keeps_history(node: LogicalPlan, child: LogicalPlan) -> bool:
+def _keeps_history(node: Operator, child: Operator) -> bool:
     return (
         isinstance(node, Join)
         and node.join_kind is JoinKind.STREAM_TABLE
@@ -252,7 +248,7 @@ def _keeps_history(node: LogicalPlan, child: LogicalPlan) -> bool:
     )
 
 
-def _makes_changes(node: LogicalPlan) -> bool:
+def _makes_changes(node: Operator) -> bool:
     """Whether the operator's rows are the changes of a table, of which a key can have several."""
     if isinstance(node, Scan | Join | TopN):
         return node.kind is Kind.TABLE
@@ -263,7 +259,7 @@ def _makes_changes(node: LogicalPlan) -> bool:
     )
 
 
-def _is_known(node: LogicalPlan, scope: Scope) -> bool:
+def _is_known(node: Operator, scope: Scope) -> bool:
     """Whether the latest rows are what was read."""
     return isinstance(node, Scan) and scope.context.table is not None
 
@@ -274,7 +270,7 @@ def _filtered(node: Filter, rows: DataFrame, scope: Scope) -> DataFrame:
     return rows.withColumn(NULL_COLUMN, ~filter.passes(node, scope))
 
 
-def _latest(rows: DataFrame, node: LogicalPlan, scope: Scope) -> DataFrame:
+def _latest(rows: DataFrame, node: Operator, scope: Scope) -> DataFrame:
     """The last row of each key."""
     key = [*(column.name for column in node.schema.key), START_COLUMN, END_COLUMN]
     rest = [name for name in rows.columns if name not in key and _is_needed(name, node, scope)]
@@ -290,7 +286,7 @@ def _latest(rows: DataFrame, node: LogicalPlan, scope: Scope) -> DataFrame:
     )
 
 
-def _is_needed(name: str, node: LogicalPlan, scope: Scope) -> bool:
+def _is_needed(name: str, node: Operator, scope: Scope) -> bool:
     """Whether an operator above reads the column, be it under the name that Qualify gives it."""
     needed = scope.needed_above(node)
     if needed is None or name.startswith("$"):

@@ -40,40 +40,38 @@ from streamsql.executor.operators.aggregation import aggregate
 from streamsql.executor.operators.joins import joins as join
 from streamsql.executor.operators.joins import lookups
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.plans.bounded import SetOperation, Values
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.join import Join
+from streamsql.planner.operators.limit import Limit
+from streamsql.planner.operators.lookup_join import LookupJoin
+from streamsql.planner.operators.match import Match
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.over import Over
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.union import Union
+from streamsql.planner.operators.values import Values
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    FlatMap,
-    Join,
-    Limit,
-    LogicalPlan,
-    Mode,
-    Project,
-    Qualify,
-    QueryPlan,
-    Repartition,
-    Scan,
-    Sink,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.modes import operators
 from streamsql.planner.plans.needs import needed_columns
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over, window_bounds
+from streamsql.planner.plans.window_bounds import window_bounds
 from streamsql.schema import Kind
 
 
 @singledispatch
-def lower_operator(node: LogicalPlan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower_operator(node: Operator, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
     """The operator over its lowered inputs. UnsupportedError for one that has no lowering."""
     raise UnsupportedError(f"{type(node).__name__} is not run yet")
 
@@ -142,7 +140,7 @@ def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> Streami
     return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope, bounds))
 
 
-def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
+def lower_rows(root: Operator, scope: Scope) -> DataFrame:
     """The rows of a plan. InternalError where Spark does not accept what was made of it,
     ExternalError where Spark has gone."""
     try:
@@ -151,7 +149,7 @@ def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
         raise rejected(error) from error
 
 
-def _lower(node: LogicalPlan, scope: Scope) -> DataFrame:
+def _lower(node: Operator, scope: Scope) -> DataFrame:
     inputs = tuple(_lower(child, scope) for child in node.inputs)
     before = len(scope.shuffles)
     frame = lower_operator(node, inputs, scope)

@@ -24,7 +24,8 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import SetOperator
-from streamsql.planner.plans.bounded import SetOperation, Values
+from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators.values import Values
 from streamsql.schema import Schema
 
 _OPERATIONS: dict[SetOperator, Callable[[DataFrame, DataFrame], DataFrame]] = {

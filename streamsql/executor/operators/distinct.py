@@ -16,7 +16,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Window
-from streamsql.planner.plans.logical import Distinct
+from streamsql.planner.operators.distinct import Distinct
 
 _STREAM_TIME = "$stream_time"
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.spark.jvm import FileTarget
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.file_sink import FileSink
+from streamsql.planner.operators.file_sink import FileSink
 from streamsql.types import (
     BYTES,
     TIME,

@@ -22,8 +22,8 @@ from streamsql.executor.frames.keyed import (
     unpacked,
 )
 from streamsql.nodes import Emit
-from streamsql.planner.plans.logical import Aggregate, Filter
-from streamsql.planner.plans.retraction import remembers_passed
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.filter import Filter, remembers_passed
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind, WindowType
 

@@ -14,7 +14,7 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context
-from streamsql.planner.plans.logical import FlatMap
+from streamsql.planner.operators.flat_map import FlatMap
 
 _ROW = "$zipped"
 

@@ -44,9 +44,9 @@ from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, g
 from streamsql.executor.operators.match_program import program, variables_of
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression, SkipTo
-from streamsql.planner.plans.logical import Aggregate, Named
-from streamsql.planner.plans.matches.match import Match, MatchColumn, Place
-from streamsql.planner.plans.matches.text import keys_text, match_text
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.match import Match, MatchColumn, Place, keys_text, match_text
+from streamsql.planner.operators.operator import Named
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import ROWTIME
 from streamsql.types import type_of

@@ -39,8 +39,9 @@ from streamsql.executor.frames.layouts import Columns, columns_of_type
 from streamsql.executor.frames.table_changes import pair
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.plans.logical import Aggregate, Named, Ordering
-from streamsql.planner.plans.windows import Frame, Over, OverCall
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.operator import Named, Ordering
+from streamsql.planner.operators.over import Frame, Over, OverCall
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import type_of
 

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted, system_columns
 from streamsql.executor.frames.guard import expression_context, is_reference, reads_only
-from streamsql.planner.plans.logical import Named, Project
+from streamsql.planner.operators.operator import Named
+from streamsql.planner.operators.project import Project
 
 
 def lower(node: Project, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:

@@ -15,7 +15,7 @@ from streamsql.executor.frames.context import (
     quoted,
     system_columns,
 )
-from streamsql.planner.plans.logical import Derived
+from streamsql.planner.operators.derived import Derived
 
 _PSEUDO = {
     "ROWTIME": TIME_COLUMN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from streamsql.executor.frames.context import SYSTEM_COLUMNS, Scope, quoted, system_columns
-from streamsql.planner.plans.logical import Qualify
+from streamsql.planner.operators.qualify import Qualify
 
 
 def lower(node: Qualify, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:

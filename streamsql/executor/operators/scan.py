@@ -27,8 +27,9 @@ from streamsql.executor.operators.constraints import meeting_constraints
 from streamsql.executor.operators.stored_values import with_stored_values
 from streamsql.executor.spark.jvm import NULL_VALUE
 from streamsql.formats import FORMATS
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.plans.logical import Scan, Sink
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.sink import Sink
 from streamsql.properties import ON_DATA_LOSS, ON_TRUNCATE
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Kind

@@ -28,7 +28,9 @@ from streamsql.executor.frames.records import key_side, value_side
 from streamsql.executor.operators.constraints import results_meeting_constraints
 from streamsql.executor.spark.jvm import SideFormat
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.plans.logical import LogicalPlan, Repartition, Sink
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.sink import Sink
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Schema
 from streamsql.types import BOOLEAN
@@ -119,5 +121,5 @@ def _cast(column: SchemaColumn) -> Column:
     return quoted(column.name).cast(spark_type(column.type)).alias(column.name)
 
 
-def _has_repartition(plan: LogicalPlan) -> bool:
+def _has_repartition(plan: Operator) -> bool:
     return isinstance(plan, Repartition) or any(_has_repartition(i) for i in plan.inputs)

@@ -31,8 +31,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.formats.changes import PLACEHOLDER
-from streamsql.planner.plans.logical import Scan
-from streamsql.planner.plans.retraction import stored_values
+from streamsql.planner.operators.scan import Scan, stored_values
 
 _STEP = "Source"
 _OPERATOR = "tables.StoredValues"

@@ -13,7 +13,7 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.frames.keyed import merged
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.plans.logical import Union
+from streamsql.planner.operators.union import Union
 
 
 def lower(node: Union, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:

@@ -18,9 +18,11 @@ from streamsql.executor.queries.spark_run import Run
 from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.join import Join
+from streamsql.planner.operators.operator import operators
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
 

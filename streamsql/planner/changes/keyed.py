@@ -9,19 +9,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Distinct,
-    Join,
-    LogicalPlan,
-    Project,
-    Qualify,
-    Repartition,
-    Scan,
-    TopN,
-)
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.windows import Over
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.join import Join
+from streamsql.planner.operators.match import Match
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.over import Over
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.top_n import TopN
 from streamsql.planner.types.binding import columns_in
 
 Keys = dict[str, frozenset[str]]
@@ -38,7 +36,7 @@ class Keyed:
     """Those whose keys are in the keys of the result."""
 
 
-def keyed(root: LogicalPlan) -> Keyed:
+def keyed(root: Operator) -> Keyed:
     """Of a query's plan before or after the rules."""
     taken: dict[str, None] = {}
     keys = _keys(root, taken)
@@ -46,7 +44,7 @@ def keyed(root: LogicalPlan) -> Keyed:
     return Keyed(tuple(taken), tuple(name for name, columns in keys.items() if columns & result))
 
 
-def _keys(node: LogicalPlan, taken: dict[str, None]) -> Keys:
+def _keys(node: Operator, taken: dict[str, None]) -> Keys:
     keys: Keys = {}
     for below in node.inputs:
         keys |= _keys(below, taken)

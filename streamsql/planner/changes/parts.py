@@ -15,39 +15,31 @@ from sqlglot import exp
 from streamsql.catalog import Source
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
-from streamsql.planner.changes.meanings import meaning, typed
-from streamsql.planner.explain.plan import frame_text, topic_text
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.joins.text import within_text
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    FlatMap,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Named,
-    Project,
-    Qualify,
-    Repartition,
-    Scan,
-    Sink,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.lookups.text import lookup_line
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.matches.text import keys_text, match_text
+from streamsql.planner.changes.meanings import typed
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.filter import Filter, remembers_passed
+from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.join import Join, JoinKind, within_text
+from streamsql.planner.operators.lookup_join import LookupJoin, lookup_line
+from streamsql.planner.operators.match import Match, keys_text, match_text
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.over import Over, frame_text, meaning
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.scan import Scan, start_text, stored_values
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.topics import topic_text
+from streamsql.planner.operators.union import Union
 from streamsql.planner.plans.needs import needed_columns
-from streamsql.planner.plans.retraction import remembers_passed, stored_values
-from streamsql.planner.plans.starts import start_text
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over, duration, words
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in, reference, replace
+from streamsql.planner.windows import duration, words
 from streamsql.schema import Column, Constraint
 from streamsql.types import SQLType, type_of
 
@@ -81,7 +73,7 @@ class Part:
         return self.place, self.clause, self.name
 
 
-def parts_of_plan(root: LogicalPlan) -> dict[tuple[Place, str, str], Part]:
+def parts_of_plan(root: Operator) -> dict[tuple[Place, str, str], Part]:
     """All parts, those nearest to the sources first."""
     found: dict[tuple[Place, str, str], Part] = {}
     for part in _Reader(root).parts(root, (), 0):
@@ -94,17 +86,17 @@ def parts_of_plan(root: LogicalPlan) -> dict[tuple[Place, str, str], Part]:
 class _Reader:
     """What is read by another name, from a subquery or an aggregation, is what it stands for."""
 
-    def __init__(self, root: LogicalPlan) -> None:
+    def __init__(self, root: Operator) -> None:
         self._root = root
         self._needed = needed_columns(root)
         self._meant: dict[Place, dict[str, Expression]] = {}
         """By places: what the columns of the rows there stand for, where that is not themselves."""
 
-    def parts(self, node: LogicalPlan, place: Place, stage: int) -> Iterator[Part]:
+    def parts(self, node: Operator, place: Place, stage: int) -> Iterator[Part]:
         yield from self._of(node, place, stage)
 
     @singledispatchmethod
-    def _of(self, node: LogicalPlan, place: Place, stage: int) -> Iterator[Part]:
+    def _of(self, node: Operator, place: Place, stage: int) -> Iterator[Part]:
         raise InternalError(f"{type(node).__name__} cannot be compared with what it was")
 
     def _written_out(self, expression: Expression, place: Place) -> Expression:
@@ -215,7 +207,7 @@ class _Reader:
         }
         yield from (Part(place, "WITH", n, text, stage=stage) for n, text in said.items())
 
-    def _selected(self, node: LogicalPlan, place: Place, stage: int) -> Iterator[Part]:
+    def _selected(self, node: Operator, place: Place, stage: int) -> Iterator[Part]:
         yield from self.parts(node, place, stage)
         for column in node.schema:
             text = self._text(reference(column.name, typed(column)), place)
@@ -355,13 +347,13 @@ def _records(source: Source) -> str:
     return topic_text(changed(source, topic=topic))
 
 
-def _branches(node: LogicalPlan) -> list[LogicalPlan]:
+def _branches(node: Operator) -> list[Operator]:
     if isinstance(node, Union):
         return [*_branches(node.left), *_branches(node.right)]
     return [node]
 
 
-def _alias(node: LogicalPlan) -> str:
+def _alias(node: Operator) -> str:
     """The name of what is joined."""
     while not isinstance(node, Qualify | Scan | Derived):
         (node, *_) = node.inputs

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from streamsql.planner.changes.classes import PARTITIONS, Change, ChangeClass, Difference
 from streamsql.planner.changes.keeping import moves_state
 from streamsql.planner.changes.parts import Part, Place, parts_of_plan
-from streamsql.planner.plans.logical import LogicalPlan, QueryPlan, Sink
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.types import SQLType, is_numeric, to_sql, widens_to
 
@@ -36,7 +38,7 @@ def compare_inserts(old: QueryPlan, new: QueryPlan) -> Change:
     return compare_queries(old, new).and_also(found)
 
 
-def compare_plans(old: LogicalPlan, new: LogicalPlan) -> Change:
+def compare_plans(old: Operator, new: Operator) -> Change:
     """The same of two plans after the rules, each with its Sink."""
     before, after = parts_of_plan(old), parts_of_plan(new)
     kind = new.kind

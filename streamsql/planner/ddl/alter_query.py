@@ -13,7 +13,7 @@ from streamsql.planner.changes.keeping import moves_state
 from streamsql.planner.ddl.control import check_runs
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.properties import OF_QUERIES, SHUFFLE_PARTITIONS, resolve, validate

@@ -5,47 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
-from streamsql.catalog import Source
 from streamsql.errors import InternalError
-from streamsql.nodes import Duration, Emit, Window
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.joins.text import join_text
-from streamsql.planner.plans.bounded import SetOperation, Values
+from streamsql.nodes import Emit
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.join import Join, join_text
+from streamsql.planner.operators.limit import Limit
+from streamsql.planner.operators.lookup_join import LookupJoin, lookup_line
+from streamsql.planner.operators.match import Match, keys_text, match_text
+from streamsql.planner.operators.operator import Named, Operator, Ordering
+from streamsql.planner.operators.over import Over, over_text
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.scan import Scan, start_text
+from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.topics import expected_text, topic_text
+from streamsql.planner.operators.union import Union
+from streamsql.planner.operators.values import Values
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    FlatMap,
-    Join,
-    Limit,
-    LogicalPlan,
-    ModeDecision,
-    Named,
-    Ordering,
-    Project,
-    Qualify,
-    QueryPlan,
-    Repartition,
-    Scan,
-    Sink,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.lookups.text import lookup_line
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.matches.text import keys_text, match_text
 from streamsql.planner.plans.modes import lookups
-from streamsql.planner.plans.starts import start_text
+from streamsql.planner.plans.query_plan import ModeDecision, QueryPlan
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over, OverCall, duration
-from streamsql.planner.plans.windows import words as duration_text
 from streamsql.planner.rules import optimize
 from streamsql.planner.scopes.text import expression_text
-from streamsql.schema import Constraint, FormatSpec, KeyWindow, Topic
+from streamsql.planner.windows import duration, window_text
+from streamsql.planner.windows import words as duration_text
 from streamsql.status import QueryInfo
 from streamsql.types import quote
 
@@ -100,7 +92,7 @@ _TOLD_APART = {
 }
 
 
-def _state_lines(root: LogicalPlan) -> list[str]:
+def _state_lines(root: Operator) -> list[str]:
     """What the query keeps between records, a line a store."""
     stores = state_stores(root)
     if not stores:
@@ -108,14 +100,14 @@ def _state_lines(root: LogicalPlan) -> list[str]:
     return ["State:", *_indented([store.text for store in stores])]
 
 
-def _lookup_lines(root: LogicalPlan) -> list[str]:
+def _lookup_lines(root: Operator) -> list[str]:
     """What a row finds depends on when it is processed."""
     names = ", ".join(dict.fromkeys(quote(join.lookup.name) for join in lookups(root)))
     then = "as it is when a row is processed; one that is processed again may find something else"
     return [f"Looked up: {names}, {then}"] if names else []
 
 
-def tree_lines(plan: LogicalPlan) -> list[str]:
+def tree_lines(plan: Operator) -> list[str]:
     """An operator a line, its inputs indented below; schemas under those that make columns."""
     lines = [operator_line(plan)]
     if isinstance(plan, (Project, Scan)):
@@ -133,7 +125,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 @singledispatch
-def operator_line(plan: LogicalPlan) -> str:
+def operator_line(plan: Operator) -> str:
     """What one operator does."""
     raise InternalError(f"no text for {type(plan).__name__}")
 
@@ -143,7 +135,7 @@ def _scan(plan: Scan) -> str:
     alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
     start = f", from {start_text(plan.start)}" if plan.start else ""
     source = f"{quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
-    expected = _expected(plan.source.expected_of_reads)
+    expected = expected_text(plan.source.expected_of_reads)
     return f"Scan {plan.kind.value} {source}{start}{expected}"
 
 
@@ -254,25 +246,6 @@ def _match(plan: Match) -> str:
     return f"Match{of}{grace}: {match_text(plan)}"
 
 
-def over_text(call: OverCall) -> str:
-    """`SUM(X) ROWS 10 AS $OVER_0`."""
-    text = expression_text(call.expression)
-    if call.lag:
-        default = f", {expression_text(call.default)}" if call.default is not None else ""
-        text = f"LAG({text}, {call.lag}{default})"
-    return f"{text}{frame_text(call)} AS {quote(call.name)}"
-
-
-def frame_text(call: OverCall) -> str:
-    """The frame of an aggregate; all rows are not said."""
-    frame = call.frame
-    if call.lag or frame.unbounded:
-        return ""
-    if frame.rows is not None:
-        return f" ROWS {frame.rows}"
-    return f" RANGE {duration_text(duration(frame.ms or 0))}"
-
-
 @operator_line.register
 def _limit(plan: Limit) -> str:
     return f"Limit {plan.count}"
@@ -281,7 +254,7 @@ def _limit(plan: Limit) -> str:
 @operator_line.register
 def _sink(plan: Sink) -> str:
     target = f"{quote(plan.target.name)}: {topic_text(plan.target)}"
-    return f"Sink {plan.target.kind.value} {target}{_expected(plan.target.expected_of_writes)}"
+    return f"Sink {plan.target.kind.value} {target}{expected_text(plan.target.expected_of_writes)}"
 
 
 @operator_line.register
@@ -292,10 +265,6 @@ def _file_sink(plan: FileSink) -> str:
     return (
         f"Sink {quote(target.name)}: {target.format} files in '{target.path}'{by}, every {interval}"
     )
-
-
-def _expected(constraints: Sequence[Constraint]) -> str:
-    return f", {'; '.join(map(str, constraints))}" if constraints else ""
 
 
 def _named_list(items: Sequence[Named]) -> str:
@@ -309,42 +278,3 @@ def _named(item: Named) -> str:
 
 
 # -- topics and windows --------------------------------------------------------------------------
-
-
-def topic_text(source: Source) -> str:
-    """A source's topic, formats, window and time column."""
-    topic = source.topic
-    parts = [f"topic {topic.name}", f"key {_format(topic.key_format)}{_key_window(topic)}"]
-    parts.append(f"value {_format(topic.value_format)}")
-    if topic.partitions is not None:
-        parts.append(f"{topic.partitions} partition{'' if topic.partitions == 1 else 's'}")
-    if source.timestamp is not None:
-        pattern = f" in {source.timestamp.format}" if source.timestamp.format else ""
-        parts.append(f"time from {quote(source.timestamp.name)}{pattern}")
-    return ", ".join(parts)
-
-
-def _format(spec: FormatSpec) -> str:
-    options = ", ".join(f"{name} {value!r}" for name, value in sorted(spec.properties.items()))
-    return f"{spec.name} ({options})" if options else spec.name
-
-
-def _key_window(topic: Topic) -> str:
-    return f" windowed by {key_window_text(topic.window)}" if topic.window else ""
-
-
-def key_window_text(window: KeyWindow) -> str:
-    """`TUMBLING 60000 ms`, `SESSION`."""
-    size = f" {window.size_ms} ms" if window.size_ms is not None else ""
-    return window.type.value + size
-
-
-def window_text(window: Window) -> str:
-    """The window with its grace and retention."""
-    advance = f" ADVANCE BY {duration_text(window.advance)}" if window.advance else ""
-    rest = f"{_option('GRACE', window.grace)}{_option('RETENTION', window.retention)}"
-    return f"{window.type.value} {duration_text(window.size)}{advance}{rest}"
-
-
-def _option(name: str, value: Duration | None) -> str:
-    return "" if value is None else f" {name} {duration_text(value)}"

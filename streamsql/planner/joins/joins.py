@@ -21,16 +21,12 @@ from streamsql.planner.joins.restrictions import (
     matched,
 )
 from streamsql.planner.joins.scope import JoinScope, joined_name
-from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.join_windows import FOREVER_MS, JoinWindow
-from streamsql.planner.plans.logical import (
-    Filter,
-    Join,
-    JoinKind,
-    Leaf,
-    LogicalPlan,
-    Qualify,
-)
+from streamsql.planner.operators.combined import parts_of
+from streamsql.planner.operators.derived import Leaf
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.join import FOREVER_MS, Join, JoinKind, JoinWindow
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.qualify import Qualify
 from streamsql.planner.plans.rewriting import conjunction
 from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
 from streamsql.planner.scopes.scope import Scope, column_node, folded
@@ -197,7 +193,7 @@ def _joined(
     return Side(_filtered(plan, besides), scans, key, equals)
 
 
-def _filtered(join: Join, besides: Expression | None) -> LogicalPlan:
+def _filtered(join: Join, besides: Expression | None) -> Operator:
     """What rows of an inner join have to meet besides, they may as well meet afterwards."""
     inner = join.type is JoinType.INNER and besides is not None
     return Filter(join, besides, "ON") if inner and besides is not None else join

@@ -14,7 +14,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from streamsql.errors import PlanError, Span
-from streamsql.planner.plans.combined import part
+from streamsql.planner.operators.combined import part
 from streamsql.planner.scopes.qualified import bare_name
 from streamsql.planner.select_list.items import Item
 from streamsql.planner.select_list.projection import Keys, Selected

@@ -10,9 +10,11 @@ from streamsql.formats import format_named
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, JoinType
 from streamsql.planner.joins.conditions import Condition
-from streamsql.planner.plans.combined import combined
-from streamsql.planner.plans.logical import JoinKind, Leaf, LogicalPlan, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators.combined import combined
+from streamsql.planner.operators.derived import Leaf
+from streamsql.planner.operators.join import JoinKind
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import KeyWindow, Kind
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to
@@ -30,7 +32,7 @@ _NOT_FOR_STREAM_TABLE = {JoinType.RIGHT: "right-outer", JoinType.FULL: "full-out
 class Side:
     """One input of a join: a source, or what the joins before it give."""
 
-    plan: LogicalPlan
+    plan: Operator
     scans: tuple[Leaf, ...]
     key: Expression | None
     """The column that holds the key; None where there is none, or several."""

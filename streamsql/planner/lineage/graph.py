@@ -12,7 +12,7 @@ from streamsql.functions.user import using
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.lineage.edges import Transformation, chained
 from streamsql.planner.lineage.operators import Lineage, lineage
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.select.build import build_inner
 
 
@@ -51,7 +51,7 @@ _Next = Callable[[_State], Iterable[tuple[_State, str | None]]]
 class Graph:
     """The lineage of what a catalog holds; plans are looked at as they are needed."""
 
-    def __init__(self, catalog: Catalog, plan_of: Callable[[str], LogicalPlan]) -> None:
+    def __init__(self, catalog: Catalog, plan_of: Callable[[str], Operator]) -> None:
         """`plan_of` gives the plan of the query of an id."""
         self.catalog = catalog
         self._plan_of = plan_of

@@ -10,32 +10,30 @@ from itertools import count, takewhile
 
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression, JoinType, SetOperator, Window
-from streamsql.planner.file_sink import FileSink
 from streamsql.planner.lineage.edges import Columns, Edge, Edges, Transformation, over
 from streamsql.planner.lineage.expressions import edges_of, influence, part_name
-from streamsql.planner.plans.bounded import SetOperation, Values
-from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    FlatMap,
-    Join,
-    Limit,
-    LogicalPlan,
-    Named,
-    Project,
-    Qualify,
-    Repartition,
-    Scan,
-    Sink,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.windows import Over
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.combined import parts_of
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.join import Join
+from streamsql.planner.operators.limit import Limit
+from streamsql.planner.operators.lookup_join import LookupJoin
+from streamsql.planner.operators.match import Match
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.over import Over
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.union import Union
+from streamsql.planner.operators.values import Values
 from streamsql.planner.select.window_functions import STEP
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import (
@@ -71,7 +69,7 @@ class Lineage:
 
 
 @singledispatch
-def lineage(plan: LogicalPlan) -> Lineage:
+def lineage(plan: Operator) -> Lineage:
     """Of the rows of a plan."""
     raise InternalError(f"no lineage for {type(plan).__name__}")
 
@@ -261,7 +259,7 @@ def _set_operation(plan: SetOperation) -> Lineage:
     return found.influenced(_all(both, plan, Transformation.JOIN))
 
 
-def _all(found: Lineage, plan: LogicalPlan, by: Transformation) -> Edges:
+def _all(found: Lineage, plan: Operator, by: Transformation) -> Edges:
     return _NOTHING.union(*(over(by, _column(found, name)) for name in plan.schema.names))
 
 

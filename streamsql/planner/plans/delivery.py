@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from enum import Enum
 
-from streamsql.planner.plans.logical import (
-    Filter,
-    FlatMap,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Project,
-    Qualify,
-    Repartition,
-    Sink,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.join import Join, JoinKind
+from streamsql.planner.operators.lookup_join import LookupJoin
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.schema import Kind
 
@@ -44,7 +41,7 @@ class Replay(Enum):
         return self is not Replay.TASK
 
 
-def replay_of(root: LogicalPlan) -> Replay:
+def replay_of(root: Operator) -> Replay:
     """How the plan's rows are told apart."""
     if not state_stores(root):
         return Replay.SOURCE
@@ -53,7 +50,7 @@ def replay_of(root: LogicalPlan) -> Replay:
     return Replay.CAUSE if _joins_records(root) else Replay.TASK
 
 
-def _joins_records(root: LogicalPlan) -> bool:
+def _joins_records(root: Operator) -> bool:
     """Whether all its state is that of one join of a stream, as it was read, with a table."""
     node = root
     while isinstance(node, _STATELESS):

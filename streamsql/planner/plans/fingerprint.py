@@ -5,34 +5,29 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 
-from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    Join,
-    LogicalPlan,
-    Named,
-    Scan,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.matches.text import column_text, keys_text, match_text
-from streamsql.planner.plans.retraction import remembers_passed
-from streamsql.planner.plans.windows import Over
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.combined import parts_of
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.filter import Filter, remembers_passed
+from streamsql.planner.operators.join import Join
+from streamsql.planner.operators.match import Match, column_text, keys_text, match_text
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.over import Over
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.union import Union
 from streamsql.planner.scopes.text import expression_text
 
 
-def fingerprint(root: LogicalPlan) -> str:
+def fingerprint(root: Operator) -> str:
     """The same for plans whose operators keep the same: in every process, and whatever rules have
     made of projections and of filters that keep nothing."""
     text = "\n".join(kept_parts(root, root))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def kept_parts(node: LogicalPlan, root: LogicalPlan) -> Iterator[str]:
+def kept_parts(node: Operator, root: Operator) -> Iterator[str]:
     """A line for each operator that reads rows or keeps some, from the sources on."""
     for child in node.inputs:
         yield from kept_parts(child, root)

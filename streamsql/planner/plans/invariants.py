@@ -6,25 +6,23 @@ from collections.abc import Iterator
 
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
-from streamsql.planner.plans.bounded import Values
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Filter,
-    FlatMap,
-    Join,
-    LogicalPlan,
-    Project,
-    Repartition,
-    Sink,
-    TopN,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.windows import Over
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.join import Join
+from streamsql.planner.operators.lookup_join import LookupJoin
+from streamsql.planner.operators.match import Match
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.over import Over
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.values import Values
 from streamsql.planner.types.binding import columns_in
 
 
-def check_rewrite(rule: str, before: LogicalPlan, after: LogicalPlan) -> None:
+def check_rewrite(rule: str, before: Operator, after: Operator) -> None:
     """InternalError where a rule changed the result's schema or left a plan that is not sound."""
     if before.schema != after.schema:
         raise InternalError(
@@ -34,7 +32,7 @@ def check_rewrite(rule: str, before: LogicalPlan, after: LogicalPlan) -> None:
         raise InternalError(f"rule {rule} left a broken plan: {problem}")
 
 
-def problems(plan: LogicalPlan) -> Iterator[str]:
+def problems(plan: Operator) -> Iterator[str]:
     """What is wrong with a plan, operator by operator."""
     name = type(plan).__name__
     names = plan.schema.names
@@ -48,7 +46,7 @@ def problems(plan: LogicalPlan) -> Iterator[str]:
         yield from problems(source)
 
 
-def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
+def _over_inputs(plan: Operator) -> Iterator[tuple[Expression, Operator]]:
     """Each expression with the input whose columns it reads."""
     if isinstance(plan, Join):
         yield plan.left_on, plan.left
@@ -63,7 +61,7 @@ def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
         yield from ((expression, plan.inputs[0]) for expression in expressions_of(plan))
 
 
-def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
+def expressions_of(plan: Operator) -> tuple[Expression, ...]:
     """The expressions of one operator, over the columns of its inputs."""
     match plan:
         case Join():
@@ -97,7 +95,7 @@ def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
     return ()
 
 
-def _unsound(expression: Expression, source: LogicalPlan) -> Iterator[str]:
+def _unsound(expression: Expression, source: Operator) -> Iterator[str]:
     for column in columns_in(expression):
         found = source.schema.find(column.name)
         if found is None:

@@ -8,24 +8,20 @@ from sqlglot import exp
 
 from streamsql.errors import ConfigError
 from streamsql.nodes import Emit, Expression
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.join import Join, JoinKind
+from streamsql.planner.operators.lookup_join import LookupJoin
+from streamsql.planner.operators.match import Match
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.over import Over
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.invariants import expressions_of
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Mode,
-    ModeDecision,
-    Scan,
-    Sink,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
+from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over
 from streamsql.planner.types.binding import aggregate_function
 from streamsql.properties import PROCESSING_MODE, get_text
 
@@ -35,7 +31,7 @@ _NOT_IN_PARTS = (
 )
 
 
-def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
+def decide_mode(root: Operator, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
     """The mode; ConfigError where the session asks for real time and the query cannot have it."""
     wanted = get_text(properties, PROCESSING_MODE)
     exactly_once = guarantee(properties) is Guarantee.EXACTLY_ONCE
@@ -54,7 +50,7 @@ def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) ->
     return ModeDecision(Mode.REAL_TIME, "all its operators run in Real-Time Mode")
 
 
-def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
+def _obstacles(root: Operator, emit: Emit) -> Iterator[str]:
     """Why Spark's Real-Time Mode does not run the plan."""
     if emit is Emit.FINAL:
         yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
@@ -84,7 +80,7 @@ def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
                 yield f"the aggregate function {function.name} needs micro-batches"
 
 
-def _aggregate_calls(operator: LogicalPlan) -> list[Expression]:
+def _aggregate_calls(operator: Operator) -> list[Expression]:
     if isinstance(operator, Aggregate):
         return [named.expression for named in operator.aggregates]
     if isinstance(operator, Over):
@@ -94,7 +90,7 @@ def _aggregate_calls(operator: LogicalPlan) -> list[Expression]:
     return []
 
 
-def _merges_shuffled(operator: LogicalPlan, root: LogicalPlan) -> bool:
+def _merges_shuffled(operator: Operator, root: Operator) -> bool:
     """Whether more than one of the inputs comes out of a shuffle."""
     # All that has state is shuffled to it by key.
     shuffled = [bool(state_stores(source, root)) for source in operator.inputs]
@@ -103,7 +99,7 @@ def _merges_shuffled(operator: LogicalPlan, root: LogicalPlan) -> bool:
     return sum(shuffled) > 1
 
 
-def python_functions(operator: LogicalPlan) -> Iterator[str]:
+def python_functions(operator: Operator) -> Iterator[str]:
     """The names of the users' functions that the operator calls."""
     for expression in expressions_of(operator):
         for call in expression.find_all(exp.Anonymous):
@@ -111,35 +107,19 @@ def python_functions(operator: LogicalPlan) -> Iterator[str]:
                 yield call.name
 
 
-def sources_read(root: LogicalPlan) -> tuple[str, ...]:
+def sources_read(root: Operator) -> tuple[str, ...]:
     """The names of the sources, each once, from left to right, and then of what is looked up."""
     scans = (operator for operator in operators(root) if isinstance(operator, Scan))
     found = [scan.source.name for scan in scans]
     return tuple(dict.fromkeys((*found, *(join.lookup.name for join in lookups(root)))))
 
 
-def topics_read(root: LogicalPlan) -> frozenset[str]:
+def topics_read(root: Operator) -> frozenset[str]:
     """The topics of the sources that the plan reads."""
     return frozenset(o.source.topic.name for o in operators(root) if isinstance(o, Scan))
 
 
-def lookups(root: LogicalPlan) -> list[LookupJoin]:
+def lookups(root: Operator) -> list[LookupJoin]:
     """What is looked up outside of Kafka, in the order of FROM."""
     found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]
     return found[::-1]
-
-
-def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:
-    """All operators, the root first."""
-    yield root
-    for operator in root.inputs:
-        yield from operators(operator)
-
-
-def joins_own_groups(node: LogicalPlan) -> bool:
-    """Whether a stream is joined with a table that the query itself groups."""
-    return (
-        isinstance(node, Join)
-        and node.join_kind is JoinKind.STREAM_TABLE
-        and any(isinstance(operator, Aggregate) for operator in operators(node.right))
-    )

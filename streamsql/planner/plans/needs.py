@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.plans.invariants import expressions_of
-from streamsql.planner.plans.logical import LogicalPlan
 from streamsql.planner.types.binding import columns_in
 
 
 def needed_columns(
-    root: LogicalPlan, above: frozenset[str] = frozenset()
+    root: Operator, above: frozenset[str] = frozenset()
 ) -> dict[int, frozenset[str]]:
     """Of each operator, by its `id`, the names of the columns that those above it read.
 

@@ -6,24 +6,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from streamsql.nodes import Expression, Window
-from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.join_windows import JoinWindow
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Scan,
-    TopN,
-)
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.retraction import remembers_passed, stored_values
-from streamsql.planner.plans.windows import Over, OverCall, duration, words
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.combined import parts_of
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.filter import Filter, remembers_passed
+from streamsql.planner.operators.join import Join, JoinKind, JoinWindow
+from streamsql.planner.operators.match import Match
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.over import Over, OverCall
+from streamsql.planner.operators.scan import Scan, stored_values
+from streamsql.planner.operators.top_n import TopN
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.calls import COLLECTS_FOR
+from streamsql.planner.windows import duration, words
 from streamsql.schema import Kind, WindowType
 from streamsql.types import quote
 
@@ -46,13 +42,13 @@ class StateStore:
         return f"{self.holds}{by}: {self.growth}"
 
 
-def state_stores(plan: LogicalPlan, root: LogicalPlan | None = None) -> tuple[StateStore, ...]:
+def state_stores(plan: Operator, root: Operator | None = None) -> tuple[StateStore, ...]:
     """The stores of all operators, those nearest to the sources first; `root` is the whole query's,
     where `plan` is a part of it."""
     return tuple(_stores(plan, root or plan))
 
 
-def _stores(node: LogicalPlan, root: LogicalPlan) -> Iterator[StateStore]:
+def _stores(node: Operator, root: Operator) -> Iterator[StateStore]:
     for source in node.inputs:
         yield from _stores(source, root)
     match node:
@@ -268,12 +264,12 @@ def _beside(call: OverCall) -> str:
 # -- names ---------------------------------------------------------------------------------------
 
 
-def _sources(plan: LogicalPlan) -> str:
+def _sources(plan: Operator) -> str:
     """The sources below an operator, by name."""
     if isinstance(plan, (Scan, Derived)):
         return quote(plan.source.name)
     return " joined with ".join(_sources(source) for source in plan.inputs)
 
 
-def _keys(plan: LogicalPlan) -> str:
+def _keys(plan: Operator) -> str:
     return ", ".join(column.name for column in plan.schema.key)

@@ -11,8 +11,8 @@ from typing import Protocol
 from streamsql.catalog import ExternalSink, Source, Thing
 from streamsql.formats.registered import SchemaText
 from streamsql.nodes import CreateConnector, Expression, Print, SelectQuery, Statement
-from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.modes import topics_read
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.routes import Route
 from streamsql.schema import Schema
 

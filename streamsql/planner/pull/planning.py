@@ -12,25 +12,21 @@ from sqlglot import exp
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, JoinType, SelectQuery
-from streamsql.planner.plans.bounded import SetOperation, Values
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.join import Join, JoinKind
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.over import Over
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.values import Values
 from streamsql.planner.plans.context import Planning
-from streamsql.planner.plans.logical import (
-    Filter,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Mode,
-    ModeDecision,
-    Project,
-    QueryPlan,
-    Scan,
-    TopN,
-)
-from streamsql.planner.plans.modes import operators, python_functions, sources_read
+from streamsql.planner.plans.modes import python_functions, sources_read
+from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.plans.routes import Batch, Route, StoredTables
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import PullPlan
-from streamsql.planner.plans.windows import Over
 from streamsql.planner.pull.conditions import lookup_of
 from streamsql.planner.pull.order import naming_order_by, ordered, with_order_columns
 from streamsql.planner.pull.restrictions import (
@@ -97,7 +93,7 @@ def _planned(statement: SelectQuery, planning: Planning) -> PullPlan:
     )
 
 
-def _check_ranked(root: LogicalPlan) -> None:
+def _check_ranked(root: Operator) -> None:
     for operator in operators(root):
         if isinstance(operator, TopN):
             ranked = operator.input
@@ -116,7 +112,7 @@ def choose_route(root: Project) -> Route:
     reason = _needs_batch(root)
     if reason is not None:
         return Batch(reason)
-    below: LogicalPlan = root.input
+    below: Operator = root.input
     conditions: list[Expression] = []
     while isinstance(below, Filter):
         conditions.append(below.condition)

@@ -23,8 +23,10 @@ from streamsql.errors import (
 from streamsql.formats.base import columns_text
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, Query, SelectExpression, Subquery
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.plans.context import Planning
-from streamsql.planner.plans.logical import Filter, LogicalPlan, Scan
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route, StoredTables
 from streamsql.planner.pull.conditions import compared_column, disjuncts_of
 from streamsql.planner.scopes.spans import span_of
@@ -187,7 +189,7 @@ def _clauses(query: Query) -> Mapping[str, bool]:
     }
 
 
-def _needs_scan(rows: LogicalPlan, source: Source) -> PlanError:
+def _needs_scan(rows: Operator, source: Source) -> PlanError:
     """What of the condition is to blame."""
     conditions: list[Expression] = []
     while isinstance(rows, Filter):

@@ -7,18 +7,20 @@ where a filter keeps state of its own.
 from __future__ import annotations
 
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.binding import columns_in, replace
 from streamsql.schema import Kind
 
 
-def push_having_down(plan: LogicalPlan) -> LogicalPlan:
+def push_having_down(plan: Operator) -> Operator:
     """The plan with conditions of HAVING on the keys alone below the aggregation."""
     return transform_up(plan, _push)
 
 
-def _push(plan: LogicalPlan) -> LogicalPlan:
+def _push(plan: Operator) -> Operator:
     if not isinstance(plan, Filter) or not isinstance(plan.input, Aggregate):
         return plan
     aggregate = plan.input

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from streamsql.planner.plans.logical import LogicalPlan, Named, Repartition
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.repartition import Repartition
 from streamsql.planner.plans.rewriting import transform_up
 
 
-def remove_repartitions(plan: LogicalPlan) -> LogicalPlan:
+def remove_repartitions(plan: Operator) -> Operator:
     """The plan without repartitions to the key that there is already."""
     return transform_up(plan, _remove)
 
 
-def _remove(plan: LogicalPlan) -> LogicalPlan:
+def _remove(plan: Operator) -> Operator:
     if not isinstance(plan, Repartition):
         return plan
     key = tuple(column.name for column in plan.input.schema.key)

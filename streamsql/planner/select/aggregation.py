@@ -11,7 +11,10 @@ from sqlglot import exp
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, Query
-from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan, Named, Project
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.project import Project
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of
@@ -66,7 +69,7 @@ class Grouping:
 def build_aggregation(
     query: Query,
     scope: Scope,
-    source: LogicalPlan,
+    source: Operator,
     stars: Stars,
     sink: str | None,
     *,
@@ -96,7 +99,7 @@ def build_aggregation(
     named = () if of_window else _named_keys(groups, selected, scope)
     grouping = Grouping(named, _named_aggregates(calls))
     emit = query.emit or Emit.CHANGES
-    plan: LogicalPlan = Aggregate(source, grouping.keys, grouping.aggregates, query.window, emit)
+    plan: Operator = Aggregate(source, grouping.keys, grouping.aggregates, query.window, emit)
     if having is not None:
         plan = Filter(plan, grouping.rewrite(having), "HAVING")
     result = Selected(

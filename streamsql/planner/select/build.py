@@ -25,8 +25,11 @@ from streamsql.nodes import (
     Within,
 )
 from streamsql.planner.joins.state_ttl import with_ttl
-from streamsql.planner.plans.logical import Derived, Distinct, Filter, LogicalPlan, Project
-from streamsql.planner.plans.windows import complete_window, key_window
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.project import Project
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
@@ -48,6 +51,7 @@ from streamsql.planner.select_list.projection import Selected, check_stored, div
 from streamsql.planner.select_list.table_functions import check_table_functions, flat_map
 from streamsql.planner.types.binding import aggregates_in, bind, resolve_names, table_functions_in
 from streamsql.planner.types.inference import require_boolean
+from streamsql.planner.windows import complete_window, key_window
 from streamsql.schema import KeyWindow, Kind, WindowType
 from streamsql.types import quote
 
@@ -335,7 +339,7 @@ def _keyless(root: Project) -> Project:
     return Project(root.input, (), (*root.key, *root.value))
 
 
-def _where(query: Query, source: From, place: _Place) -> LogicalPlan:
+def _where(query: Query, source: From, place: _Place) -> Operator:
     semi_joins, rest = split(query.where, source.scope)
     rows = source.root
     if rest is not None:
@@ -368,7 +372,7 @@ def bind_condition(expression: Expression, scope: Scope, clause: str) -> Express
 
 
 def _build_plain(
-    query: Query, source: From, rows: LogicalPlan, place: _Place, stored: str | None
+    query: Query, source: From, rows: Operator, place: _Place, stored: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """Rows that keep their key: projection, filter, table functions."""
     items = select_items(query, source.scope, source.stars, persistent=place.named is not None)

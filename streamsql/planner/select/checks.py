@@ -7,10 +7,12 @@ from collections.abc import Callable
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
 from streamsql.ksqldb import says
-from streamsql.planner.file_sink import FileSink
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.invariants import expressions_of
-from streamsql.planner.plans.logical import Aggregate, Distinct, LogicalPlan, Sink
-from streamsql.planner.plans.modes import operators
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import (
@@ -29,10 +31,10 @@ from streamsql.types import (
     type_of,
 )
 
-Check = Callable[[LogicalPlan], None]
+Check = Callable[[Operator], None]
 
 
-def groups_are_comparable(root: LogicalPlan) -> None:
+def groups_are_comparable(root: Operator) -> None:
     """A MAP has no order of its entries, so that equal maps could be different groups."""
     for operator in operators(root):
         if isinstance(operator, Aggregate):
@@ -52,7 +54,7 @@ def groups_are_comparable(root: LogicalPlan) -> None:
                     )
 
 
-def distinct_rows_are_comparable(root: LogicalPlan) -> None:
+def distinct_rows_are_comparable(root: Operator) -> None:
     """The same of the columns of SELECT DISTINCT."""
     for operator in operators(root):
         if isinstance(operator, Distinct):
@@ -65,7 +67,7 @@ def distinct_rows_are_comparable(root: LogicalPlan) -> None:
                     )
 
 
-def decimals_are_not_too_wide(root: LogicalPlan) -> None:
+def decimals_are_not_too_wide(root: Operator) -> None:
     """Spark's DECIMAL has 38 digits."""
     for operator in operators(root):
         for expression in expressions_of(operator):
@@ -78,7 +80,7 @@ def decimals_are_not_too_wide(root: LogicalPlan) -> None:
                 )
 
 
-def shown_maps_have_text_keys(root: LogicalPlan) -> None:
+def shown_maps_have_text_keys(root: Operator) -> None:
     """Rows of a push query are written as JSON, whose objects have text keys."""
     if isinstance(root, Sink | FileSink):
         return

@@ -28,15 +28,10 @@ from streamsql.planner.joins.joins import (
 from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
 from streamsql.planner.joins.lookups import check_not_read, looked_up_last
 from streamsql.planner.joins.scope import JoinScope, joined_name
-from streamsql.planner.plans.logical import (
-    Derived,
-    Join,
-    JoinKind,
-    Leaf,
-    LogicalPlan,
-    Named,
-    Scan,
-)
+from streamsql.planner.operators.derived import Derived, Leaf
+from streamsql.planner.operators.join import Join, JoinKind
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
 from streamsql.planner.select.constraints import bound_constraints
@@ -50,7 +45,7 @@ from streamsql.types import quote
 class From:
     """What the clauses after FROM are planned with."""
 
-    root: LogicalPlan
+    root: Operator
     scans: tuple[Leaf, ...]
     scope: Scope
     stars: Stars

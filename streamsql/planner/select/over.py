@@ -9,8 +9,9 @@ from sqlglot import exp
 from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Emit, Expression, Query, SelectExpression
-from streamsql.planner.plans.logical import LogicalPlan, Ordering, Scan
-from streamsql.planner.plans.windows import Frame, Over, OverCall
+from streamsql.planner.operators.operator import Operator, Ordering
+from streamsql.planner.operators.over import Frame, Over, OverCall
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.scopes.names import HIDDEN_PREFIX
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
@@ -61,9 +62,7 @@ def windows_of(query: Query) -> list[exp.Window]:
     return found
 
 
-def build_over(
-    query: Query, source: From, rows: LogicalPlan, *, bounded: bool
-) -> tuple[Query, From]:
+def build_over(query: Query, source: From, rows: Operator, *, bounded: bool) -> tuple[Query, From]:
     """The query over rows that have what OVER makes as columns; `rows` are those of FROM that
     WHERE lets through."""
     windows = windows_of(query)

@@ -8,7 +8,9 @@ from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.planner.joins.scope import JoinScope
-from streamsql.planner.plans.logical import LogicalPlan, Named, Project, Repartition
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.repartition import Repartition
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.from_clause import From, joined_items
@@ -21,7 +23,7 @@ from streamsql.types import quote
 
 
 def build_partitioning(
-    query: Query, source: From, rows: LogicalPlan, named: str | None, stored: str | None
+    query: Query, source: From, rows: Operator, named: str | None, stored: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """The plan of a query with PARTITION BY, and its columns in the order of the SELECT."""
     _check_source(query, source)

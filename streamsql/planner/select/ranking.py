@@ -9,7 +9,9 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery
-from streamsql.planner.plans.logical import LogicalPlan, Named, Ordering, Project, Ranks, TopN
+from streamsql.planner.operators.operator import Named, Operator, Ordering
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.top_n import Ranks, TopN
 from streamsql.planner.plans.rewriting import conjuncts
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of
@@ -172,7 +174,7 @@ def _conjunction(conditions: list[Expression]) -> Expression | None:
 
 
 def build_ranking(
-    ranking: Ranking, source: From, rows: LogicalPlan, named: str, *, bounded: bool
+    ranking: Ranking, source: From, rows: Operator, named: str, *, bounded: bool
 ) -> Project:
     """The subquery's plan; `rows` are those of FROM that WHERE lets through."""
     inner, scope = ranking.subquery.query, source.scope

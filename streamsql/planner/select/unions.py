@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import SetOperator
-from streamsql.planner.plans.bounded import SetOperation
-from streamsql.planner.plans.logical import LogicalPlan, Named, Project, Union
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators.union import Union
 from streamsql.planner.scopes.scope import column_node
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import Column, KeyWindow, Kind
@@ -48,11 +50,11 @@ def combine(
         and all(_key_places(b) == places and b.window == first.window for b in branches)
     )
     keys = places if keyed else ()
-    shaped: list[LogicalPlan] = [_shaped(branch, first.columns, types, keys) for branch in branches]
+    shaped: list[Operator] = [_shaped(branch, first.columns, types, keys) for branch in branches]
     return over(_folded(shaped, operators)), first.window if keyed else None
 
 
-def _folded(rows: Sequence[LogicalPlan], operators: Sequence[SetOperator]) -> LogicalPlan:
+def _folded(rows: Sequence[Operator], operators: Sequence[SetOperator]) -> Operator:
     """From left to right, but INTERSECT first."""
     terms, between = [rows[0]], []
     for operator, right in zip(operators, rows[1:], strict=True):
@@ -97,7 +99,7 @@ _INSTEAD = {
 }
 
 
-def over(plan: LogicalPlan) -> Project:
+def over(plan: Operator) -> Project:
     """The plan's own columns as a result."""
     return Project(plan, _references(plan.schema.key), _references(plan.schema.value))
 

@@ -28,11 +28,11 @@ from streamsql.nodes import (
     Window,
     WindowFunction,
 )
-from streamsql.planner.plans.windows import complete_window
 from streamsql.planner.scopes.scope import folded
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.shorthand import aliases_of, changed
 from streamsql.planner.types.binding import aggregates_in
+from streamsql.planner.windows import complete_window
 from streamsql.schema import WindowType
 from streamsql.types import quote
 

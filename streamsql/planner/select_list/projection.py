@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from streamsql.errors import PlanError, Span
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import LogicalPlan, Named, Project
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.project import Project
 from streamsql.planner.scopes.text import expression_text, qualified_text
 from streamsql.planner.select_list.items import Item
 from streamsql.types import quote
@@ -115,7 +116,7 @@ def _listed(texts: Sequence[str], conjunction: str) -> str:
     return f"{', '.join(head)} {conjunction} {last}" if head else last
 
 
-def project(source: LogicalPlan, selected: Selected) -> Project:
+def project(source: Operator, selected: Selected) -> Project:
     """The operator that makes the result's columns."""
     return Project(
         source,

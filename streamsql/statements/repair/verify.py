@@ -13,13 +13,15 @@ from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit, VerifyQuery
-from streamsql.planner.file_sink import FileSink
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators.join import joins_own_groups
+from streamsql.planner.operators.lookup_join import LookupJoin
+from streamsql.planner.operators.match import Match
+from streamsql.planner.operators.operator import operators
+from streamsql.planner.operators.over import Over
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.modes import joins_own_groups, operators
-from streamsql.planner.plans.windows import Over
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.results import Field, Result, Rows, Text, Value, Warning
 from streamsql.runtime.state import Context
 from streamsql.schema import Kind

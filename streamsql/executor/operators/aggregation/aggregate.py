@@ -31,7 +31,11 @@ from streamsql.executor.operators.aggregation.grouping import (
     result,
 )
 from streamsql.nodes import Emit, Window
-from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan, Project, Sink
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.project import Project
+from streamsql.planner.operators.sink import Sink
 from streamsql.schema import Kind, WindowType
 
 _EVENT = "$event"
@@ -81,7 +85,7 @@ def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
     return totals.where(scope.jvm.whole(F.struct(*map(quoted, totals.columns))))
 
 
-def _all_are_read(node: Aggregate, root: LogicalPlan) -> bool:
+def _all_are_read(node: Aggregate, root: Operator) -> bool:
     """Whether the aggregates were made for what is written, and for HAVING: then nothing is
     dropped. A subquery may have some that nobody asks for."""
     above = root.inputs[0] if isinstance(root, Sink) else root
@@ -160,7 +164,7 @@ def _system_columns(window: Window | None) -> dict[str, Column]:
     }
 
 
-def output_mode(operators: Iterable[LogicalPlan], emit: Emit) -> str:
+def output_mode(operators: Iterable[Operator], emit: Emit) -> str:
     """Spark's own windows append their final results; everything else updates what was written,
     and final results of our operators are updates of nothing."""
     final = emit is Emit.FINAL

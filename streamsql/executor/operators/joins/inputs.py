@@ -31,8 +31,10 @@ from streamsql.executor.frames.keyed import (
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.joins.text import join_text
-from streamsql.planner.plans.logical import Derived, Join, JoinKind, LogicalPlan, Scan
+from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.join import Join, JoinKind, join_text
+from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME, Kind
 from streamsql.types import type_of
@@ -84,7 +86,7 @@ def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side
 
 
 def _side(
-    rows: DataFrame, plan: LogicalPlan, on: Expression, number: int, node: Join, scope: Scope
+    rows: DataFrame, plan: Operator, on: Expression, number: int, node: Join, scope: Scope
 ) -> Side:
     value = column(on, expression_context(plan.schema, scope, _STEP)).cast(spark_type(type_of(on)))
     if plan.kind is Kind.STREAM:
@@ -151,7 +153,7 @@ def window_bounds(node: Join) -> tuple[str, ...]:
     return (START_COLUMN, END_COLUMN) if _have_ends(node.left) else (START_COLUMN,)
 
 
-def _have_ends(plan: LogicalPlan) -> bool:
+def _have_ends(plan: Operator) -> bool:
     if isinstance(plan, (Derived, Scan)):
         window = plan.source.topic.window
         return window is not None and window.has_end

@@ -27,8 +27,8 @@ from streamsql.executor.operators.joins.foreign_key import join_by_foreign_key
 from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, note_stores, sides
 from streamsql.executor.operators.joins.rows import join_rows
 from streamsql.nodes import JoinType
+from streamsql.planner.operators.join import Join, JoinKind
 from streamsql.planner.plans.delivery import Replay
-from streamsql.planner.plans.logical import Join, JoinKind
 
 _KEY, _LEFT, _RIGHT, _MET = "$key", "$left", "$right", "$met"
 

@@ -21,7 +21,7 @@ from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.jvm.jars import ensure_jars
 from streamsql.nodes import JoinType
-from streamsql.planner.plans.lookups.join import LookupJoin
+from streamsql.planner.operators.lookup_join import LookupJoin
 from streamsql.schema import ROWTIME
 
 _FOUND, _MET = "$found", "$met"

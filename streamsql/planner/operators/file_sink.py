@@ -1,20 +1,20 @@
-"""The operator that writes a stream's rows as files."""
+"""FileSink: the files that a query writes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from streamsql.catalog import ExternalSink
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.operators.operator import Operator
 from streamsql.schema import Schema
 
 
 @dataclass(frozen=True)
-class FileSink(LogicalPlan):
+class FileSink(Operator):
     """Rows written as files of the folder of `target`: those of each `interval_ms` together, in a
     folder for each combination of the values of `partition_by`, which name columns."""
 
-    input: LogicalPlan
+    input: Operator
     target: ExternalSink
     partition_by: tuple[str, ...]
     interval_ms: int

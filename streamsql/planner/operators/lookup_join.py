@@ -1,14 +1,47 @@
-"""Look-ups in words, as EXPLAIN and DESCRIBE show them: without secrets."""
+"""LookupJoin: a stream's rows with those of a look-up table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-from streamsql.catalog import Lookup
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.windows import duration, words
+from streamsql.catalog import Lookup, Source
+from streamsql.nodes import Expression, JoinType
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.windows import duration, words
+from streamsql.schema import ROWTIME, Column, Namespace, Schema
 from streamsql.types import quote
+
+
+@dataclass(frozen=True)
+class LookupJoin(Operator):
+    """Each row with the one whose key equals `keys`, an expression over the input for each key
+    column of `lookup`, as that is when the row is processed. Rows keep their key, time and order.
+
+    An INNER join leaves out rows for which there is none. A row that does not meet the `condition`,
+    over all columns, of a LEFT one is as one for which there is none.
+    """
+
+    input: Operator
+    lookup: Source
+    alias: str
+    type: JoinType
+    keys: tuple[Expression, ...]
+    condition: Expression | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The input's columns and those that are looked up, under `ALIAS.COLUMN`."""
+        before = [column for column in self.input.schema if column != ROWTIME]
+        return Schema((*before, *self.added, ROWTIME))
+
+    @property
+    def added(self) -> tuple[Column, ...]:
+        """The columns that are looked up, in the order of the table's."""
+        columns = self.lookup.schema
+        return tuple(Column(f"{self.alias}.{c.name}", c.type, Namespace.VALUE) for c in columns)
 
 
 def lookup_text(plan: LookupJoin) -> str:

@@ -1,16 +1,20 @@
-"""Rows of a stream that match a pattern: MATCH_RECOGNIZE."""
+"""Match: MATCH_RECOGNIZE."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
 from streamsql.nodes import AfterMatch, Expression, Pattern
-from streamsql.planner.plans.logical import LogicalPlan, Named
+from streamsql.parser.generate.patterns import pattern
+from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
-from streamsql.types import type_of
+from streamsql.types import quote, type_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Match(LogicalPlan):
+class Match(Operator):
     """A row for each match of a pattern among the rows of a key, in the order of their times.
 
     `read` are the columns that conditions are about, of the rows so far and the one in question;
@@ -51,7 +55,7 @@ class Match(LogicalPlan):
     the first and the last row: it is less (None: there is no bound). `grace_ms`: as of Over.
     """
 
-    input: LogicalPlan
+    input: Operator
     keys: tuple[Named, ...]
     pattern: Pattern
     conditions: tuple[Condition, ...]
@@ -88,3 +92,33 @@ class Match(LogicalPlan):
     def all_columns(self) -> tuple[MatchColumn, ...]:
         """Those of conditions and of the result, each once."""
         return tuple({column.name: column for column in (*self.read, *self.columns)}.values())
+
+
+Text = Callable[[Expression], str]
+
+
+def match_text(node: Match) -> str:
+    """What a match is: `PATTERN (A B+) WITHIN 5 SECONDS DEFINE B AS B.X > A.X AFTER MATCH ..`."""
+    within = "" if node.within_ms is None else f" WITHIN {words(duration(node.within_ms))}"
+    conditions = ", ".join(
+        f"{quote(c.variable)} AS {expression_text(c.expression)}" for c in node.conditions
+    )
+    after = node.after.to.value
+    if node.after.variable is not None:
+        after += f" {quote(node.after.variable)}"
+    defined = f" DEFINE {conditions}" if conditions else ""
+    return f"PATTERN ({pattern(node.pattern)}){within}{defined} AFTER MATCH SKIP {after}"
+
+
+def keys_text(node: Match, text: Text = expression_text) -> str:
+    """The columns by which rows are partitioned."""
+    return ", ".join(text(key.expression) for key in node.keys)
+
+
+def column_text(column: MatchColumn) -> str:
+    """A column of a match and what exactly it is of."""
+    of = "all rows" if column.variable is None else quote(column.variable)
+    if column.place is None:
+        return f"{expression_text(column.expression)} of {of}"
+    place = column.place
+    return f"{expression_text(column.expression)} of {of} {place.first, place.offset, place.back}"

@@ -1,88 +1,14 @@
-"""Windows: those of the WINDOW clause, with its defaults filled in, and those of OVER."""
+"""Windows of the WINDOW clause, with their defaults, and durations in words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-
-from sqlglot import exp
+from dataclasses import replace
 
 from streamsql.errors import PlanError
-from streamsql.nodes import Duration, Emit, Expression, Window
-from streamsql.planner.plans.logical import LogicalPlan, Ordering, Project
-from streamsql.schema import WINDOW_BOUNDS, Column, KeyWindow, Namespace, Schema, WindowType
-from streamsql.types import type_of
+from streamsql.nodes import Duration, Emit, Window
+from streamsql.schema import KeyWindow, WindowType
 
 _DAY_MS = Duration.UNITS_MS["DAY"]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Which rows of its partition are beside a row: all before it, or `rows` of them, or those of
-    the `ms` before its time. With `peers` also all of the same time."""
-
-    rows: int | None = None
-    ms: int | None = None
-    peers: bool = False
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether no row ever leaves it."""
-        return self.rows is None and self.ms is None
-
-
-@dataclass(frozen=True)
-class OverCall:
-    """A column that OVER makes: of an aggregate's call over a frame; or, with a `lag`, of an
-    expression's value so many rows before, else the default's."""
-
-    name: str
-    expression: Expression
-    frame: Frame = Frame()
-    lag: int = 0
-    default: Expression | None = None
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """All of its expressions."""
-        return (self.expression,) if self.default is None else (self.expression, self.default)
-
-
-@dataclass(frozen=True)
-class Over(LogicalPlan):
-    """Rows with columns made of those before them, of the same keys, in the order of their times.
-
-    `grace_ms`: how long a row waits for earlier ones; None: it does not, and one that comes after
-    a later one is late. Rows that end may have another `order`; of an empty one all are equal.
-    """
-
-    input: LogicalPlan
-    keys: tuple[Expression, ...]
-    calls: tuple[OverCall, ...]
-    grace_ms: int | None = None
-    order: tuple[Ordering, ...] | None = None
-
-    @cached_property
-    def schema(self) -> Schema:
-        """The columns of the input, then those of the calls."""
-        made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.calls)
-        return Schema((*self.input.schema.columns, *made))
-
-
-def window_bounds(root: LogicalPlan) -> frozenset[str]:
-    """The columns of a query's result that are bounds of the window of its rows, by whatever
-    names."""
-    while not isinstance(root, Project) and len(root.inputs) == 1:
-        (root,) = root.inputs
-    names = frozenset(bound.name for bound in WINDOW_BOUNDS)
-    if not isinstance(root, Project):
-        return names & frozenset(root.schema.names)
-    items = (*root.key, *root.value)
-    return frozenset(
-        item.name
-        for item in items
-        if isinstance(item.expression, exp.Column) and item.expression.name in names
-    )
 
 
 def complete_window(window: Window, emit: Emit) -> Window:
@@ -164,3 +90,14 @@ def words(value: Duration) -> str:
         if amount:
             parts.append(text(Duration(amount, unit)))
     return " ".join(parts) or "0 SECONDS"
+
+
+def window_text(window: Window) -> str:
+    """The window with its grace and retention."""
+    advance = f" ADVANCE BY {words(window.advance)}" if window.advance else ""
+    rest = f"{_option('GRACE', window.grace)}{_option('RETENTION', window.retention)}"
+    return f"{window.type.value} {words(window.size)}{advance}{rest}"
+
+
+def _option(name: str, value: Duration | None) -> str:
+    return "" if value is None else f" {name} {words(value)}"

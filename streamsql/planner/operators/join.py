@@ -1,0 +1,123 @@
+"""Join: rows of two inputs that agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from streamsql.nodes import Duration, Expression, JoinType
+from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.combined import parts_of
+from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.windows import duration, words
+from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
+from streamsql.types import type_of
+
+FOREVER_MS = 1 << 58
+"""A span of time that no two rows are apart; sums of four are still numbers of 64 bits."""
+
+
+@dataclass(frozen=True)
+class JoinWindow:
+    """WITHIN: right rows from `before_ms` before to `after_ms` after the left row's time meet it.
+
+    Without `grace_ms` rows may be a day late, and one that has met none is emitted at once; else
+    such a row is held until its window has passed.
+    """
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int | None = None
+
+    @property
+    def is_forever(self) -> bool:
+        """Whether rows meet however far apart they are."""
+        return self.before_ms >= FOREVER_MS
+
+    @property
+    def lateness_ms(self) -> int:
+        """How late a row may be."""
+        return Duration.UNITS_MS["DAY"] if self.grace_ms is None else self.grace_ms
+
+
+class JoinKind(Enum):
+    """What is joined: decides which rows meet and what the result is keyed by."""
+
+    STREAM_STREAM = "stream-stream"
+    STREAM_TABLE = "stream-table"
+    TABLE_TABLE = "table-table"
+    FOREIGN_KEY = "foreign-key"
+    ROWS = "row-by-row"
+    """All rows that there are, whatever their times and keys: in queries that end."""
+
+
+@dataclass(frozen=True)
+class Join(Operator):
+    """Rows of two inputs that agree: left_on, over the left's columns, equals right_on, over the
+    right's, which has the same type. Both sides' columns are value columns of the result.
+
+    `key` names the key column, which holds the value that both sides agree on; a FOREIGN_KEY join
+    has the left side's key instead, and `key` is empty. `windowed`: the keys of both are windowed;
+    rows must agree on their windows, too, and the result has the left row's. `condition`, over both
+    sides' columns, is what rows of an outer join have to meet besides; an inner one has a Filter.
+    """
+
+    left: Operator
+    right: Operator
+    join_kind: JoinKind
+    type: JoinType
+    left_on: Expression
+    right_on: Expression
+    key: str = ""
+    window: JoinWindow | None = None
+    windowed: bool = False
+    condition: Expression | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The key, the columns of both sides, the row's time (the later one of both)."""
+        columns = (*self.left.schema, *self.right.schema)
+        if self.join_kind is JoinKind.FOREIGN_KEY:
+            keys = self.left.schema.key
+            rest = [c for c in columns if c not in keys]
+        else:
+            keys = (Column(self.key, type_of(self.left_on), Namespace.KEY),)
+            rest = list(columns)
+        values = (Column(c.name, c.type, Namespace.VALUE) for c in rest if c != ROWTIME)
+        return Schema((*keys, *values, ROWTIME))
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.STREAM if self.join_kind is JoinKind.ROWS else self.left.kind
+
+
+def join_text(plan: Join) -> str:
+    """`LEFT OUTER stream-stream ON A.X = B.Y WITHIN 1 HOUR`."""
+    pairs = zip(parts_of(plan.left_on), parts_of(plan.right_on), strict=False)
+    equality = " AND ".join(f"{expression_text(a)} = {expression_text(b)}" for a, b in pairs)
+    if plan.condition is not None:
+        equality += f" AND {expression_text(plan.condition)}"
+    windows = " and equal windows" if plan.windowed else ""
+    within = f" {within_text(plan.window)}" if plan.window else ""
+    return f"{plan.type.value} {plan.join_kind.value} ON {equality}{windows}{within}"
+
+
+def within_text(window: JoinWindow) -> str:
+    """WITHIN and GRACE PERIOD."""
+    if window.is_forever:
+        return "AT ANY TIME"
+    before, after = (words(duration(ms)) for ms in (window.before_ms, window.after_ms))
+    size = before if before == after else f"({before}, {after})"
+    grace = "" if window.grace_ms is None else f" GRACE {words(duration(window.grace_ms))}"
+    return f"WITHIN {size}{grace}"
+
+
+def joins_own_groups(node: Operator) -> bool:
+    """Whether a stream is joined with a table that the query itself groups."""
+    return (
+        isinstance(node, Join)
+        and node.join_kind is JoinKind.STREAM_TABLE
+        and any(isinstance(operator, Aggregate) for operator in operators(node.right))
+    )
