@@ -38,9 +38,8 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.lineage.edges import Edge
-from streamsql.planner.lineage.operators import lineage
 from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.edges import Edge
 from streamsql.planner.operators.file_sink import FileSink
 from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.sink import Sink
@@ -148,7 +147,7 @@ class Inspection:
         if not isinstance(plan.root, Sink):
             return None
         with using(functions_of(self._state.catalog)):
-            found = lineage(plan.root)
+            found = plan.root.lineage()
         columns = {name: _origins(found.columns.get(name, ())) for name in plan.schema.names}
         return LineageFacts(plan.reads, plan.root.target.name, columns, _origins(found.influences))
 

@@ -16,8 +16,9 @@ from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.ddl.topics import Growth
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
 from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.limit import Limit
-from streamsql.planner.operators.operator import Named, Operator, operators
+from streamsql.planner.operators.operator import Operator, operators
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.context import Planning

@@ -8,6 +8,10 @@ from streamsql.errors import PlanError
 from streamsql.nodes import Duration, Emit, Window
 from streamsql.schema import KeyWindow, WindowType
 
+STEP = "$WINDOW"
+"""The hidden column that tells a row's windows apart: starts of hopping ones, ends of cumulating
+ones."""
+
 _DAY_MS = Duration.UNITS_MS["DAY"]
 
 

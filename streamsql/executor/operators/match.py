@@ -45,8 +45,8 @@ from streamsql.executor.operators.match_program import program, variables_of
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression, SkipTo
 from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.match import Match, MatchColumn, Place, keys_text, match_text
-from streamsql.planner.operators.operator import Named
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import ROWTIME
 from streamsql.types import type_of

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted, system_columns
 from streamsql.executor.frames.guard import expression_context, reads_only
-from streamsql.planner.operators.operator import Named
+from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.repartition import Repartition
 
 

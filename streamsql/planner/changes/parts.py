@@ -22,10 +22,11 @@ from streamsql.planner.operators.distinct import Distinct
 from streamsql.planner.operators.file_sink import FileSink
 from streamsql.planner.operators.filter import Filter, remembers_passed
 from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.join import Join, JoinKind, within_text
 from streamsql.planner.operators.lookup_join import LookupJoin, lookup_line
 from streamsql.planner.operators.match import Match, keys_text, match_text
-from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.over import Over, frame_text, meaning
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.qualify import Qualify

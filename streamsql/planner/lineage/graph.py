@@ -10,8 +10,8 @@ from functools import cache, cached_property
 from streamsql.catalog import Catalog
 from streamsql.functions.user import using
 from streamsql.planner.ddl.user_functions import functions_of
-from streamsql.planner.lineage.edges import Transformation, chained
-from streamsql.planner.lineage.operators import Lineage, lineage
+from streamsql.planner.operators.edges import Transformation, chained
+from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import Operator
 from streamsql.planner.select.build import build_inner
 
@@ -130,9 +130,9 @@ class Graph:
         """Each query that writes it, with the lineage of its rows."""
         view = self.catalog.views.get(name)
         if view is not None:
-            yield None, lineage(build_inner(view.query, self.catalog, name))
+            yield None, build_inner(view.query, self.catalog, name).lineage()
         for query_id in self.catalog.writers(name):
-            yield query_id, lineage(self._plan_of(query_id))
+            yield query_id, self._plan_of(query_id).lineage()
 
 
 def _steps(name: str, found: Lineage, query: str | None) -> Iterator[_Step]:

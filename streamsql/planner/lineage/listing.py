@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import BindError, CatalogError, Span, did_you_mean
 from streamsql.planner.ddl.views import source_of
-from streamsql.planner.lineage.edges import Transformation
 from streamsql.planner.lineage.graph import Graph, Place, Related
+from streamsql.planner.operators.edges import Transformation
 from streamsql.schema import ROWTIME, WINDOW_BOUNDS
 from streamsql.types import quote
 

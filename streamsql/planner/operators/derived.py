@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from streamsql.catalog import Source
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.lineage import NOTHING, Lineage
+from streamsql.planner.operators.operator import Binding, Operator
 from streamsql.planner.operators.scan import Scan
-from streamsql.schema import Kind, Schema
+from streamsql.schema import ROWTIME, Kind, Schema
+from streamsql.types import quote
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,20 @@ class Derived(Operator):
     @property
     def kind(self) -> Kind:
         return self.source.kind
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return ()
+
+    @property
+    def line(self) -> str:
+        clock = ", at the time of the clock" if self.by_clock else ""
+        return f"Derived {self.kind.value} {quote(self.alias)}{clock}"
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        # The clock's time comes from no column.
+        return found.adding({ROWTIME.name: NOTHING}) if self.by_clock else found
 
 
 Leaf = Scan | Derived

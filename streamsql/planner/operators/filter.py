@@ -6,24 +6,43 @@ from dataclasses import dataclass
 
 from streamsql.nodes import Emit, Expression
 from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.join import Join
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.lineage import Lineage, influence
+from streamsql.planner.operators.operator import Binding, Operator, RowByRow
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.types.binding import columns_in
+from streamsql.planner.windows import STEP
 from streamsql.schema import Kind, Schema
 
 
 @dataclass(frozen=True)
-class Filter(Operator):
+class Filter(RowByRow):
     """Rows for which the condition is true. On a TABLE the others become tombstones."""
 
-    input: Operator
     condition: Expression
     clause: str = "WHERE"
 
     @property
     def schema(self) -> Schema:
         return self.input.schema
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return self.bound_to_input((self.condition,))
+
+    @property
+    def line(self) -> str:
+        return f"Filter {self.clause} {expression_text(self.condition)}"
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        by = Transformation.JOIN if self.clause == "ON" else Transformation.FILTER
+        if {column.name for column in columns_in(self.condition)} == {STEP}:
+            by = Transformation.WINDOW  # The condition is not the user's, but that of HOP in FROM.
+        return found.influenced(influence(by, self.condition, found.columns))
 
 
 def remembers_passed(node: Filter, root: Operator) -> bool:

@@ -5,20 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from streamsql.planner.operators.operator import Named, Operator, columns_of
+from streamsql.planner.operators.items import Named, columns_of, named_text
+from streamsql.planner.operators.lineage import Lineage
+from streamsql.planner.operators.operator import Binding, RowByRow
 from streamsql.schema import Namespace, Schema
 
 
 @dataclass(frozen=True)
-class FlatMap(Operator):
+class FlatMap(RowByRow):
     """Table functions, zipped: as many rows as the longest result, short ones padded with null.
 
     Adds a VALUE column per function to the input's; each expression is a typed call.
     """
 
-    input: Operator
     functions: tuple[Named, ...]
 
     @cached_property
     def schema(self) -> Schema:
         return Schema((*self.input.schema.columns, *columns_of(self.functions, Namespace.VALUE)))
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return self.bound_to_input(item.expression for item in self.functions)
+
+    @property
+    def line(self) -> str:
+        return f"FlatMap {named_text(self.functions)}"
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        return found.adding(found.made(self.functions))

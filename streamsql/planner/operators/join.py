@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import count, takewhile
 
 from streamsql.nodes import Duration, Expression, JoinType
 from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.combined import parts_of
-from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.edges import Columns, Edges, Transformation, over
+from streamsql.planner.operators.lineage import NOTHING, Lineage, edges_of, influence, part_name
+from streamsql.planner.operators.operator import Binding, Operator, operators
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
-from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
-from streamsql.types import type_of
+from streamsql.schema import ROWTIME, WINDOWSTART, Column, Kind, Namespace, Schema
+from streamsql.types import quote, type_of
 
 FOREVER_MS = 1 << 58
 """A span of time that no two rows are apart; sums of four are still numbers of 64 bits."""
@@ -92,6 +95,52 @@ class Join(Operator):
     def kind(self) -> Kind:
         return Kind.STREAM if self.join_kind is JoinKind.ROWS else self.left.kind
 
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        both = ((self.left_on, self.left), (self.right_on, self.right))
+        return both if self.condition is None else (*both, (self.condition, self))
+
+    @property
+    def line(self) -> str:
+        key = f"key {quote(self.key)}" if self.key else "key of the left side"
+        return f"Join {join_text(self)}: {key}"
+
+    def lineage(self) -> Lineage:
+        left, right = self.left.lineage(), self.right.lineage()
+        times = left.column(ROWTIME.name) | right.column(ROWTIME.name)
+        later = over(Transformation.TRANSFORMATION, times)
+        columns = {**right.columns, **left.columns, ROWTIME.name: later}
+        if self.key:
+            columns.update(self._agreed(left, right))
+        found = Lineage(columns, left.influences | right.influences, left.reads | right.reads)
+        by = Transformation.JOIN
+        found = found.influenced(
+            influence(by, self.left_on, left.columns), influence(by, self.right_on, right.columns)
+        )
+        if self.condition is not None:
+            found = found.influenced(influence(by, self.condition, columns))
+        for side in (left, right):
+            if self.window is not None:
+                found = found.influenced(over(Transformation.WINDOW, side.column(ROWTIME.name)))
+            if self.windowed:
+                found = found.influenced(over(by, side.column(WINDOWSTART.name)))
+        return found
+
+    def _agreed(self, left: Lineage, right: Lineage) -> Columns:
+        """The key, which holds what both sides agree on: the value of a side that is never missing.
+        Each of several equalities has an entry of its own."""
+        sides = []
+        if self.type is not JoinType.RIGHT:
+            sides.append((self.left_on, left.columns))
+        if self.type is not JoinType.LEFT:
+            sides.append((self.right_on, right.columns))
+        key = {self.key: NOTHING.union(*(edges_of(on, columns) for on, columns in sides))}
+        for on, columns in sides:
+            for number, edges in enumerate(_part_edges(on, columns)):
+                name = part_name(self.key, f"K{number}")
+                key[name] = key.get(name, NOTHING) | edges
+        return key
+
 
 def join_text(plan: Join) -> str:
     """`LEFT OUTER stream-stream ON A.X = B.Y WITHIN 1 HOUR`."""
@@ -121,3 +170,12 @@ def joins_own_groups(node: Operator) -> bool:
         and node.join_kind is JoinKind.STREAM_TABLE
         and any(isinstance(operator, Aggregate) for operator in operators(node.right))
     )
+
+
+def _part_edges(on: Expression, columns: Columns) -> list[Edges]:
+    """Of each of several parts of what is compared, which may be the key of a join before."""
+    parts = parts_of(on)
+    if len(parts) > 1:
+        return [edges_of(part, columns) for part in parts]
+    names = (part_name(on.name, f"K{number}") for number in count())
+    return [columns[name] for name in takewhile(columns.__contains__, names)]

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.lineage import Lineage
+from streamsql.planner.operators.operator import Binding, RowByRow
 from streamsql.schema import Schema
 
 
 @dataclass(frozen=True)
-class Limit(Operator):
+class Limit(RowByRow):
     """The first rows of a push query, in order of arrival."""
 
-    input: Operator
     count: int
 
     @property
     def schema(self) -> Schema:
         return self.input.schema
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return ()
+
+    @property
+    def line(self) -> str:
+        return f"Limit {self.count}"
+
+    def lineage(self) -> Lineage:
+        return self.input.lineage()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streamsql.catalog import Lookup, Source
 from streamsql.nodes import Expression, JoinType
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.edges import Edge, Transformation
+from streamsql.planner.operators.lineage import Lineage, influence
+from streamsql.planner.operators.operator import Binding, RowByRow
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, Column, Namespace, Schema
@@ -16,7 +18,7 @@ from streamsql.types import quote
 
 
 @dataclass(frozen=True)
-class LookupJoin(Operator):
+class LookupJoin(RowByRow):
     """Each row with the one whose key equals `keys`, an expression over the input for each key
     column of `lookup`, as that is when the row is processed. Rows keep their key, time and order.
 
@@ -24,7 +26,6 @@ class LookupJoin(Operator):
     over all columns, of a LEFT one is as one for which there is none.
     """
 
-    input: Operator
     lookup: Source
     alias: str
     type: JoinType
@@ -42,6 +43,32 @@ class LookupJoin(Operator):
         """The columns that are looked up, in the order of the table's."""
         columns = self.lookup.schema
         return tuple(Column(f"{self.alias}.{c.name}", c.type, Namespace.VALUE) for c in columns)
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        keys = self.bound_to_input(self.keys)
+        return keys if self.condition is None else (*keys, (self.condition, self))
+
+    @property
+    def line(self) -> str:
+        return f"Look-up join {lookup_line(self)}"
+
+    def lineage(self) -> Lineage:
+        found, source = self.input.lineage(), self.lookup
+        by = Transformation.JOIN
+        compared = found.influences_of(by, self.keys)
+        keys = frozenset(Edge(source.name, column.name, by) for column in source.schema.key)
+        columns = {
+            f"{self.alias}.{column.name}": frozenset(
+                {Edge(source.name, column.name, Transformation.IDENTITY)}
+            )
+            for column in source.schema
+        }
+        found = replace(found.adding(columns), reads=found.reads | {source.name})
+        found = found.influenced(keys, compared)
+        if self.condition is not None:
+            found = found.influenced(influence(by, self.condition, found.columns))
+        return found
 
 
 def lookup_text(plan: LookupJoin) -> str:

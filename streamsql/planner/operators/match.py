@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlglot import exp
 
 from streamsql.nodes import AfterMatch, Expression, Pattern
 from streamsql.parser.generate.patterns import pattern
-from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.edges import Transformation, over
+from streamsql.planner.operators.items import Named
+from streamsql.planner.operators.lineage import Lineage, edges_of
+from streamsql.planner.operators.operator import Binding, Operator
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
@@ -92,6 +95,27 @@ class Match(Operator):
     def all_columns(self) -> tuple[MatchColumn, ...]:
         """Those of conditions and of the result, each once."""
         return tuple({column.name: column for column in (*self.read, *self.columns)}.values())
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        keys = (key.expression for key in self.keys)
+        return self.bound_to_input((*keys, *(column.expression for column in self.all_columns)))
+
+    @property
+    def line(self) -> str:
+        keys = keys_text(self)
+        of = f" of each {keys}" if keys else ""
+        grace = "" if self.grace_ms is None else f" GRACE {words(duration(self.grace_ms))}"
+        return f"Match{of}{grace}: {match_text(self)}"
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        time = found.column(ROWTIME.name)
+        made = {c.name: edges_of(c.expression, found.columns) for c in self.columns}
+        columns = {ROWTIME.name: time, **found.made(self.keys), **made}
+        read = found.influences_of(Transformation.FILTER, (c.expression for c in self.read))
+        matched = replace(found, columns=columns)
+        return matched.influenced(found.grouped(self.keys), over(Transformation.SORT, time), read)
 
 
 Text = Callable[[Expression], str]

@@ -8,11 +8,14 @@ from functools import cached_property
 from sqlglot import exp
 
 from streamsql.nodes import Expression
-from streamsql.planner.operators.operator import Operator, Ordering
+from streamsql.planner.operators.edges import Transformation, over
+from streamsql.planner.operators.items import Ordering, order_text
+from streamsql.planner.operators.lineage import Lineage, edges_of
+from streamsql.planner.operators.operator import Binding, Operator
 from streamsql.planner.scopes.text import expression_text
-from streamsql.planner.windows import duration
+from streamsql.planner.windows import duration, words
 from streamsql.planner.windows import words as duration_text
-from streamsql.schema import Column, Namespace, Schema
+from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
 from streamsql.types import quote, type_of
 
 
@@ -67,6 +70,36 @@ class Over(Operator):
         """The columns of the input, then those of the calls."""
         made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.calls)
         return Schema((*self.input.schema.columns, *made))
+
+    @property
+    def kind(self) -> Kind:
+        return self.input.kind
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        orders = (order.expression for order in self.order or ())
+        calls = (expression for call in self.calls for expression in call.expressions)
+        return self.bound_to_input((*self.keys, *calls, *orders))
+
+    @property
+    def line(self) -> str:
+        keys = ", ".join(map(expression_text, self.keys))
+        of = f" of each {keys}" if keys else ""
+        if self.order:
+            of += f" by {order_text(self.order)}"
+        grace = "" if self.grace_ms is None else f" GRACE {words(duration(self.grace_ms))}"
+        rows = "all rows" if self.order == () else "the rows before"
+        return f"Over {rows}{of}{grace}: {', '.join(map(over_text, self.calls))}"
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        order = over(Transformation.SORT, found.column(ROWTIME.name))
+        if self.order is not None:
+            order = found.influences_of(Transformation.SORT, (o.expression for o in self.order))
+        groups = found.influences_of(Transformation.GROUP_BY, self.keys)
+        # The window does not decide which rows there are, but which a value is made of.
+        made = ((call.name, edges_of(call.expression, found.columns)) for call in self.calls)
+        return found.adding({name: edges | order | groups for name, edges in made})
 
 
 def over_text(call: OverCall) -> str:

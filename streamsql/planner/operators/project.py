@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from streamsql.planner.operators.operator import Named, Operator, columns_of
+from streamsql.planner.operators.items import Named, columns_of, named_text
+from streamsql.planner.operators.lineage import Lineage
+from streamsql.planner.operators.operator import Binding, RowByRow
 from streamsql.schema import Namespace, Schema
 
 
 @dataclass(frozen=True)
-class Project(Operator):
+class Project(RowByRow):
     """The columns of the result: the key's and the value's."""
 
-    input: Operator
     key: tuple[Named, ...]
     value: tuple[Named, ...]
 
@@ -22,3 +23,23 @@ class Project(Operator):
         return Schema(
             (*columns_of(self.key, Namespace.KEY), *columns_of(self.value, Namespace.VALUE))
         )
+
+    @property
+    def items(self) -> tuple[Named, ...]:
+        return (*self.key, *self.value)
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return self.bound_to_input(item.expression for item in self.items)
+
+    @property
+    def line(self) -> str:
+        return f"Project key: {named_text(self.key)}; value: {named_text(self.value)}"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        return (f"columns: {self.schema}",)
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        return found.with_columns(found.made(self.items))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from streamsql.planner.operators.operator import Named, Operator, columns_of
+from streamsql.planner.operators.items import Named, columns_of, named_text
+from streamsql.planner.operators.lineage import Lineage
+from streamsql.planner.operators.operator import Binding, RowByRow
 from streamsql.schema import Column, Namespace, Schema
 
 
 @dataclass(frozen=True)
-class Repartition(Operator):
+class Repartition(RowByRow):
     """PARTITION BY: new key columns, the old ones become value columns; none: a keyless stream."""
 
-    input: Operator
     keys: tuple[Named, ...]
 
     @cached_property
@@ -29,3 +30,15 @@ class Repartition(Operator):
                 *(Column(c.name, c.type, Namespace.VALUE) for c in rest),
             )
         )
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return self.bound_to_input(item.expression for item in self.keys)
+
+    @property
+    def line(self) -> str:
+        return f"Repartition by {named_text(self.keys)}"
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        return found.adding(found.made(self.keys))

@@ -8,8 +8,12 @@ from functools import cached_property
 from streamsql.catalog import Source
 from streamsql.formats.changes import stored_columns
 from streamsql.nodes import ConstraintDefinition, StartPosition
-from streamsql.planner.operators.operator import Operator
-from streamsql.schema import Column, Kind, Schema
+from streamsql.planner.operators.edges import Edge, Transformation
+from streamsql.planner.operators.lineage import Lineage, time_of
+from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.topics import expected_text, topic_text
+from streamsql.schema import ROWTIME, Column, Kind, Schema
+from streamsql.types import quote
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,33 @@ class Scan(Operator):
     @property
     def kind(self) -> Kind:
         return self.source.kind
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return ()
+
+    @property
+    def line(self) -> str:
+        alias = f" AS {quote(self.alias)}" if self.alias != self.source.name else ""
+        start = f", from {start_text(self.start)}" if self.start else ""
+        source = f"{quote(self.source.name)}{alias}: {topic_text(self.source)}"
+        expected = expected_text(self.source.expected_of_reads)
+        return f"Scan {self.kind.value} {source}{start}{expected}"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        return (f"columns: {self.source.schema}",)
+
+    def lineage(self) -> Lineage:
+        name = self.source.name
+        columns = {
+            column.name: frozenset({Edge(name, column.name, Transformation.IDENTITY)})
+            for column in self.schema
+        }
+        time = self.source.timestamp
+        if time is not None:
+            columns[ROWTIME.name] = time_of(columns[time.name], time)
+        return Lineage(columns, reads=frozenset({name}))
 
 
 def stored_values(node: Scan) -> tuple[Column, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamsql.nodes import SetOperator
-from streamsql.planner.operators.operator import Operator
-from streamsql.schema import Schema
+from streamsql.planner.operators.edges import Transformation
+from streamsql.planner.operators.lineage import Lineage
+from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.schema import Kind, Schema
 
 
 @dataclass(frozen=True)
@@ -21,3 +23,24 @@ class SetOperation(Operator):
     @property
     def schema(self) -> Schema:
         return self.left.schema
+
+    @property
+    def kind(self) -> Kind:
+        return self.left.kind
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return ()
+
+    @property
+    def line(self) -> str:
+        return f"{self.operator.value.capitalize()} of rows"
+
+    def lineage(self) -> Lineage:
+        left = self.left.lineage()
+        both = left | self.right.lineage()
+        if self.operator is SetOperator.UNION:
+            return both.influenced(both.all(self.schema, Transformation.GROUP_BY))
+        # The rows are those of the left side.
+        found = replace(both, columns=left.columns)
+        return found.influenced(both.all(self.schema, Transformation.JOIN))

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 from streamsql.catalog import Source
 from streamsql.nodes import ConstraintDefinition
-from streamsql.planner.operators.operator import Operator
-from streamsql.schema import Schema, TimestampColumn
+from streamsql.planner.operators.lineage import Lineage, time_of
+from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.topics import expected_text, topic_text
+from streamsql.schema import ROWTIME, Schema, TimestampColumn
+from streamsql.types import quote
 
 
 @dataclass(frozen=True)
-class Sink(Operator):
+class Sink(RowByRow):
     """Rows written to the topic of `target`; `timestamp` names the column that gives their time."""
 
-    input: Operator
     target: Source
     timestamp: TimestampColumn | None = None
     constraints: tuple[ConstraintDefinition, ...] = ()  # whose conditions are over the input's
@@ -22,3 +24,21 @@ class Sink(Operator):
     @property
     def schema(self) -> Schema:
         return self.target.schema
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return self.bound_to_input(constraint.condition for constraint in self.constraints)
+
+    @property
+    def line(self) -> str:
+        target = f"{quote(self.target.name)}: {topic_text(self.target)}"
+        return (
+            f"Sink {self.target.kind.value} {target}{expected_text(self.target.expected_of_writes)}"
+        )
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        if self.timestamp is None:
+            return found
+        time = time_of(found.columns[self.timestamp.name], self.timestamp)
+        return found.adding({ROWTIME.name: time})

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from streamsql.planner.operators.operator import Named, Operator, Ordering, columns_of
+from streamsql.planner.operators.edges import Transformation
+from streamsql.planner.operators.items import Named, Ordering, columns_of, named_text, order_text
+from streamsql.planner.operators.lineage import NOTHING, Lineage
+from streamsql.planner.operators.operator import Binding, Operator
 from streamsql.schema import Column, Kind, Namespace, Schema
-from streamsql.types import BIGINT
+from streamsql.types import BIGINT, quote
 
 
 class Ranks(Enum):
@@ -47,3 +50,25 @@ class TopN(Operator):
     @property
     def kind(self) -> Kind:
         return Kind.TABLE
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        keys = (key.expression for key in self.keys)
+        return self.bound_to_input((*keys, *(order.expression for order in self.order)))
+
+    @property
+    def line(self) -> str:
+        keys = f" of each {named_text(self.keys)}" if self.keys else ""
+        if self.rank:
+            counted = f"{self.ranks.value} {quote(self.rank)}, number {quote(self.number)}"
+        else:
+            counted = f"rank {quote(self.number)}"
+        return f"TopN {self.count}{keys} by {order_text(self.order)}: {counted}"
+
+    def lineage(self) -> Lineage:
+        found = self.input.lineage()
+        # Numbers and ranks are made of no value, but of the order, which decides about rows, too.
+        numbers = {name: NOTHING for name in (self.number, self.rank) if name}
+        order = found.influences_of(Transformation.SORT, (each.expression for each in self.order))
+        top = found.adding({**found.made(self.keys), **numbers})
+        return top.influenced(found.grouped(self.keys), order)

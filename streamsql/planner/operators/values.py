@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsql.nodes import Expression
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.lineage import NOTHING, Lineage
+from streamsql.planner.operators.operator import Binding, Operator
 from streamsql.schema import Kind, Schema
 
 
@@ -23,3 +24,15 @@ class Values(Operator):
     @property
     def kind(self) -> Kind:
         return Kind.STREAM
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return tuple((value, self) for row in self.rows for value in row)
+
+    @property
+    def line(self) -> str:
+        count = f"{len(self.rows)} row{'' if len(self.rows) == 1 else 's'}"
+        return f"Values: {count}" if self.schema.columns else "One row"
+
+    def lineage(self) -> Lineage:
+        return Lineage({column.name: NOTHING for column in self.schema})

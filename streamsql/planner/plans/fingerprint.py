@@ -10,9 +10,10 @@ from streamsql.planner.operators.combined import parts_of
 from streamsql.planner.operators.derived import Derived
 from streamsql.planner.operators.distinct import Distinct
 from streamsql.planner.operators.filter import Filter, remembers_passed
+from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.join import Join
 from streamsql.planner.operators.match import Match, column_text, keys_text, match_text
-from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.over import Over
 from streamsql.planner.operators.scan import Scan
 from streamsql.planner.operators.top_n import TopN

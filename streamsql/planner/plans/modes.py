@@ -19,7 +19,6 @@ from streamsql.planner.operators.scan import Scan
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
-from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.types.binding import aggregate_function
@@ -101,7 +100,7 @@ def _merges_shuffled(operator: Operator, root: Operator) -> bool:
 
 def python_functions(operator: Operator) -> Iterator[str]:
     """The names of the users' functions that the operator calls."""
-    for expression in expressions_of(operator):
+    for expression in operator.expressions:
         for call in expression.find_all(exp.Anonymous):
             if "user_function" in call.meta:
                 yield call.name

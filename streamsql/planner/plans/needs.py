@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamsql.planner.operators.operator import Operator
-from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.types.binding import columns_in
 
 
@@ -14,6 +13,6 @@ def needed_columns(
 
     Spark can not see which of a packed row's columns are used, so what is not is not packed.
     """
-    read = above | {c.name for e in expressions_of(root) for c in columns_in(e)}
+    read = above | {c.name for e in root.expressions for c in columns_in(e)}
     below = [needed_columns(child, read) for child in root.inputs]
     return {id(root): above, **{k: v for found in below for k, v in found.items()}}

@@ -1,9 +1,4 @@
-"""The logical plan: one frozen dataclass an operator, each knowing its schema, inputs and kind.
-
-Expressions inside a plan are bound and typed: every column is a `Column` with no table, named as in
-the input's schema, and every node has its SQL type in `node.type`. No schema has system columns:
-event time, whether the value is null (a tombstone), and a record's headers where it causes one row.
-"""
+"""A planned query: its operators, and how it runs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from streamsql.planner.operators.distinct import Distinct
 from streamsql.planner.operators.file_sink import FileSink
 from streamsql.planner.operators.operator import Operator, operators
 from streamsql.planner.operators.sink import Sink
-from streamsql.planner.plans.invariants import expressions_of
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import (
@@ -70,7 +69,7 @@ def distinct_rows_are_comparable(root: Operator) -> None:
 def decimals_are_not_too_wide(root: Operator) -> None:
     """Spark's DECIMAL has 38 digits."""
     for operator in operators(root):
-        for expression in expressions_of(operator):
+        for expression in operator.expressions:
             if _too_wide(type_of(expression)):
                 raise UnsupportedError(
                     f"{expression_text(expression)} is of type {to_sql(type_of(expression))}: "

@@ -29,8 +29,9 @@ from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, S
 from streamsql.planner.joins.lookups import check_not_read, looked_up_last
 from streamsql.planner.joins.scope import JoinScope, joined_name
 from streamsql.planner.operators.derived import Derived, Leaf
+from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.join import Join, JoinKind
-from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.scan import Scan
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded

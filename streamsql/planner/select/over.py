@@ -9,7 +9,8 @@ from sqlglot import exp
 from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Emit, Expression, Query, SelectExpression
-from streamsql.planner.operators.operator import Operator, Ordering
+from streamsql.planner.operators.items import Ordering
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.over import Frame, Over, OverCall
 from streamsql.planner.operators.scan import Scan
 from streamsql.planner.scopes.names import HIDDEN_PREFIX

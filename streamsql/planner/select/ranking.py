@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery
-from streamsql.planner.operators.operator import Named, Operator, Ordering
+from streamsql.planner.operators.items import Named, Ordering
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.top_n import Ranks, TopN
 from streamsql.planner.plans.rewriting import conjuncts

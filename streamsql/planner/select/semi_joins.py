@@ -26,9 +26,10 @@ from streamsql.nodes import (
 )
 from streamsql.planner.operators.derived import Derived
 from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.join import Join as JoinRows
 from streamsql.planner.operators.join import JoinKind
-from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.qualify import Qualify
 from streamsql.planner.plans.rewriting import conjunction, conjuncts

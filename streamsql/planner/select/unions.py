@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import SetOperator
-from streamsql.planner.operators.operator import Named, Operator
+from streamsql.planner.operators.items import Named
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.set_operation import SetOperation
 from streamsql.planner.operators.union import Union

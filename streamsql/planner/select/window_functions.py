@@ -32,15 +32,12 @@ from streamsql.planner.scopes.scope import folded
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.shorthand import aliases_of, changed
 from streamsql.planner.types.binding import aggregates_in
-from streamsql.planner.windows import complete_window
+from streamsql.planner.windows import STEP, complete_window
 from streamsql.schema import WindowType
 from streamsql.types import quote
 
 BOUND = "bound of a window"
 """Key of the `meta` of an expression in GROUP BY that stands for the window by itself."""
-STEP = "$WINDOW"
-"""The hidden column that tells a row's windows apart: starts of hopping ones, ends of cumulating
-ones."""
 
 
 def without_functions(query: Query, catalog: Catalog, *, bounded: bool) -> Query:
