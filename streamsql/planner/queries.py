@@ -18,7 +18,7 @@ from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning,
 from streamsql.planner.operators.derived import Derived
 from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.limit import Limit
-from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.operator import Operator, operators, state_stores
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.context import Planning
@@ -26,7 +26,6 @@ from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.modes import decide_mode, lookups, sources_read
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.starts import starts_of
-from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
 from streamsql.planner.pull.planning import plan_pull
 from streamsql.planner.rules import optimize

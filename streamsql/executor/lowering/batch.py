@@ -38,7 +38,7 @@ from streamsql.planner.operators.derived import Derived
 from streamsql.planner.operators.distinct import Distinct
 from streamsql.planner.operators.filter import Filter
 from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.join import Join, JoinKind, joins_own_groups
+from streamsql.planner.operators.join import Join, JoinKind
 from streamsql.planner.operators.operator import Operator, operators
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.qualify import Qualify
@@ -230,7 +230,7 @@ def _lower(node: Operator, scope: Scope, *, history: bool) -> DataFrame:
             rows.where(~quoted(NULL_COLUMN)) if child.kind is Kind.TABLE else rows
             for child, rows in zip(node.inputs, inputs, strict=True)
         )
-    if joins_own_groups(node):
+    if isinstance(node, Join) and node.joins_own_groups:
         stream, groups = inputs
         inputs = (stream, groups.withColumn(TIME_COLUMN, F.lit(_BEFORE_ALL)))
     rows = lower_operator(node, inputs, scope)
@@ -244,7 +244,7 @@ def _keeps_history(node: Operator, child: Operator) -> bool:
         isinstance(node, Join)
         and node.join_kind is JoinKind.STREAM_TABLE
         and child is node.right
-        and not joins_own_groups(node)
+        and not node.joins_own_groups
     )
 
 

@@ -50,7 +50,7 @@ from streamsql.planner.operators.join import Join
 from streamsql.planner.operators.limit import Limit
 from streamsql.planner.operators.lookup_join import LookupJoin
 from streamsql.planner.operators.match import Match
-from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.operator import Operator, operators, state_stores
 from streamsql.planner.operators.over import Over
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.qualify import Qualify
@@ -65,7 +65,6 @@ from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
-from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.window_bounds import window_bounds
 from streamsql.schema import Kind
 

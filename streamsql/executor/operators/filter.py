@@ -23,7 +23,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.nodes import Emit
 from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.filter import Filter, remembers_passed
+from streamsql.planner.operators.filter import Filter
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind, WindowType
 
@@ -38,7 +38,7 @@ def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFram
     if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:
         # A final result that fails was never written before: there is nothing to delete.
         return rows.where(passing)
-    if not remembers_passed(node, scope.root):
+    if not node.remembers(scope.root):
         return rows.withColumn(NULL_COLUMN, ~passing)
     return _remembering(node, rows, passing, scope)
 

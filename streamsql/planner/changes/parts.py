@@ -20,24 +20,23 @@ from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.derived import Derived
 from streamsql.planner.operators.distinct import Distinct
 from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.filter import Filter, remembers_passed
+from streamsql.planner.operators.filter import Filter
 from streamsql.planner.operators.flat_map import FlatMap
 from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.join import Join, JoinKind, within_text
 from streamsql.planner.operators.lookup_join import LookupJoin, lookup_line
 from streamsql.planner.operators.match import Match, keys_text, match_text
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.operator import Operator, state_stores
 from streamsql.planner.operators.over import Over, frame_text, meaning
 from streamsql.planner.operators.project import Project
 from streamsql.planner.operators.qualify import Qualify
 from streamsql.planner.operators.repartition import Repartition
-from streamsql.planner.operators.scan import Scan, start_text, stored_values
+from streamsql.planner.operators.scan import Scan, start_text
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.operators.top_n import TopN
 from streamsql.planner.operators.topics import topic_text
 from streamsql.planner.operators.union import Union
 from streamsql.planner.plans.needs import needed_columns
-from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in, reference, replace
 from streamsql.planner.windows import duration, words
@@ -126,7 +125,7 @@ class _Reader:
 
     @_of.register
     def _(self, node: Scan, place: Place, stage: int) -> Iterator[Part]:
-        kept = self._columns(list(stored_values(node)), place)
+        kept = self._columns(list(node.stored_values), place)
         read = stage + bool(kept)
         yield Part(place, "FROM", "", node.source.name, stage=read)
         yield Part(place, "records of", node.source.name, _records(node.source), stage=read)
@@ -167,7 +166,7 @@ class _Reader:
 
     @_of.register
     def _(self, node: Filter, place: Place, stage: int) -> Iterator[Part]:
-        keeps = remembers_passed(node, self._root)
+        keeps = node.remembers(self._root)
         yield from self.parts(node.input, place, stage + keeps)
         text = self._text(node.condition, place)
         name = str(stage) if stage else ""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.operator import Operator, state_stores
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.modes import lookups
 from streamsql.planner.plans.query_plan import ModeDecision, QueryPlan
-from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.rules import optimize
 from streamsql.status import QueryInfo
 from streamsql.types import quote

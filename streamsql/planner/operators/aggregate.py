@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from streamsql.nodes import Emit, Window
+from streamsql.nodes import Emit, Expression, Window
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Operator
-from streamsql.planner.windows import window_text
+from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.types.binding import aggregate_function
+from streamsql.planner.types.calls import COLLECTS_FOR
+from streamsql.planner.windows import duration, window_text, words
 from streamsql.schema import ROWTIME, WINDOW_BOUNDS, Kind, Namespace, Schema, WindowType
 
 
@@ -67,3 +71,77 @@ class Aggregate(Operator):
             columns.update({bound.name: over(by, time) for bound in WINDOW_BOUNDS})
         grouped = replace(found, columns=columns)
         return grouped.influenced(found.grouped(self.keys), found.windowed(self.window))
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        if self.input.kind is Kind.TABLE:
+            table = self.input.sources
+            growth = f"grows with the keys of {table}"
+            yield StateStore(f"rows of {table}", self.input.key_names, growth)
+        keys = ", ".join(key.name for key in self.keys)
+        calls = [
+            call.expression.meta.get(COLLECTS_FOR, call.expression.name)
+            for call in self.aggregates
+            if keeps_values(call.expression.name, self.input.kind)
+        ]
+        rows = f"; an entry grows with its rows: {', '.join(dict.fromkeys(calls))}" if calls else ""
+        if self.window is not None:
+            yield _windows(self.window, keys, rows)
+        else:
+            growth = "grows with the number of distinct keys" if keys else "does not grow"
+            yield StateStore("aggregates", keys, growth + rows)
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        yield f"grouped by {_texts(self.keys)}: {_texts(self.aggregates)}"
+        if (w := self.window) is not None:
+            sizes = (size.ms if size else None for size in (w.size, w.advance, w.grace))
+            yield f"in {w.type.value} windows of {[*sizes]}"
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.IGNORED
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        return micro_batch_only(call.expression for call in self.aggregates)
+
+
+def _windows(window: Window, keys: str, rows: str) -> StateStore:
+    grace = window.grace.ms if window.grace else 0
+    by = f"{keys} and " if keys else ""
+    if window.type is WindowType.SESSION:
+        kept = words(duration(window.size.ms + grace))
+        growth = f"a session goes {kept} after its end"
+        return StateStore("aggregates", f"{by}session", growth + rows)
+    overlap = ""
+    if window.advance is not None:
+        most = "up to " if window.type is WindowType.CUMULATING else ""
+        overlap = f" ({most}{-(-window.size.ms // window.advance.ms)} windows a row)"
+    growth = f"a window goes {f'{words(duration(grace))} after' if grace else 'at'} its end"
+    return StateStore("aggregates", f"{by}window{overlap}", growth + rows)
+
+
+_OF_VALUES = ("_DISTINCT", "_EXACT", "_AGG")
+
+
+_KEEPS_VALUES = frozenset({"COUNT_DISTINCT", "HISTOGRAM", "MEDIAN", "PERCENTILE"})
+
+
+def keeps_values(name: str, kind: Kind) -> bool:
+    """Whether an aggregate keeps the values of its rows and not only a result of fixed size."""
+    if kind is Kind.TABLE and name in ("ARG_MAX", "ARG_MIN"):
+        return True  # the next one must be known when the greatest is taken back
+    return name.startswith("COLLECT_") or name.endswith(_OF_VALUES) or name in _KEEPS_VALUES
+
+
+def micro_batch_only(calls: Iterable[Expression]) -> Iterator[str]:
+    """Why Real-Time Mode does not run the aggregates."""
+    for function in map(aggregate_function, calls):
+        if not function.real_time:
+            yield f"the aggregate function {function.name} needs micro-batches"
+
+
+def _texts(items: Iterable[Named]) -> str:
+    return ", ".join(expression_text(item.expression) for item in items)

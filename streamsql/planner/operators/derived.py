@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from streamsql.catalog import Source
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
 from streamsql.planner.operators.scan import Scan
 from streamsql.schema import ROWTIME, Kind, Schema
 from streamsql.types import quote
@@ -47,6 +48,31 @@ class Derived(Operator):
         found = self.input.lineage()
         # The clock's time comes from no column.
         return found.adding({ROWTIME.name: NOTHING}) if self.by_clock else found
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        return ()
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        return ("by the clock",) if self.by_clock else ()
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.PASSED_ON
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        if self.by_clock:
+            yield (
+                "rows that are processed again are in other windows of the clock, and a batch of "
+                "them lasts a minute in Real-Time Mode"
+            )
+
+    @property
+    def sources(self) -> str:
+        return quote(self.source.name)
 
 
 Leaf = Scan | Derived

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamsql.nodes import Emit, Expression
 from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.edges import Transformation
-from streamsql.planner.operators.join import Join
 from streamsql.planner.operators.lineage import Lineage, influence
-from streamsql.planner.operators.operator import Binding, Operator, RowByRow
-from streamsql.planner.operators.sink import Sink
-from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators.operator import (
+    Binding,
+    Deletions,
+    Operator,
+    RowByRow,
+    StateStore,
+    operators,
+)
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in
 from streamsql.planner.windows import STEP
@@ -44,25 +49,36 @@ class Filter(RowByRow):
             by = Transformation.WINDOW  # The condition is not the user's, but that of HOP in FROM.
         return found.influenced(influence(by, self.condition, found.columns))
 
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        if not self.remembers(root):
+            return
+        holds = f"keys that passed {self.clause}"
+        if isinstance(self.input, Aggregate) and self.input.window is not None:
+            yield StateStore(holds, f"{self.key_names} and window", "goes with the window")
+        else:
+            yield StateStore(holds, self.key_names, "grows with their number")
 
-def remembers_passed(node: Filter, root: Operator) -> bool:
-    """Whether the filter, an operator of the plan `root`, keeps the keys that have passed."""
-    if node.kind is not Kind.TABLE or _is_final(node):
-        return False  # a final result is written once: one that fails was never there
-    reader = _reader(node, root)
-    while reader is not None:
-        if isinstance(reader, Aggregate | Join | Filter | TopN):
+    def identity(self, root: Operator) -> Iterable[str]:
+        return (f"remembers who passes {self.clause}",) if self.remembers(root) else ()
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.IGNORED
+
+    def remembers(self, root: Operator) -> bool:
+        """Whether it keeps the keys that have passed, and deletes only these.
+
+        A row that fails deletes what its key had before. The filter keeps nothing where no
+        deletion of a row that never was reaches the sink: an operator above ignores it, or the
+        reader of a push query does. A final result is written once: one that fails never was.
+        """
+        final = any(isinstance(o, Aggregate) and o.emit is Emit.FINAL for o in operators(self))
+        if self.kind is not Kind.TABLE or final:
             return False
-        if isinstance(reader, Sink):
-            return True
-        reader = _reader(reader, root)
-    return False  # who reads a push query knows what was shown
-
-
-def _is_final(node: Operator) -> bool:
-    if isinstance(node, Aggregate) and node.emit is Emit.FINAL:
-        return True
-    return any(_is_final(child) for child in node.inputs)
+        reader = _reader(self, root)
+        while reader is not None and reader.deletions is Deletions.PASSED_ON:
+            reader = _reader(reader, root)
+        return reader is not None and reader.deletions is Deletions.WRITTEN
 
 
 def _reader(node: Operator, root: Operator) -> Operator | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -12,7 +13,14 @@ from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.combined import parts_of
 from streamsql.planner.operators.edges import Columns, Edges, Transformation, over
 from streamsql.planner.operators.lineage import NOTHING, Lineage, edges_of, influence, part_name
-from streamsql.planner.operators.operator import Binding, Operator, operators
+from streamsql.planner.operators.operator import (
+    Binding,
+    Deletions,
+    Operator,
+    StateStore,
+    operators,
+    state_stores,
+)
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, WINDOWSTART, Column, Kind, Namespace, Schema
@@ -141,11 +149,61 @@ class Join(Operator):
                 key[name] = key.get(name, NOTHING) | edges
         return key
 
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        left, right = self.left.sources, self.right.sources
+        both = "grows with the keys of both"
+        refers = _parts_text(self.right_on)
+        match self.join_kind:
+            case JoinKind.STREAM_TABLE:
+                yield StateStore(f"rows of {right}", refers, f"grows with the keys of {right}")
+            case JoinKind.TABLE_TABLE:
+                yield StateStore(f"rows of {left} and of {right}", equality_text(self), both)
+            case JoinKind.FOREIGN_KEY:
+                growth = f"grows with the keys of {left}; of each that ever was a few bytes stay"
+                yield StateStore(f"rows of {left}", self.left.key_names, growth)
+                yield StateStore(
+                    f"rows of {right} and the keys of {left} that refer to them", refers, both
+                )
+            case JoinKind.STREAM_STREAM:
+                window = self.window or JoinWindow(0, 0)
+                for side, ms in ((left, window.after_ms), (right, window.before_ms)):
+                    kept = words(duration(ms + window.lateness_ms))
+                    growth = f"a row goes {kept} after its time"
+                    growth = "grows for ever" if window.is_forever else growth
+                    yield StateStore(f"rows of {side}", equality_text(self), growth)
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        left, right = _parts_text(self.left_on), _parts_text(self.right_on)
+        yield f"{self.type.value} {self.join_kind.value} join of {left} and {right}"
+        if (window := self.window) is not None:
+            yield f"within {window.before_ms}, {window.after_ms}, {window.lateness_ms}"
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.IGNORED
+
+    def knows_cause(self, root: Operator) -> bool:
+        return self.join_kind is JoinKind.STREAM_TABLE and not state_stores(self.left, root)
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        return ()
+
+    def shuffled_inputs(self, root: Operator) -> list[bool]:
+        left, right = super().shuffled_inputs(root)
+        # Rows with a foreign key are shuffled to the rows that they refer to.
+        return [left or self.join_kind is JoinKind.FOREIGN_KEY, right]
+
+    @property
+    def joins_own_groups(self) -> bool:
+        """Whether a stream is joined with a table that the query itself groups."""
+        groups = (isinstance(operator, Aggregate) for operator in operators(self.right))
+        return self.join_kind is JoinKind.STREAM_TABLE and any(groups)
+
 
 def join_text(plan: Join) -> str:
     """`LEFT OUTER stream-stream ON A.X = B.Y WITHIN 1 HOUR`."""
-    pairs = zip(parts_of(plan.left_on), parts_of(plan.right_on), strict=False)
-    equality = " AND ".join(f"{expression_text(a)} = {expression_text(b)}" for a, b in pairs)
+    equality = equality_text(plan)
     if plan.condition is not None:
         equality += f" AND {expression_text(plan.condition)}"
     windows = " and equal windows" if plan.windowed else ""
@@ -163,15 +221,6 @@ def within_text(window: JoinWindow) -> str:
     return f"WITHIN {size}{grace}"
 
 
-def joins_own_groups(node: Operator) -> bool:
-    """Whether a stream is joined with a table that the query itself groups."""
-    return (
-        isinstance(node, Join)
-        and node.join_kind is JoinKind.STREAM_TABLE
-        and any(isinstance(operator, Aggregate) for operator in operators(node.right))
-    )
-
-
 def _part_edges(on: Expression, columns: Columns) -> list[Edges]:
     """Of each of several parts of what is compared, which may be the key of a join before."""
     parts = parts_of(on)
@@ -179,3 +228,12 @@ def _part_edges(on: Expression, columns: Columns) -> list[Edges]:
         return [edges_of(part, columns) for part in parts]
     names = (part_name(on.name, f"K{number}") for number in count())
     return [columns[name] for name in takewhile(columns.__contains__, names)]
+
+
+def equality_text(plan: Join) -> str:
+    pairs = zip(parts_of(plan.left_on), parts_of(plan.right_on), strict=False)
+    return " AND ".join(f"{expression_text(a)} = {expression_text(b)}" for a, b in pairs)
+
+
+def _parts_text(expression: Expression) -> str:
+    return ", ".join(map(expression_text, parts_of(expression)))

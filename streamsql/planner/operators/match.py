@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,10 +10,12 @@ from sqlglot import exp
 
 from streamsql.nodes import AfterMatch, Expression, Pattern
 from streamsql.parser.generate.patterns import pattern
+from streamsql.planner.operators.aggregate import micro_batch_only
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.lineage import Lineage, edges_of
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.over import waiting_rows, waits_for_times
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
@@ -116,6 +118,33 @@ class Match(Operator):
         read = found.influences_of(Transformation.FILTER, (c.expression for c in self.read))
         matched = replace(found, columns=columns)
         return matched.influenced(found.grouped(self.keys), over(Transformation.SORT, time), read)
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        keys = keys_text(self)
+        growth = "grows with the number of distinct keys, and with what goes on to match"
+        if self.within_ms is not None:
+            kept = words(duration(self.within_ms + (self.grace_ms or 0)))
+            growth = f"a row goes {kept} after its time"
+            if any(c.place is not None and c.place.back for c in self.all_columns):
+                growth += ", but for those that PREV may need"
+        yield StateStore("rows of matches that have begun", keys, growth)
+        yield from waiting_rows(self.grace_ms, keys)
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        yield f"matches of {keys_text(self)} by time, {self.grace_ms}: {match_text(self)}"
+        yield from map(column_text, self.decisive)
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.PASSED_ON
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        yield from waits_for_times("MATCH_RECOGNIZE", self.grace_ms)
+        yield from micro_batch_only(c.expression for c in self.all_columns if c.place is None)
 
 
 Text = Callable[[Expression], str]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from enum import Enum, auto
 
 from streamsql.nodes import Expression
 from streamsql.planner.operators.lineage import Lineage
@@ -17,6 +18,32 @@ from streamsql.schema import Kind, Schema
 
 Binding = tuple[Expression, "Operator"]
 """An expression, and the operator whose columns it reads."""
+
+
+@dataclass(frozen=True)
+class StateStore:
+    """One store of one operator, in words."""
+
+    holds: str
+    """What an entry is."""
+    key: str
+    """What there is an entry for; empty: there is one entry."""
+    growth: str
+    """What makes it grow, or when entries go."""
+
+    @property
+    def text(self) -> str:
+        by = f", by {self.key}" if self.key else ""
+        return f"{self.holds}{by}: {self.growth}"
+
+
+class Deletions(Enum):
+    """How an operator handles the deletion of a row that never was in its input."""
+
+    IGNORED = auto()
+    """It keeps the rows of its input, and finds none."""
+    PASSED_ON = auto()
+    WRITTEN = auto()
 
 
 @dataclass(frozen=True)
@@ -61,6 +88,43 @@ class Operator(ABC):
     def lineage(self) -> Lineage:
         """Where its rows and their columns come from."""
 
+    @abstractmethod
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        """Its own state; `root` is the whole plan's."""
+
+    @abstractmethod
+    def identity(self, root: Operator) -> Iterable[str]:
+        """Lines that its state and its offsets depend on. They are part of the fingerprint, which
+        checkpoints hold: a text that changes makes queries begin again."""
+
+    @property
+    @abstractmethod
+    def deletions(self) -> Deletions: ...
+
+    @abstractmethod
+    def knows_cause(self, root: Operator) -> bool:
+        """Whether all state of the plan below is that of a join of a stream, as it was read, with a
+        table: then the stream's record and the task identify a row."""
+
+    @property
+    @abstractmethod
+    def obstacles(self) -> Iterable[str]:
+        """Why Spark's Real-Time Mode does not run it."""
+
+    def shuffled_inputs(self, root: Operator) -> list[bool]:
+        """Of each input, whether its rows come out of a shuffle: to all state rows are shuffled by
+        key."""
+        return [bool(state_stores(source, root)) for source in self.inputs]
+
+    @property
+    def sources(self) -> str:
+        """The names of the sources below."""
+        return " joined with ".join(source.sources for source in self.inputs)
+
+    @property
+    def key_names(self) -> str:
+        return ", ".join(column.name for column in self.schema.key)
+
     def bound_to_input(self, expressions: Iterable[Expression]) -> tuple[Binding, ...]:
         """Expressions over the columns of its first input."""
         return tuple((expression, self.inputs[0]) for expression in expressions)
@@ -76,9 +140,59 @@ class RowByRow(Operator):
     def kind(self) -> Kind:
         return self.input.kind
 
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        return ()
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        return ()
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.PASSED_ON
+
+    def knows_cause(self, root: Operator) -> bool:
+        return self.input.knows_cause(root)
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        return ()
+
+
+class Bounded(Operator):
+    """An operator of queries that end: it keeps no state between batches."""
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        return ()
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        return ()
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.PASSED_ON
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        return ()
+
 
 def operators(root: Operator) -> Iterator[Operator]:
     """All operators, the root first."""
     yield root
     for operator in root.inputs:
         yield from operators(operator)
+
+
+def state_stores(plan: Operator, root: Operator | None = None) -> tuple[StateStore, ...]:
+    """The stores of all operators, those nearest to the sources first; `root` is the whole query's,
+    where `plan` is a part of it."""
+    return tuple(_stores(plan, root or plan))
+
+
+def _stores(node: Operator, root: Operator) -> Iterator[StateStore]:
+    for source in node.inputs:
+        yield from _stores(source, root)
+    yield from node.stores(root)

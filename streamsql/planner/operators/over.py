@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
 from streamsql.nodes import Expression
+from streamsql.planner.operators.aggregate import keeps_values, micro_batch_only
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Ordering, order_text
 from streamsql.planner.operators.lineage import Lineage, edges_of
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.planner.windows import words as duration_text
@@ -83,7 +85,7 @@ class Over(Operator):
 
     @property
     def line(self) -> str:
-        keys = ", ".join(map(expression_text, self.keys))
+        keys = self._keys_text
         of = f" of each {keys}" if keys else ""
         if self.order:
             of += f" by {order_text(self.order)}"
@@ -100,6 +102,50 @@ class Over(Operator):
         # The window does not decide which rows there are, but which a value is made of.
         made = ((call.name, edges_of(call.expression, found.columns)) for call in self.calls)
         return found.adding({name: edges | order | groups for name, edges in made})
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        keys = self._keys_text
+        kept = list(dict.fromkeys(map(_beside, self.calls)))
+        growing = [
+            call.expression.name
+            for call in self._aggregates
+            if call.frame.unbounded and keeps_values(call.expression.name, Kind.STREAM)
+        ]
+        rows = f"; an entry grows with its rows: {', '.join(growing)}" if growing else ""
+        spans = [call.frame.ms for call in self._aggregates if call.frame.ms is not None]
+        if len(spans) == len(self.calls):
+            ms = max(spans) + (self.grace_ms or 0)
+            growth = f"an entry goes {words(duration(ms))} after its last row"
+        else:
+            growth = "grows with the number of distinct keys" if keys else "does not grow"
+        yield StateStore(" and ".join(kept), keys, growth + rows)
+        yield from waiting_rows(self.grace_ms, keys)
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        yield f"over {self._keys_text} by time, {self.grace_ms}"
+        for call in self.calls:
+            frame = (call.lag, call.frame.rows, call.frame.ms, call.frame.peers)
+            yield f"{expression_text(call.expression)} over {frame}"
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.PASSED_ON
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        yield from waits_for_times("OVER", self.grace_ms)
+        yield from micro_batch_only(call.expression for call in self._aggregates)
+
+    @property
+    def _aggregates(self) -> tuple[OverCall, ...]:
+        return tuple(call for call in self.calls if not call.lag)
+
+    @property
+    def _keys_text(self) -> str:
+        return ", ".join(map(expression_text, self.keys))
 
 
 def over_text(call: OverCall) -> str:
@@ -133,3 +179,30 @@ def meaning(call: OverCall) -> Expression:
         node = exp.Anonymous(this="OVER", expressions=[call.expression, *frame])
     node.type = type_of(call.expression)
     return node
+
+
+def _beside(call: OverCall) -> str:
+    """What is kept for a column of OVER."""
+    if call.lag:
+        return f"the last {'row' if call.lag == 1 else f'{call.lag} rows'}"
+    if call.frame.unbounded:
+        return "aggregates"
+    if call.frame.rows is not None:
+        return f"the last {call.frame.rows} rows" if call.frame.rows else "no row"
+    return f"the rows of the last {words(duration(call.frame.ms or 0))}"
+
+
+def waiting_rows(grace_ms: int | None, keys: str) -> Iterator[StateStore]:
+    """The store of rows that wait for a GRACE PERIOD."""
+    if grace_ms is not None:
+        waits = words(duration(grace_ms)) if grace_ms else "no time"
+        yield StateStore("rows that wait for earlier ones", keys, f"a row waits {waits}")
+
+
+def waits_for_times(clause: str, grace_ms: int | None) -> Iterator[str]:
+    """Why Real-Time Mode does not run a clause with a GRACE PERIOD."""
+    if grace_ms is not None:
+        yield (
+            f"GRACE PERIOD in {clause} waits for times that other rows bring, which are known at "
+            "the end of a batch: it lasts a minute in Real-Time Mode"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ from streamsql.formats.changes import stored_columns
 from streamsql.nodes import ConstraintDefinition, StartPosition
 from streamsql.planner.operators.edges import Edge, Transformation
 from streamsql.planner.operators.lineage import Lineage, time_of
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
 from streamsql.planner.operators.topics import expected_text, topic_text
 from streamsql.schema import ROWTIME, Column, Kind, Schema
 from streamsql.types import quote
@@ -61,11 +62,35 @@ class Scan(Operator):
             columns[ROWTIME.name] = time_of(columns[time.name], time)
         return Lineage(columns, reads=frozenset({name}))
 
+    @property
+    def stored_values(self) -> tuple[Column, ...]:
+        """The columns whose values are kept, since a change of a row need not hold them."""
+        source = self.source
+        return stored_columns(source.topic.value_format, source.kind, source.schema.value)
 
-def stored_values(node: Scan) -> tuple[Column, ...]:
-    """The columns of a scan whose values are kept, since changes need not tell them."""
-    source = node.source
-    return stored_columns(source.topic.value_format, source.kind, source.schema.value)
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        if self.stored_values:
+            columns = ", ".join(column.name for column in self.stored_values)
+            growth = f"grows with the keys of {self.sources}"
+            yield StateStore(f"{columns} of {self.sources}", self.key_names, growth)
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        yield f"reads {self.source.name} from {self.source.topic.name}"
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.PASSED_ON
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        return ()
+
+    @property
+    def sources(self) -> str:
+        return quote(self.source.name)
 
 
 def start_text(start: StartPosition) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from streamsql.nodes import SetOperator
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Bounded, Operator
 from streamsql.schema import Kind, Schema
 
 
 @dataclass(frozen=True)
-class SetOperation(Operator):
+class SetOperation(Bounded):
     """Each row once: of both sides (UNION), of the left one that the right one has too (INTERSECT),
     or has not (EXCEPT). The columns of both are the same; NULL equals NULL."""
 

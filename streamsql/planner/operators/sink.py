@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from streamsql.catalog import Source
 from streamsql.nodes import ConstraintDefinition
 from streamsql.planner.operators.lineage import Lineage, time_of
-from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.operator import Binding, Deletions, RowByRow
 from streamsql.planner.operators.topics import expected_text, topic_text
 from streamsql.schema import ROWTIME, Schema, TimestampColumn
 from streamsql.types import quote
@@ -42,3 +42,7 @@ class Sink(RowByRow):
             return found
         time = time_of(found.columns[self.timestamp.name], self.timestamp)
         return found.adding({ROWTIME.name: time})
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.WRITTEN

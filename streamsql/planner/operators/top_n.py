@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -9,7 +10,8 @@ from functools import cached_property
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.items import Named, Ordering, columns_of, named_text, order_text
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Column, Kind, Namespace, Schema
 from streamsql.types import BIGINT, quote
 
@@ -72,3 +74,36 @@ class TopN(Operator):
         order = found.influences_of(Transformation.SORT, (each.expression for each in self.order))
         top = found.adding({**found.made(self.keys), **numbers})
         return top.influenced(found.grouped(self.keys), order)
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        groups = self._groups
+        if self.input.kind is Kind.TABLE:
+            table = self.input.sources
+            growth = f"grows with the keys of {table}"
+            yield StateStore(f"rows of {table}", self.input.key_names, growth)
+            yield StateStore(f"rows of {table} in their order", groups, growth)
+            return
+        growth = "grows with the number of distinct groups" if groups else "does not grow"
+        ties = f", with those that are equal to the last of them by {self.ranks.value}"
+        holds = f"the first {self.count} rows{ties if self.rank else ''}"
+        yield StateStore(holds, groups, growth)
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        order = ", ".join(f"{expression_text(o.expression)} {o.descending}" for o in self.order)
+        ranks = f" by {self.ranks.value}" if self.rank else ""
+        yield f"the first {self.count} of {self._groups} by {order}{ranks}"
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.IGNORED
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        return ()
+
+    @property
+    def _groups(self) -> str:
+        return ", ".join(expression_text(key.expression) for key in self.keys)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
 from streamsql.schema import Kind, Schema
 
 
@@ -34,3 +35,20 @@ class Union(Operator):
 
     def lineage(self) -> Lineage:
         return self.left.lineage() | self.right.lineage()
+
+    def stores(self, root: Operator) -> Iterable[StateStore]:
+        return ()
+
+    def identity(self, root: Operator) -> Iterable[str]:
+        return ("union",)
+
+    @property
+    def deletions(self) -> Deletions:
+        return Deletions.PASSED_ON
+
+    def knows_cause(self, root: Operator) -> bool:
+        return False
+
+    @property
+    def obstacles(self) -> Iterable[str]:
+        return ()

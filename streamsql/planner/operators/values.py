@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from streamsql.nodes import Expression
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import Binding, Operator
+from streamsql.planner.operators.operator import Binding, Bounded
 from streamsql.schema import Kind, Schema
 
 
 @dataclass(frozen=True)
-class Values(Operator):
+class Values(Bounded):
     """Rows that the statement itself has: VALUES, or the one row of a SELECT without FROM."""
 
     rows: tuple[tuple[Expression, ...], ...]

@@ -8,19 +8,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.join import Join, JoinKind
-from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.qualify import Qualify
-from streamsql.planner.operators.repartition import Repartition
-from streamsql.planner.operators.sink import Sink
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.operators.operator import Operator, state_stores
 from streamsql.schema import Kind
-
-_STATELESS = (Filter, FlatMap, LookupJoin, Project, Qualify, Repartition, Sink)
 
 
 class Replay(Enum):
@@ -47,16 +36,4 @@ def replay_of(root: Operator) -> Replay:
         return Replay.SOURCE
     if root.kind is Kind.TABLE:
         return Replay.KEY
-    return Replay.CAUSE if _joins_records(root) else Replay.TASK
-
-
-def _joins_records(root: Operator) -> bool:
-    """Whether all its state is that of one join of a stream, as it was read, with a table."""
-    node = root
-    while isinstance(node, _STATELESS):
-        (node,) = node.inputs
-    return (
-        isinstance(node, Join)
-        and node.join_kind is JoinKind.STREAM_TABLE
-        and not state_stores(node.left, root)
-    )
+    return Replay.CAUSE if root.knows_cause(root) else Replay.TASK

@@ -7,21 +7,14 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from streamsql.errors import ConfigError
-from streamsql.nodes import Emit, Expression
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.join import Join, JoinKind
+from streamsql.nodes import Emit
 from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.match import Match
 from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.over import Over
 from streamsql.planner.operators.scan import Scan
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.query_plan import Mode, ModeDecision
-from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.types.binding import aggregate_function
 from streamsql.properties import PROCESSING_MODE, get_text
 
 _NOT_IN_PARTS = (
@@ -54,48 +47,11 @@ def _obstacles(root: Operator, emit: Emit) -> Iterator[str]:
     if emit is Emit.FINAL:
         yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
     for operator in operators(root):
-        if isinstance(operator, Derived) and operator.by_clock:
-            yield (
-                "rows that are processed again are in other windows of the clock, and a batch of "
-                "them lasts a minute in Real-Time Mode"
-            )
-        if _merges_shuffled(operator, root):
+        if sum(operator.shuffled_inputs(root)) > 1:
             yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
         for name in python_functions(operator):
             yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
-        if isinstance(operator, Over) and operator.grace_ms is not None:
-            yield (
-                "GRACE PERIOD in OVER waits for times that other rows bring, which are known at "
-                "the end of a batch: it lasts a minute in Real-Time Mode"
-            )
-        if isinstance(operator, Match) and operator.grace_ms is not None:
-            yield (
-                "GRACE PERIOD in MATCH_RECOGNIZE waits for times that other rows bring, which are "
-                "known at the end of a batch: it lasts a minute in Real-Time Mode"
-            )
-        for call in _aggregate_calls(operator):
-            function = aggregate_function(call)
-            if not function.real_time:
-                yield f"the aggregate function {function.name} needs micro-batches"
-
-
-def _aggregate_calls(operator: Operator) -> list[Expression]:
-    if isinstance(operator, Aggregate):
-        return [named.expression for named in operator.aggregates]
-    if isinstance(operator, Over):
-        return [call.expression for call in operator.calls if not call.lag]
-    if isinstance(operator, Match):
-        return [column.expression for column in operator.all_columns if column.place is None]
-    return []
-
-
-def _merges_shuffled(operator: Operator, root: Operator) -> bool:
-    """Whether more than one of the inputs comes out of a shuffle."""
-    # All that has state is shuffled to it by key.
-    shuffled = [bool(state_stores(source, root)) for source in operator.inputs]
-    if isinstance(operator, Join) and operator.join_kind is JoinKind.FOREIGN_KEY:
-        shuffled[0] = True  # to the rows that are referred to
-    return sum(shuffled) > 1
+        yield from operator.obstacles
 
 
 def python_functions(operator: Operator) -> Iterator[str]:

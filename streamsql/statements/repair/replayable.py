@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from streamsql.errors import Span, UnsupportedError
 from streamsql.planner.operators.file_sink import FileSink
 from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators.operator import Operator, operators, state_stores
 from streamsql.planner.operators.scan import Scan
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.query_plan import QueryPlan
-from streamsql.planner.plans.state_stores import state_stores
 from streamsql.schema import Kind
 from streamsql.statements.repair.entries import Failure
 

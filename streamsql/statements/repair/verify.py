@@ -15,7 +15,7 @@ from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit, VerifyQuery
 from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.join import joins_own_groups
+from streamsql.planner.operators.join import Join
 from streamsql.planner.operators.lookup_join import LookupJoin
 from streamsql.planner.operators.match import Match
 from streamsql.planner.operators.operator import operators
@@ -103,7 +103,7 @@ def _obstacle(plan: QueryPlan) -> str | None:
             return "OVER leaves out what came late, and a batch has all rows in order"
         if isinstance(operator, Match):
             return "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
-        if joins_own_groups(operator):
+        if isinstance(operator, Join) and operator.joins_own_groups:
             return "a row was joined with its group as it was then, and a batch has the last only"
         if isinstance(operator, Aggregate) and operator.input.kind is Kind.TABLE:
             return (
