@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from streamsql.planner.changes.classes import PARTITIONS, Change, ChangeClass, Difference
 from streamsql.planner.changes.keeping import moves_state
-from streamsql.planner.changes.parts import Part, Place, parts_of_plan
+from streamsql.planner.changes.parts import parts_of_plan
 from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators.parts import Part, Place
 from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind

@@ -10,7 +10,15 @@ from streamsql.nodes import Emit, Expression, Window
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import (
+    Binding,
+    Deletions,
+    Keys,
+    Operator,
+    StateStore,
+    reading,
+)
+from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregate_function
 from streamsql.planner.types.calls import COLLECTS_FOR
@@ -43,9 +51,7 @@ class Aggregate(Operator):
             )
         )
 
-    @property
-    def kind(self) -> Kind:
-        return Kind.TABLE
+    kind = Kind.TABLE
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
@@ -96,9 +102,7 @@ class Aggregate(Operator):
             sizes = (size.ms if size else None for size in (w.size, w.advance, w.grace))
             yield f"in {w.type.value} windows of {[*sizes]}"
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.IGNORED
+    deletions = Deletions.IGNORED
 
     def knows_cause(self, root: Operator) -> bool:
         return False
@@ -106,6 +110,36 @@ class Aggregate(Operator):
     @property
     def obstacles(self) -> Iterable[str]:
         return micro_batch_only(call.expression for call in self.aggregates)
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at.behind())
+        types = types_of(key.expression for key in self.keys)
+        names = ", ".join(key.name for key in self.keys)
+        yield at.part("GROUP BY", "", at.texts(self.keys), types, names=names)
+        for call in (item.expression for item in self.aggregates):
+            text, types = at.text(call), types_of((call, *call.expressions))
+            yield at.part("aggregates", text, text, types, names=expression_text(call))
+        if (window := self.window) is not None:
+            sizes = [words(duration(d.ms)) for d in (window.size, window.advance) if d]
+            yield at.part("WINDOW", "", f"{window.type.value} {', '.join(sizes)}")
+            if window.grace is not None:
+                yield at.part("GRACE PERIOD", "", words(duration(window.grace.ms)))
+        yield at.part("EMIT", "", self.emit.value)
+        at.means(at.stand_for((*self.keys, *self.aggregates)))
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return reading(keys, (key.expression for key in self.keys))
+
+    def keys_made(self, keys: Keys) -> Keys:
+        return {}
+
+    needs_batch = None
+
+    @property
+    def differs_in_batch(self) -> str | None:
+        if self.input.kind is Kind.STREAM:
+            return None
+        return "a batch has no groups of a table that have become empty, and the query keeps them"
 
 
 def _windows(window: Window, keys: str, rows: str) -> StateStore:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from streamsql.catalog import Source
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import (
+    Deletions,
+    Keys,
+    Operator,
+    StateStore,
+    operators,
+)
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.scan import Scan
 from streamsql.schema import ROWTIME, Kind, Schema
 from streamsql.types import quote
@@ -35,9 +42,7 @@ class Derived(Operator):
     def kind(self) -> Kind:
         return self.source.kind
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
     @property
     def line(self) -> str:
@@ -55,9 +60,7 @@ class Derived(Operator):
     def identity(self, root: Operator) -> Iterable[str]:
         return ("by the clock",) if self.by_clock else ()
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.PASSED_ON
+    deletions = Deletions.PASSED_ON
 
     def knows_cause(self, root: Operator) -> bool:
         return False
@@ -73,6 +76,21 @@ class Derived(Operator):
     @property
     def sources(self) -> str:
         return quote(self.source.name)
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        # One that keeps nothing is no other than its text written in its place.
+        keeps = any(map(at.keeps, operators(self.input)))
+        inner = at.inside("the subquery") if keeps else at
+        yield from self.input.parts(inner)
+        at.means(inner.meant)
+        if self.by_clock:
+            yield at.part("DESCRIPTOR", "", "PROCTIME()")
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return ()
+
+    needs_batch = None
+    differs_in_batch = None
 
 
 Leaf = Scan | Derived

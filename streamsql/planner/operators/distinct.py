@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from streamsql.nodes import Window
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.windows import duration, window_text, words
 from streamsql.schema import Kind, Schema
 
@@ -28,9 +29,7 @@ class Distinct(Operator):
     def kind(self) -> Kind:
         return self.input.kind
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
     @property
     def line(self) -> str:
@@ -55,13 +54,26 @@ class Distinct(Operator):
         window = f" in {self.window.size.ms}" if self.window else ""
         yield f"distinct {', '.join(self.schema.names)}{window}"
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.PASSED_ON
+    deletions = Deletions.PASSED_ON
 
     def knows_cause(self, root: Operator) -> bool:
         return False
 
-    @property
-    def obstacles(self) -> Iterable[str]:
-        return ()
+    obstacles = ()
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at.behind())
+        columns = at.columns(self.schema)
+        window = f" in windows of {words(duration(self.window.size.ms))}" if self.window else ""
+        text = ", ".join(written for written, _ in columns.values()) + window
+        types = tuple(column.type for column in self.schema)
+        yield at.part("DISTINCT", "", text, types, names=", ".join(columns))
+        if self.window and self.window.grace is not None:
+            yield at.part("GRACE PERIOD", "", words(duration(self.window.grace.ms)))
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        names = set(self.schema.names)
+        return (source for source, columns in keys.items() if columns & names)
+
+    needs_batch = None
+    differs_in_batch = None

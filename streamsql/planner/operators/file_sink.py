@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamsql.catalog import ExternalSink
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.operator import RowByRow
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.windows import duration, words
 from streamsql.schema import Schema
 from streamsql.types import quote
@@ -26,9 +28,7 @@ class FileSink(RowByRow):
         """The columns of the files."""
         return self.input.schema
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
     @property
     def line(self) -> str:
@@ -39,3 +39,14 @@ class FileSink(RowByRow):
 
     def lineage(self) -> Lineage:
         return self.input.lineage()
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at)
+        yield from at.selected(self.input.schema)
+        settings = {
+            "PATH": self.target.path,
+            "FORMAT": self.target.format,
+            "PARTITION_BY": ", ".join(self.partition_by) or "nothing",
+            "COMMIT_INTERVAL": words(duration(self.interval_ms)),
+        }
+        yield from (at.part("WITH", name, text) for name, text in settings.items())

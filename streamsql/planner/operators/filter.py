@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from streamsql.nodes import Emit, Expression
@@ -17,6 +17,7 @@ from streamsql.planner.operators.operator import (
     StateStore,
     operators,
 )
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in
 from streamsql.planner.windows import STEP
@@ -61,9 +62,7 @@ class Filter(RowByRow):
     def identity(self, root: Operator) -> Iterable[str]:
         return (f"remembers who passes {self.clause}",) if self.remembers(root) else ()
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.IGNORED
+    deletions = Deletions.IGNORED
 
     def remembers(self, root: Operator) -> bool:
         """Whether it keeps the keys that have passed, and deletes only these.
@@ -79,6 +78,12 @@ class Filter(RowByRow):
         while reader is not None and reader.deletions is Deletions.PASSED_ON:
             reader = _reader(reader, root)
         return reader is not None and reader.deletions is Deletions.WRITTEN
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        keeps = at.keeps(self)
+        yield from self.input.parts(at.behind(keeps))
+        name = str(at.stage) if at.stage else ""
+        yield at.part(self.clause, name, at.text(self.condition), keeps=keeps)
 
 
 def _reader(node: Operator, root: Operator) -> Operator | None:

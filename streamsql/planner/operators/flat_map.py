@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.schema import Namespace, Schema
 
 
@@ -35,3 +37,8 @@ class FlatMap(RowByRow):
     def lineage(self) -> Lineage:
         found = self.input.lineage()
         return found.adding(found.made(self.functions))
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at)
+        yield at.part("table functions", "", at.texts(self.functions))
+        at.adds(at.stand_for(self.functions))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -11,17 +11,23 @@ from itertools import count, takewhile
 from streamsql.nodes import Duration, Expression, JoinType
 from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.combined import parts_of
+from streamsql.planner.operators.derived import Derived
 from streamsql.planner.operators.edges import Columns, Edges, Transformation, over
 from streamsql.planner.operators.lineage import NOTHING, Lineage, edges_of, influence, part_name
 from streamsql.planner.operators.operator import (
     Binding,
     Deletions,
+    Keys,
     Operator,
     StateStore,
     operators,
     state_stores,
 )
+from streamsql.planner.operators.parts import Part, Reading, types_of
+from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators.scan import Scan
 from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.types.binding import columns_in
 from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, WINDOWSTART, Column, Kind, Namespace, Schema
 from streamsql.types import quote, type_of
@@ -178,16 +184,12 @@ class Join(Operator):
         if (window := self.window) is not None:
             yield f"within {window.before_ms}, {window.after_ms}, {window.lateness_ms}"
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.IGNORED
+    deletions = Deletions.IGNORED
 
     def knows_cause(self, root: Operator) -> bool:
         return self.join_kind is JoinKind.STREAM_TABLE and not state_stores(self.left, root)
 
-    @property
-    def obstacles(self) -> Iterable[str]:
-        return ()
+    obstacles = ()
 
     def shuffled_inputs(self, root: Operator) -> list[bool]:
         left, right = super().shuffled_inputs(root)
@@ -199,6 +201,46 @@ class Join(Operator):
         """Whether a stream is joined with a table that the query itself groups."""
         groups = (isinstance(operator, Aggregate) for operator in operators(self.right))
         return self.join_kind is JoinKind.STREAM_TABLE and any(groups)
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        clause = f"JOIN {_alias(self.right)}"
+        right = at.inside(clause)
+        yield from self.left.parts(at.behind())
+        yield from self.right.parts(right.behind())
+        equality = f"{at.text(self.left_on)} = {right.text(self.right_on)}"
+        at.adds(right.meant)
+        condition = "" if self.condition is None else f" AND {at.text(self.condition)}"
+        windows = " and equal windows" if self.windowed else ""
+        text = f"{self.type.value} {self.join_kind.value}{condition}{windows}"
+        yield at.part(clause, "", text, columns=at.columns(self._kept(at)))
+        yield at.part(clause, "ON", equality, types_of((self.left_on,)))
+        if self.window is not None:
+            yield at.part(clause, "WITHIN", within_text(self.window))
+
+    def _kept(self, at: Reading) -> Iterator[Column]:
+        """The columns of the rows that it keeps: those that are read further up."""
+        needed = at.needed[id(self)]
+        if self.condition is not None:
+            needed |= {column.name for column in columns_in(self.condition)}
+        stream_table = self.join_kind is JoinKind.STREAM_TABLE
+        sides = (self.right,) if stream_table else (self.left, self.right)
+        return (column for side in sides for column in side.schema if column.name in needed)
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return keys
+
+    @property
+    def needs_batch(self) -> str | None:
+        if self.join_kind in (JoinKind.TABLE_TABLE, JoinKind.FOREIGN_KEY):
+            return None
+        full = self.join_kind is JoinKind.ROWS and self.type is JoinType.FULL
+        return "it compares the rows of a FULL JOIN" if full else "it joins a stream"
+
+    @property
+    def differs_in_batch(self) -> str | None:
+        if not self.joins_own_groups:
+            return None
+        return "a row was joined with its group as it was then, and a batch has the last only"
 
 
 def join_text(plan: Join) -> str:
@@ -237,3 +279,10 @@ def equality_text(plan: Join) -> str:
 
 def _parts_text(expression: Expression) -> str:
     return ", ".join(map(expression_text, parts_of(expression)))
+
+
+def _alias(node: Operator) -> str:
+    """The name of what is joined."""
+    while not isinstance(node, Qualify | Scan | Derived):
+        (node, *_) = node.inputs
+    return node.alias

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.operator import RowByRow
 from streamsql.schema import Schema
 
 
@@ -19,9 +19,7 @@ class Limit(RowByRow):
     def schema(self) -> Schema:
         return self.input.schema
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
     @property
     def line(self) -> str:

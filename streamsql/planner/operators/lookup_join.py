@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from streamsql.nodes import Expression, JoinType
 from streamsql.planner.operators.edges import Edge, Transformation
 from streamsql.planner.operators.lineage import Lineage, influence
 from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, Column, Namespace, Schema
@@ -69,6 +70,17 @@ class LookupJoin(RowByRow):
         if self.condition is not None:
             found = found.influenced(influence(by, self.condition, found.columns))
         return found
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at)
+        yield at.part("look-up", self.alias, lookup_line(self))
+
+    @property
+    def differs_in_batch(self) -> str | None:
+        return (
+            f"what is looked up in {self.lookup.name} may be another row than it was when the "
+            "query looked"
+        )
 
 
 def lookup_text(plan: LookupJoin) -> str:

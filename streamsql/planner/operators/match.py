@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,8 +14,16 @@ from streamsql.planner.operators.aggregate import micro_batch_only
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.lineage import Lineage, edges_of
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import (
+    Binding,
+    Deletions,
+    Keys,
+    Operator,
+    StateStore,
+    reading,
+)
 from streamsql.planner.operators.over import waiting_rows, waits_for_times
+from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
@@ -77,9 +85,7 @@ class Match(Operator):
         made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.columns)
         return Schema((*keys, *made, ROWTIME))
 
-    @property
-    def kind(self) -> Kind:
-        return Kind.STREAM
+    kind = Kind.STREAM
 
     @property
     def decisive(self) -> tuple[MatchColumn, ...]:
@@ -134,9 +140,7 @@ class Match(Operator):
         yield f"matches of {keys_text(self)} by time, {self.grace_ms}: {match_text(self)}"
         yield from map(column_text, self.decisive)
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.PASSED_ON
+    deletions = Deletions.PASSED_ON
 
     def knows_cause(self, root: Operator) -> bool:
         return False
@@ -145,6 +149,33 @@ class Match(Operator):
     def obstacles(self) -> Iterable[str]:
         yield from waits_for_times("MATCH_RECOGNIZE", self.grace_ms)
         yield from micro_batch_only(c.expression for c in self.all_columns if c.place is None)
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at.behind())
+        keys = (key.expression for key in self.keys)
+        types = types_of((*keys, *(column.expression for column in self.decisive)))
+        read = (c.expression for c in self.all_columns)
+        kept = {e.name: (at.text(e), type_of(e)) for e in read if isinstance(e, exp.Column)}
+        of = ", ".join(dict.fromkeys(at.text(c.expression) for c in self.decisive))
+        partition = keys_text(self, at.text) or "nothing"
+        text = f"{match_text(self)} PARTITION BY {partition}, of {of or 'no column'}"
+        yield at.part("MATCH_RECOGNIZE", "", text, types, columns=kept)
+        if self.grace_ms is not None:
+            grace = words(duration(self.grace_ms))
+            yield at.part("GRACE PERIOD of MATCH_RECOGNIZE", "", grace)
+        at.adds(at.stand_for(self.keys))
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return reading(keys, (key.expression for key in self.keys))
+
+    def keys_made(self, keys: Keys) -> Keys:
+        return {}
+
+    needs_batch = None
+
+    differs_in_batch = (
+        "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
+    )
 
 
 Text = Callable[[Expression], str]

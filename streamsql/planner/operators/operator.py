@@ -8,16 +8,21 @@ event time, whether the value is null (a tombstone), and a record's headers wher
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum, auto
 
+from streamsql.errors import InternalError
 from streamsql.nodes import Expression
 from streamsql.planner.operators.lineage import Lineage
+from streamsql.planner.operators.parts import Part, Reading
+from streamsql.planner.types.binding import columns_in
 from streamsql.schema import Kind, Schema
 
 Binding = tuple[Expression, "Operator"]
 """An expression, and the operator whose columns it reads."""
+Keys = Mapping[str, frozenset[str]]
+"""By sources, the columns of a row that are made of the keys of their records."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,29 @@ class Operator(ABC):
     def obstacles(self) -> Iterable[str]:
         """Why Spark's Real-Time Mode does not run it."""
 
+    @abstractmethod
+    def parts(self, at: Reading) -> Iterator[Part]:
+        """What it and the operators below say of the query, for the class of a change."""
+
+    @abstractmethod
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        """The sources whose records it takes by key: where those of a key are in one partition, in
+        their order, matters. `keys` are those of its input's rows."""
+
+    def keys_made(self, keys: Keys) -> Keys:
+        """The keys in its own rows."""
+        return keys
+
+    @property
+    @abstractmethod
+    def needs_batch(self) -> str | None:
+        """Why Spark's batch engine, and no store of a table, answers a pull query with it."""
+
+    @property
+    @abstractmethod
+    def differs_in_batch(self) -> str | None:
+        """Why a batch over the same records gives other rows."""
+
     def shuffled_inputs(self, root: Operator) -> list[bool]:
         """Of each input, whether its rows come out of a shuffle: to all state rows are shuffled by
         key."""
@@ -153,6 +181,20 @@ class RowByRow(Operator):
     def knows_cause(self, root: Operator) -> bool:
         return self.input.knows_cause(root)
 
+    def parts(self, at: Reading) -> Iterator[Part]:
+        return self.input.parts(at)
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return ()
+
+    @property
+    def needs_batch(self) -> str | None:
+        return None
+
+    @property
+    def differs_in_batch(self) -> str | None:
+        return None
+
     @property
     def obstacles(self) -> Iterable[str]:
         return ()
@@ -167,16 +209,20 @@ class Bounded(Operator):
     def identity(self, root: Operator) -> Iterable[str]:
         return ()
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.PASSED_ON
+    deletions = Deletions.PASSED_ON
 
     def knows_cause(self, root: Operator) -> bool:
         return False
 
-    @property
-    def obstacles(self) -> Iterable[str]:
+    def parts(self, at: Reading) -> Iterator[Part]:
+        raise InternalError(f"{type(self).__name__} is in a persistent query")
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return ()
+
+    differs_in_batch = None
+
+    obstacles = ()
 
 
 def operators(root: Operator) -> Iterator[Operator]:
@@ -196,3 +242,9 @@ def _stores(node: Operator, root: Operator) -> Iterator[StateStore]:
     for source in node.inputs:
         yield from _stores(source, root)
     yield from node.stores(root)
+
+
+def reading(keys: Keys, expressions: Iterable[Expression]) -> Iterator[str]:
+    """The sources of whose keys the expressions are made."""
+    read = {column.name for expression in expressions for column in columns_in(expression)}
+    return (source for source, columns in keys.items() if columns & read)

@@ -13,7 +13,15 @@ from streamsql.planner.operators.aggregate import keeps_values, micro_batch_only
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Ordering, order_text
 from streamsql.planner.operators.lineage import Lineage, edges_of
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import (
+    Binding,
+    Deletions,
+    Keys,
+    Operator,
+    StateStore,
+    reading,
+)
+from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import duration, words
 from streamsql.planner.windows import words as duration_text
@@ -127,9 +135,7 @@ class Over(Operator):
             frame = (call.lag, call.frame.rows, call.frame.ms, call.frame.peers)
             yield f"{expression_text(call.expression)} over {frame}"
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.PASSED_ON
+    deletions = Deletions.PASSED_ON
 
     def knows_cause(self, root: Operator) -> bool:
         return False
@@ -146,6 +152,32 @@ class Over(Operator):
     @property
     def _keys_text(self) -> str:
         return ", ".join(map(expression_text, self.keys))
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at.behind())
+        keys = ", ".join(map(at.text, self.keys)) or "nothing"
+        calls = ", ".join(
+            at.text(call.expression)
+            + (f" {call.lag} rows before" if call.lag else frame_text(call))
+            for call in self.calls
+        )
+        types = types_of((*self.keys, *(call.expression for call in self.calls)))
+        # Of rows that go on at once nothing is kept but what the calls read.
+        needed = at.needed[id(self)] if self.grace_ms is not None else frozenset()
+        kept = at.columns(c for c in self.input.schema if c.name in needed)
+        yield at.part("OVER", "", f"{calls} PARTITION BY {keys}", types, columns=kept)
+        if self.grace_ms is not None:
+            yield at.part("GRACE PERIOD of OVER", "", words(duration(self.grace_ms)))
+        at.adds({call.name: at.written_out(_meaning(call)) for call in self.calls})
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return reading(keys, self.keys)
+
+    @property
+    def needs_batch(self) -> str | None:
+        return None if self.order is None else "it orders rows for OVER"
+
+    differs_in_batch = "OVER leaves out what came late, and a batch has all rows in order"
 
 
 def over_text(call: OverCall) -> str:
@@ -167,7 +199,7 @@ def frame_text(call: OverCall) -> str:
     return f" RANGE {duration_text(duration(frame.ms or 0))}"
 
 
-def meaning(call: OverCall) -> Expression:
+def _meaning(call: OverCall) -> Expression:
     """What a column of OVER is, as an expression."""
     if call.lag:
         value, *default = call.expressions

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.operator import Binding, Keys, RowByRow
+from streamsql.planner.operators.parts import Part, Reading
+from streamsql.planner.types.binding import columns_in
 from streamsql.schema import Namespace, Schema
 
 
@@ -43,3 +46,14 @@ class Project(RowByRow):
     def lineage(self) -> Lineage:
         found = self.input.lineage()
         return found.with_columns(found.made(self.items))
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at)
+        at.means(at.stand_for(self.items))
+
+    def keys_made(self, keys: Keys) -> Keys:
+        read = {i.name: {c.name for c in columns_in(i.expression)} for i in self.items}
+        return {
+            source: frozenset(name for name, of in read.items() if of & columns)
+            for source, columns in keys.items()
+        }

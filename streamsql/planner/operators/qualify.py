@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.operator import Keys, RowByRow
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.schema import Schema
 from streamsql.types import quote
 
@@ -24,9 +26,7 @@ class Qualify(RowByRow):
     def schema(self) -> Schema:
         return Schema(tuple(replace(c, name=f"{self.alias}.{c.name}") for c in self.input.schema))
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
     @property
     def line(self) -> str:
@@ -35,3 +35,13 @@ class Qualify(RowByRow):
     def lineage(self) -> Lineage:
         found = self.input.lineage()
         return found.with_columns({f"{self.alias}.{n}": e for n, e in found.columns.items()})
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at)
+        at.means({f"{self.alias}.{name}": meant for name, meant in at.meant.items()})
+
+    def keys_made(self, keys: Keys) -> Keys:
+        return {
+            source: frozenset(f"{self.alias}.{column}" for column in columns)
+            for source, columns in keys.items()
+        }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.operator import Binding, Keys, RowByRow
+from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.schema import Column, Namespace, Schema
 
 
@@ -42,3 +44,12 @@ class Repartition(RowByRow):
     def lineage(self) -> Lineage:
         found = self.input.lineage()
         return found.adding(found.made(self.keys))
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at)
+        types = types_of(key.expression for key in self.keys)
+        yield at.part("PARTITION BY", "", at.texts(self.keys), types)
+        at.adds(at.stand_for(self.keys))
+
+    def keys_made(self, keys: Keys) -> Keys:
+        return {}

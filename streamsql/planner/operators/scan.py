@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streamsql.catalog import Source
@@ -11,7 +11,8 @@ from streamsql.formats.changes import stored_columns
 from streamsql.nodes import ConstraintDefinition, StartPosition
 from streamsql.planner.operators.edges import Edge, Transformation
 from streamsql.planner.operators.lineage import Lineage, time_of
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.topics import expected_text, topic_text
 from streamsql.schema import ROWTIME, Column, Kind, Schema
 from streamsql.types import quote
@@ -35,9 +36,7 @@ class Scan(Operator):
     def kind(self) -> Kind:
         return self.source.kind
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
     @property
     def line(self) -> str:
@@ -77,20 +76,51 @@ class Scan(Operator):
     def identity(self, root: Operator) -> Iterable[str]:
         yield f"reads {self.source.name} from {self.source.topic.name}"
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.PASSED_ON
+    deletions = Deletions.PASSED_ON
 
     def knows_cause(self, root: Operator) -> bool:
         return False
 
-    @property
-    def obstacles(self) -> Iterable[str]:
-        return ()
+    obstacles = ()
 
     @property
     def sources(self) -> str:
         return quote(self.source.name)
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        source, kept = self.source, at.columns(self.stored_values)
+        read = at.behind(bool(kept))
+        yield read.part("FROM", "", source.name)
+        topic = replace(source.topic, partitions=None, replicas=None)
+        yield read.part("records of", source.name, topic_text(replace(source, topic=topic)))
+        if kept:
+            yield at.part("unavailable values", "", ", ".join(kept), columns=kept)
+        yield from at.constraints(source, source.expected_of_reads)
+        if self.start is not None:
+            yield at.part("FROM", "start", start_text(self.start))
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return ()
+
+    def keys_made(self, keys: Keys) -> Keys:
+        return {self.source.name: frozenset(column.name for column in self.source.schema.key)}
+
+    @property
+    def needs_batch(self) -> str | None:
+        source, name = self.source, quote(self.source.name)
+        if source.kind is Kind.STREAM:
+            return f"it reads the history of the stream {name}"
+        if source.created_by_query is None and not source.is_source:
+            return f"the table {name}, made by CREATE TABLE, is not served from a store"
+        if source.schema.headers:
+            return f"{name} has header columns, which no store keeps"
+        if self.constraints:
+            return f"{name} has constraints, which no store checks"
+        if self.start is not None:
+            return f"it says where reading of {name} begins"
+        return None
+
+    differs_in_batch = None
 
 
 def start_text(start: StartPosition) -> str:

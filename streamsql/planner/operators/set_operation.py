@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from streamsql.nodes import SetOperator
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Bounded, Operator
+from streamsql.planner.operators.operator import Bounded, Operator
 from streamsql.schema import Kind, Schema
 
 
@@ -28,9 +28,7 @@ class SetOperation(Bounded):
     def kind(self) -> Kind:
         return self.left.kind
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
     @property
     def line(self) -> str:
@@ -44,3 +42,7 @@ class SetOperation(Bounded):
         # The rows are those of the left side.
         found = replace(both, columns=left.columns)
         return found.influenced(both.all(self.schema, Transformation.JOIN))
+
+    @property
+    def needs_batch(self) -> str | None:
+        return f"it compares rows for {self.operator.value}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamsql.catalog import Source
 from streamsql.nodes import ConstraintDefinition
 from streamsql.planner.operators.lineage import Lineage, time_of
 from streamsql.planner.operators.operator import Binding, Deletions, RowByRow
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.topics import expected_text, topic_text
 from streamsql.schema import ROWTIME, Schema, TimestampColumn
 from streamsql.types import quote
@@ -43,6 +45,9 @@ class Sink(RowByRow):
         time = time_of(found.columns[self.timestamp.name], self.timestamp)
         return found.adding({ROWTIME.name: time})
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.WRITTEN
+    deletions = Deletions.WRITTEN
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at)
+        yield from at.selected(self.input.schema)
+        yield from at.constraints(self.target, self.target.expected_of_writes)

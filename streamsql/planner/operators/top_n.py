@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -10,7 +10,15 @@ from functools import cached_property
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.items import Named, Ordering, columns_of, named_text, order_text
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import (
+    Binding,
+    Deletions,
+    Keys,
+    Operator,
+    StateStore,
+    reading,
+)
+from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Column, Kind, Namespace, Schema
 from streamsql.types import BIGINT, quote
@@ -49,9 +57,7 @@ class TopN(Operator):
         rank = (Column(self.rank, BIGINT, Namespace.VALUE),) if self.rank else ()
         return Schema((*columns_of(self.keys, Namespace.KEY), number, *rank, *values))
 
-    @property
-    def kind(self) -> Kind:
-        return Kind.TABLE
+    kind = Kind.TABLE
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
@@ -93,17 +99,30 @@ class TopN(Operator):
         ranks = f" by {self.ranks.value}" if self.rank else ""
         yield f"the first {self.count} of {self._groups} by {order}{ranks}"
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.IGNORED
+    deletions = Deletions.IGNORED
 
     def knows_cause(self, root: Operator) -> bool:
         return False
 
-    @property
-    def obstacles(self) -> Iterable[str]:
-        return ()
+    obstacles = ()
 
     @property
     def _groups(self) -> str:
         return ", ".join(expression_text(key.expression) for key in self.keys)
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        yield from self.input.parts(at.behind())
+        order = ", ".join(
+            f"{at.text(o.expression)}{' DESC' if o.descending else ''}" for o in self.order
+        )
+        text = f"PARTITION BY {at.texts(self.keys)} ORDER BY {order}"
+        kept, clause = at.columns(self.input.schema), self.ranks.value
+        yield at.part(clause, "", text, types_of(self.expressions), columns=kept)
+        yield at.part(clause, "count", str(self.count))
+        at.adds(at.stand_for(self.keys))
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
+        return reading(keys, (key.expression for key in self.keys))
+
+    needs_batch = None
+    differs_in_batch = None

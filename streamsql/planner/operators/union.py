@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Deletions, Operator, StateStore
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.schema import Kind, Schema
 
 
@@ -25,13 +26,9 @@ class Union(Operator):
     def kind(self) -> Kind:
         return self.left.kind
 
-    @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return ()
+    bindings = ()
 
-    @property
-    def line(self) -> str:
-        return "Union of all rows"
+    line = "Union of all rows"
 
     def lineage(self) -> Lineage:
         return self.left.lineage() | self.right.lineage()
@@ -42,13 +39,30 @@ class Union(Operator):
     def identity(self, root: Operator) -> Iterable[str]:
         return ("union",)
 
-    @property
-    def deletions(self) -> Deletions:
-        return Deletions.PASSED_ON
+    deletions = Deletions.PASSED_ON
 
     def knows_cause(self, root: Operator) -> bool:
         return False
 
-    @property
-    def obstacles(self) -> Iterable[str]:
+    obstacles = ()
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        branches = list(self._branches())
+        yield at.part("UNION ALL", "", f"{len(branches)} queries")
+        for number, branch in enumerate(branches, start=1):
+            inner = at.inside(f"query {number} of the union")
+            yield from branch.parts(inner)
+            yield from inner.selected(self.schema)
+
+    def _branches(self) -> Iterator[Operator]:
+        for side in (self.left, self.right):
+            if isinstance(side, Union):
+                yield from side._branches()
+            else:
+                yield side
+
+    def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return ()
+
+    needs_batch = None
+    differs_in_batch = None

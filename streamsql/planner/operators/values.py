@@ -21,9 +21,7 @@ class Values(Bounded):
     def schema(self) -> Schema:
         return self.columns
 
-    @property
-    def kind(self) -> Kind:
-        return Kind.STREAM
+    kind = Kind.STREAM
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
@@ -36,3 +34,5 @@ class Values(Bounded):
 
     def lineage(self) -> Lineage:
         return Lineage({column.name: NOTHING for column in self.schema})
+
+    needs_batch = "it has rows of its own"

@@ -13,18 +13,12 @@ from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit, VerifyQuery
-from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.join import Join
-from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.match import Match
 from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.over import Over
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.results import Field, Result, Rows, Text, Value, Warning
 from streamsql.runtime.state import Context
-from streamsql.schema import Kind
 from streamsql.statements.dispatch import handle
 
 if TYPE_CHECKING:
@@ -93,23 +87,8 @@ def _obstacle(plan: QueryPlan) -> str | None:
         return "what it writes are files, and a topic is what can be read here"
     if plan.emit is Emit.FINAL:
         return "EMIT FINAL writes when time has passed, which a batch does not know"
-    for operator in operators(plan.root):
-        if isinstance(operator, LookupJoin):
-            return (
-                f"what is looked up in {operator.lookup.name} may be another row than it was when "
-                "the query looked"
-            )
-        if isinstance(operator, Over):
-            return "OVER leaves out what came late, and a batch has all rows in order"
-        if isinstance(operator, Match):
-            return "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
-        if isinstance(operator, Join) and operator.joins_own_groups:
-            return "a row was joined with its group as it was then, and a batch has the last only"
-        if isinstance(operator, Aggregate) and operator.input.kind is Kind.TABLE:
-            return (
-                "a batch has no groups of a table that have become empty, and the query keeps them"
-            )
-    return None
+    reasons = (operator.differs_in_batch for operator in operators(plan.root))
+    return next(filter(None, reasons), None)
 
 
 def _begun(ranges: OffsetRanges, definition: Definition) -> OffsetRanges:
