@@ -1,16 +1,12 @@
-"""A logical plan becomes a Spark streaming frame: one function an operator, tabled below.
-
-Says what is computed; how it is started and in which mode is start.py's business.
-"""
+"""A logical plan becomes a Spark streaming frame; start.py starts it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import singledispatch
 
 from pyspark.sql import DataFrame
 
-from streamsql.errors import InternalError, UnsupportedError
+from streamsql.errors import InternalError
 from streamsql.executor.frames.context import (
     NULL_COLUMN,
     LoweringContext,
@@ -19,87 +15,20 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.layouts import Layouts, names_of
-from streamsql.executor.operators import (
-    bounded,
-    distinct,
-    file_sink,
-    filter,
-    flat_map,
-    match,
-    over,
-    project,
-    qualify,
-    repartition,
-    scan,
-    sink,
-    top,
-    union,
-)
-from streamsql.executor.operators import pseudo_columns as derived
-from streamsql.executor.operators.aggregation import aggregate
-from streamsql.executor.operators.joins import joins as join
-from streamsql.executor.operators.joins import lookups
+from streamsql.executor.lowering.table import lowering_of
+from streamsql.executor.operators import aggregate, file_sink, sink
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.distinct import Distinct
 from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.join import Join
 from streamsql.planner.operators.limit import Limit
-from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.match import Match
 from streamsql.planner.operators.operator import Operator, operators, state_stores
-from streamsql.planner.operators.over import Over
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.qualify import Qualify
-from streamsql.planner.operators.repartition import Repartition
 from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.set_operation import SetOperation
 from streamsql.planner.operators.sink import Sink
-from streamsql.planner.operators.top_n import TopN
-from streamsql.planner.operators.union import Union
-from streamsql.planner.operators.values import Values
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.planner.plans.window_bounds import window_bounds
 from streamsql.schema import Kind
-
-
-@singledispatch
-def lower_operator(node: Operator, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """The operator over its lowered inputs. UnsupportedError for one that has no lowering."""
-    raise UnsupportedError(f"{type(node).__name__} is not run yet")
-
-
-def _lower_limit(node: Limit, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """Counting rows is left to the push query's reader: Spark's limit has no update mode."""
-    return inputs[0]
-
-
-lower_operator.register(Scan, scan.lower)
-lower_operator.register(Derived, derived.lower)
-lower_operator.register(Union, union.lower)
-lower_operator.register(Distinct, distinct.lower)
-lower_operator.register(Filter, filter.lower)
-lower_operator.register(Project, project.lower)
-lower_operator.register(FlatMap, flat_map.lower)
-lower_operator.register(Repartition, repartition.lower)
-lower_operator.register(Qualify, qualify.lower)
-lower_operator.register(Join, join.lower)
-lower_operator.register(LookupJoin, lookups.lower)
-lower_operator.register(Aggregate, aggregate.lower)
-lower_operator.register(TopN, top.lower)
-lower_operator.register(Over, over.lower)
-lower_operator.register(Match, match.lower)
-lower_operator.register(Values, bounded.lower_values)
-lower_operator.register(SetOperation, bounded.lower_set)
-lower_operator.register(Limit, _lower_limit)
-lower_operator.register(Sink, sink.lower)
-lower_operator.register(FileSink, file_sink.lower)
 
 
 def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
@@ -150,11 +79,7 @@ def lower_rows(root: Operator, scope: Scope) -> DataFrame:
 
 def _lower(node: Operator, scope: Scope) -> DataFrame:
     inputs = tuple(_lower(child, scope) for child in node.inputs)
-    before = len(scope.shuffles)
-    frame = lower_operator(node, inputs, scope)
-    if isinstance(node, Aggregate) and len(scope.shuffles) == before:
-        scope.shuffles.append("GROUP BY")  # Spark's own, which says so nowhere
-    return frame
+    return lowering_of(node).stream(node, inputs, scope)
 
 
 def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import Scope, quoted
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.jvm import FileTarget
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators.file_sink import FileSink
@@ -22,7 +23,7 @@ from streamsql.types import (
 )
 
 
-def lower(node: FileSink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: FileSink, inputs: Inputs, scope: Scope) -> DataFrame:
     """The columns of the files. A record without a value is a row of its key."""
     text_only = node.target.format == "CSV"
     (rows,) = inputs
@@ -65,3 +66,6 @@ def _has_time(t: SQLType) -> bool:
     if is_map(t):
         return _has_time(key_type(t)) or _has_time(element_type(t))
     return t == TIME or (is_struct(t) and any(_has_time(kind) for _, kind in fields(t)))
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

@@ -21,6 +21,7 @@ from streamsql.executor.frames.keyed import (
     primary_key,
     unpacked,
 )
+from streamsql.executor.operators.lowering import Inputs, Lowering
 from streamsql.nodes import Emit
 from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.filter import Filter
@@ -31,7 +32,7 @@ _PASSES = "$passes"
 _EXPIRES = "$expires"
 
 
-def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Filter, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows that pass; of a table, tombstones for those that do not, or do not any more."""
     (rows,) = inputs
     passing = passes(node, scope)
@@ -82,3 +83,13 @@ def _closes(node: Filter) -> Column | None:
     assert window.grace is not None, "the planner fills in the default"
     gap = window.size.ms if window.type is WindowType.SESSION else 0
     return quoted(END_COLUMN) + F.lit(gap + window.grace.ms + 1)
+
+
+def _batch(node: Filter, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
+    """A table's row that fails is deleted: of a table that does not change, it is left out."""
+    if node.kind is Kind.STREAM:
+        return lower(node, inputs, scope)
+    return inputs[0].withColumn(NULL_COLUMN, ~passes(node, scope))
+
+
+LOWERING = Lowering(lower, _batch)

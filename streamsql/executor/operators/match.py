@@ -41,6 +41,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.operators.match_program import program, variables_of
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression, SkipTo
@@ -80,7 +81,7 @@ class _Reading:
         return len(self.places) + self.variables.index(of.variable)
 
 
-def lower(node: Match, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Match, inputs: Inputs, scope: Scope) -> DataFrame:
     """The matches among the rows of each key."""
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
@@ -325,3 +326,6 @@ def _system() -> list[Column]:
         F.col("partition").alias(PARTITION_COLUMN),
         F.col("offset").alias(OFFSET_COLUMN),
     ]
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

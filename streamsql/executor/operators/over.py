@@ -38,6 +38,7 @@ from streamsql.executor.frames.keyed import (
 from streamsql.executor.frames.layouts import Columns, columns_of_type
 from streamsql.executor.frames.table_changes import pair
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.items import Named, Ordering
@@ -85,7 +86,7 @@ def _bound(value: int | None) -> int:
     return -1 if value is None else value
 
 
-def lower(node: Over, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Over, inputs: Inputs, scope: Scope) -> DataFrame:
     """Each row with what OVER makes for it."""
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
@@ -262,3 +263,6 @@ def _result(
     ]
     columns = [name for name in carried if name not in (*_BOUNDS, _OWN_TIME)]
     return rows.select(*map(quoted, columns), *made, *system_columns())
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

@@ -8,11 +8,12 @@ from pyspark.sql import functions as F
 from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted, system_columns
 from streamsql.executor.frames.guard import expression_context, reads_only
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.repartition import Repartition
 
 
-def lower(node: Repartition, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Repartition, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows by the key that PARTITION BY gives them."""
     (rows,) = inputs
     old_keys = {c.name for c in node.input.schema.key}
@@ -29,3 +30,6 @@ def _key(item: Named, old_keys: set[str], context: ColumnContext) -> Column:
     if not reads_only(item.expression, old_keys):
         key = F.when(~quoted(NULL_COLUMN), key)
     return key.alias(item.name)
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

@@ -29,6 +29,7 @@ from streamsql.executor.frames.keyed import (
     packed_columns,
 )
 from streamsql.executor.frames.layouts import columns_of_type
+from streamsql.executor.operators.lowering import Inputs
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
 from streamsql.planner.operators.derived import Derived
@@ -76,7 +77,7 @@ class Side:
         return keyed_rows(self.rows, key, number, scope, self.columns)
 
 
-def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side, Side]:
+def sides(node: Join, inputs: Inputs, scope: Scope) -> tuple[Side, Side]:
     """Both inputs of a join, with what they are joined on."""
     left, right = inputs
     return (

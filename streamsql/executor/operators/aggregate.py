@@ -30,6 +30,7 @@ from streamsql.executor.operators.aggregation.grouping import (
     keeps_headers,
     result,
 )
+from streamsql.executor.operators.lowering import Inputs, Lowering, latest_rows
 from streamsql.nodes import Emit, Window
 from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.filter import Filter
@@ -45,21 +46,22 @@ _KIND = "GROUP BY"
 _STREAM_TIME = "$stream_time"
 
 
-def lower(node: Aggregate, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Aggregate, inputs: Inputs, scope: Scope) -> DataFrame:
     """The changes of the groups' results."""
     (rows,) = inputs
     if node.input.kind is Kind.TABLE:
         return result(table_groups.lower(rows, grouping(node, scope), scope), node, scope)
-    return lower_stream(node, rows, scope)
+    return _lower_stream(node, rows, scope)
 
 
-def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
+def _lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
     """The aggregation of rows that stay what they are, as those of a stream do."""
     in_sessions = node.window is not None and node.window.type is WindowType.SESSION
     grouped = grouping(node, scope, by_text=not in_sessions)
     prepared = _prepare(rows, grouped, scope)
     if node.window is not None and in_sessions:
         return result(session_windows.lower(prepared, node.window, grouped, scope), node, scope)
+    scope.shuffles.append(_KIND)  # Spark's own, which says so nowhere
     time = F.max(quoted(TIME_COLUMN)).alias(TIME_COLUMN)
     last = [F.max_by(c, quoted(ORDER)).alias(c) for c in prepared.columns if c == HEADERS_COLUMN]
     totals = _group(prepared, grouped, scope).agg(time, *last, *grouped.results(scope))
@@ -172,3 +174,17 @@ def output_mode(operators: Iterable[Operator], emit: Emit) -> str:
     return (
         "append" if final and any(w.type is not WindowType.SESSION for w in windows) else "update"
     )
+
+
+def _batch(node: Aggregate, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
+    if history:
+        return lower(node, inputs, scope)
+    if node.input.kind is Kind.TABLE:
+        return _lower_stream(node, inputs[0], scope)
+    # Only in sessions, which grow together, has a group several rows.
+    in_sessions = node.window is not None and node.window.type is WindowType.SESSION
+    rows = lower(node, inputs, scope)
+    return latest_rows(rows, node, scope) if in_sessions else rows
+
+
+LOWERING = Lowering(lower, _batch)

@@ -26,8 +26,10 @@ from streamsql.executor.frames.keyed import operate, unpacked, unpacked_headers
 from streamsql.executor.operators.joins.foreign_key import join_by_foreign_key
 from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, note_stores, sides
 from streamsql.executor.operators.joins.rows import join_rows
+from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.nodes import JoinType
 from streamsql.planner.operators.join import Join, JoinKind
+from streamsql.planner.operators.operator import Operator
 from streamsql.planner.plans.delivery import Replay
 
 _KEY, _LEFT, _RIGHT, _MET = "$key", "$left", "$right", "$met"
@@ -36,7 +38,7 @@ _DAY_MS = 86_400_000
 """How long rows are kept, window included, where no GRACE PERIOD is written."""
 
 
-def lower(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Join, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows that the two inputs give together."""
     left, right = sides(node, inputs, scope)
     if node.join_kind is JoinKind.ROWS:
@@ -177,3 +179,23 @@ def _bound(name: str, left: Side, right: Side, key_type: StructType) -> Column:
     if name in key_type.names:
         found.append(quoted(_KEY).getField(name))
     return F.coalesce(*found)
+
+
+_BEFORE_ALL = -(2**63)
+"""The time of a row that is there before any other."""
+
+
+def _batch(node: Join, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
+    """What the query itself groups is whole before a row meets it."""
+    if node.joins_own_groups:
+        rows, groups = inputs
+        inputs = (rows, groups.withColumn(TIME_COLUMN, F.lit(_BEFORE_ALL)))
+    return latest(lower)(node, inputs, scope, history)
+
+
+def _with_history(node: Join) -> tuple[Operator, ...]:
+    table = node.join_kind is JoinKind.STREAM_TABLE and not node.joins_own_groups
+    return (node.right,) if table else ()
+
+
+LOWERING = Lowering(lower, _batch, _with_history)

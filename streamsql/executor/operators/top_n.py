@@ -35,6 +35,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.frames.table_changes import pair, table_changes
+from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.executor.spark.types import spark_type
 from streamsql.planner.operators.top_n import TopN
 from streamsql.planner.scopes.text import expression_text
@@ -45,7 +46,7 @@ _STEP = "TopN"
 _GROUP, _ROW, _ID = "$group", "$row", "$id"
 
 
-def lower(node: TopN, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: TopN, inputs: Inputs, scope: Scope) -> DataFrame:
     """The changes to what is among the first of each partition."""
     (rows,) = inputs
     prepared = _prepare(node, rows, scope)
@@ -161,3 +162,6 @@ def _result(
         PARTITION_COLUMN,
         OFFSET_COLUMN,
     )
+
+
+LOWERING = Lowering(lower, latest(lower))

@@ -15,6 +15,7 @@ from streamsql.executor.frames.context import (
     quoted,
     system_columns,
 )
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.planner.operators.derived import Derived
 
 _PSEUDO = {
@@ -26,7 +27,7 @@ _PSEUDO = {
 }
 
 
-def lower(node: Derived, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Derived, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows with the pseudo columns that their records would have."""
     (rows,) = inputs
     if node.by_clock:
@@ -40,3 +41,6 @@ def lower(node: Derived, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFra
         if node.schema.find(name) is not None
     ]
     return rows.select(*own, *pseudo, *system_columns())
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

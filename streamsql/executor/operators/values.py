@@ -1,8 +1,6 @@
-"""Values, SetOperation: operators of queries that end. Their rows are of no topic."""
+"""Values: rows of the statement itself, which are of no topic."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -22,20 +20,13 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.types import spark_type
-from streamsql.nodes import SetOperator
-from streamsql.planner.operators.set_operation import SetOperation
 from streamsql.planner.operators.values import Values
 from streamsql.schema import Schema
 
-_OPERATIONS: dict[SetOperator, Callable[[DataFrame, DataFrame], DataFrame]] = {
-    SetOperator.UNION: lambda left, right: left.union(right).distinct(),
-    SetOperator.EXCEPT: lambda left, right: left.subtract(right),
-    SetOperator.INTERSECT: lambda left, right: left.intersect(right),
-}
 
-
-def lower_values(node: Values, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Values, inputs: Inputs, scope: Scope) -> DataFrame:
     """Each row's expressions, evaluated once."""
     del inputs
     context = expression_context(Schema(()), scope, "Values")
@@ -53,21 +44,11 @@ def lower_values(node: Values, inputs: tuple[DataFrame, ...], scope: Scope) -> D
     made = one.select(F.explode(F.array(*rows)).alias("$row"))
     cells = [quoted("$row").getField(c.name).alias(c.name) for c in node.columns]
     place = quoted("$row").getField("$number").cast("bigint")
-    return made.select(*cells, *_system_columns(place))
+    return made.select(*cells, *bounded_columns(place))
 
 
-def lower_set(node: SetOperation, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """By Spark's own operations on sets."""
-    del scope
-    left, right = (
-        rows.select(*(quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema))
-        for rows in inputs
-    )
-    made = _OPERATIONS[node.operator](left, right)
-    return made.select(*(quoted(c.name) for c in node.schema), *_system_columns(F.lit(0)))
-
-
-def _system_columns(offset: Column) -> list[Column]:
+def bounded_columns(offset: Column) -> list[Column]:
+    """The system columns of rows that are of no topic."""
     none = F.lit(None).cast("bigint")
     columns = {
         TIME_COLUMN: F.unix_millis(F.current_timestamp()),
@@ -79,3 +60,6 @@ def _system_columns(offset: Column) -> list[Column]:
         OFFSET_COLUMN: offset.cast("bigint"),
     }
     return [value.alias(name) for name, value in columns.items()]
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

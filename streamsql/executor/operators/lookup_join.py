@@ -18,6 +18,7 @@ from streamsql.executor.frames.context import (
     system_columns,
 )
 from streamsql.executor.frames.guard import expression_context
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.jvm.jars import ensure_jars
 from streamsql.nodes import JoinType
@@ -28,7 +29,7 @@ _FOUND, _MET = "$found", "$met"
 _STEP = "Join"
 
 
-def lower(node: LookupJoin, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: LookupJoin, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows with the columns that are looked up; a row without a value meets none."""
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, _STEP)
@@ -91,3 +92,6 @@ def _meeting(rows: DataFrame, node: LookupJoin, added: list[str], scope: Scope) 
         if name != _MET
     ]
     return rows.select(*kept)
+
+
+LOWERING = Lowering(lower, row_by_row(lower))
