@@ -31,7 +31,7 @@ from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.planner.queries import query_plan
 from streamsql.planner.select.build import build_query
-from streamsql.planner.windows import duration, words
+from streamsql.planner.windows import span_text
 from streamsql.planner.with_clause.files import check_path, file_format
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.planner.with_clause.query_ids import numbered_id
@@ -118,7 +118,7 @@ def _planned(statement: CreateSink, planning: Planning, query_id: str) -> QueryS
         raise given.invalid("COMMIT_INTERVAL", "it is less than a second", "10 SECONDS")
     root = FileSink(built.root, target, _partition_by(columns, target, given), interval.ms)
     plan = query_plan(root, query, built, replace(planning, session=session), query_id)
-    why = f"the rows of each {words(duration(interval.ms)).lower()} become files together"
+    why = f"the rows of each {span_text(interval.ms).lower()} become files together"
     mode = ModeDecision(Mode.MICRO_BATCH, why)
     plan = replace(plan, mode=mode, guarantee=Guarantee.EXACTLY_ONCE)
     return QueryStatementPlan(plan, statement=statement, external=target)

@@ -85,9 +85,9 @@ def text(value: Duration) -> str:
     return f"{value.amount} {value.unit}{'' if value.amount == 1 else 'S'}"
 
 
-def words(value: Duration) -> str:
-    """As people say it: `23 HOURS 59 MINUTES`."""
-    rest = value.ms
+def span_text(ms: int) -> str:
+    """`23 HOURS 59 MINUTES`."""
+    rest = ms
     parts = []
     for unit in ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"):
         amount, rest = divmod(rest, Duration.UNITS_MS[unit])
@@ -98,10 +98,14 @@ def words(value: Duration) -> str:
 
 def window_text(window: Window) -> str:
     """The window with its grace and retention."""
-    advance = f" ADVANCE BY {words(window.advance)}" if window.advance else ""
+    advance = f" ADVANCE BY {span_text(window.advance.ms)}" if window.advance else ""
     rest = f"{_option('GRACE', window.grace)}{_option('RETENTION', window.retention)}"
-    return f"{window.type.value} {words(window.size)}{advance}{rest}"
+    return f"{window.type.value} {span_text(window.size.ms)}{advance}{rest}"
+
+
+def grace_text(ms: int | None) -> str:
+    return "" if ms is None else f" GRACE {span_text(ms)}"
 
 
 def _option(name: str, value: Duration | None) -> str:
-    return "" if value is None else f" {name} {words(value)}"
+    return "" if value is None else f" {name} {span_text(value.ms)}"

@@ -11,7 +11,6 @@ from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import (
-    Binding,
     Deletions,
     Keys,
     Operator,
@@ -22,7 +21,7 @@ from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregate_function
 from streamsql.planner.types.calls import COLLECTS_FOR
-from streamsql.planner.windows import duration, window_text, words
+from streamsql.planner.windows import span_text, window_text
 from streamsql.schema import ROWTIME, WINDOW_BOUNDS, Kind, Namespace, Schema, WindowType
 
 
@@ -39,6 +38,11 @@ class Aggregate(Operator):
     window: Window | None = None
     emit: Emit = Emit.CHANGES
 
+    kind = Kind.TABLE
+    deletions = Deletions.IGNORED
+    knows_cause = False
+    needs_batch = None
+
     @cached_property
     def schema(self) -> Schema:
         bounds = WINDOW_BOUNDS if self.window else ()
@@ -51,11 +55,9 @@ class Aggregate(Operator):
             )
         )
 
-    kind = Kind.TABLE
-
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return self.bound_to_input(item.expression for item in (*self.keys, *self.aggregates))
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(item.expression for item in (*self.keys, *self.aggregates))
 
     @property
     def line(self) -> str:
@@ -102,11 +104,6 @@ class Aggregate(Operator):
             sizes = (size.ms if size else None for size in (w.size, w.advance, w.grace))
             yield f"in {w.type.value} windows of {[*sizes]}"
 
-    deletions = Deletions.IGNORED
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
-
     @property
     def obstacles(self) -> Iterable[str]:
         return micro_batch_only(call.expression for call in self.aggregates)
@@ -120,10 +117,10 @@ class Aggregate(Operator):
             text, types = at.text(call), types_of((call, *call.expressions))
             yield at.part("aggregates", text, text, types, names=expression_text(call))
         if (window := self.window) is not None:
-            sizes = [words(duration(d.ms)) for d in (window.size, window.advance) if d]
+            sizes = [span_text(d.ms) for d in (window.size, window.advance) if d]
             yield at.part("WINDOW", "", f"{window.type.value} {', '.join(sizes)}")
             if window.grace is not None:
-                yield at.part("GRACE PERIOD", "", words(duration(window.grace.ms)))
+                yield at.part("GRACE PERIOD", "", span_text(window.grace.ms))
         yield at.part("EMIT", "", self.emit.value)
         at.means(at.stand_for((*self.keys, *self.aggregates)))
 
@@ -132,8 +129,6 @@ class Aggregate(Operator):
 
     def keys_made(self, keys: Keys) -> Keys:
         return {}
-
-    needs_batch = None
 
     @property
     def differs_in_batch(self) -> str | None:
@@ -146,14 +141,14 @@ def _windows(window: Window, keys: str, rows: str) -> StateStore:
     grace = window.grace.ms if window.grace else 0
     by = f"{keys} and " if keys else ""
     if window.type is WindowType.SESSION:
-        kept = words(duration(window.size.ms + grace))
+        kept = span_text(window.size.ms + grace)
         growth = f"a session goes {kept} after its end"
         return StateStore("aggregates", f"{by}session", growth + rows)
     overlap = ""
     if window.advance is not None:
         most = "up to " if window.type is WindowType.CUMULATING else ""
         overlap = f" ({most}{-(-window.size.ms // window.advance.ms)} windows a row)"
-    growth = f"a window goes {f'{words(duration(grace))} after' if grace else 'at'} its end"
+    growth = f"a window goes {f'{span_text(grace)} after' if grace else 'at'} its end"
     return StateStore("aggregates", f"{by}window{overlap}", growth + rows)
 
 

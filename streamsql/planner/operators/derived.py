@@ -33,6 +33,12 @@ class Derived(Operator):
     alias: str
     by_clock: bool = False  # whether the time of its rows is when they are processed
 
+    expressions = ()
+    deletions = Deletions.PASSED_ON
+    knows_cause = False
+    needs_batch = None
+    differs_in_batch = None
+
     @cached_property
     def schema(self) -> Schema:
         """As that of a Scan; where it stands in for a record, a row has that record's place."""
@@ -41,8 +47,6 @@ class Derived(Operator):
     @property
     def kind(self) -> Kind:
         return self.source.kind
-
-    bindings = ()
 
     @property
     def line(self) -> str:
@@ -59,11 +63,6 @@ class Derived(Operator):
 
     def identity(self, root: Operator) -> Iterable[str]:
         return ("by the clock",) if self.by_clock else ()
-
-    deletions = Deletions.PASSED_ON
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
 
     @property
     def obstacles(self) -> Iterable[str]:
@@ -88,9 +87,6 @@ class Derived(Operator):
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return ()
-
-    needs_batch = None
-    differs_in_batch = None
 
 
 Leaf = Scan | Derived

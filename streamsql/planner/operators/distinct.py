@@ -10,7 +10,7 @@ from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore
 from streamsql.planner.operators.parts import Part, Reading
-from streamsql.planner.windows import duration, window_text, words
+from streamsql.planner.windows import span_text, window_text
 from streamsql.schema import Kind, Schema
 
 
@@ -21,6 +21,13 @@ class Distinct(Operator):
     input: Operator
     window: Window | None = None
 
+    expressions = ()
+    obstacles = ()
+    deletions = Deletions.PASSED_ON
+    knows_cause = False
+    needs_batch = None
+    differs_in_batch = None
+
     @property
     def schema(self) -> Schema:
         return self.input.schema
@@ -28,8 +35,6 @@ class Distinct(Operator):
     @property
     def kind(self) -> Kind:
         return self.input.kind
-
-    bindings = ()
 
     @property
     def line(self) -> str:
@@ -46,7 +51,7 @@ class Distinct(Operator):
             yield StateStore("rows seen", columns, "grows with the number of distinct rows")
         else:
             grace = self.window.grace.ms if self.window.grace else 0
-            kept = words(duration(grace)) if grace else "no time"
+            kept = span_text(grace) if grace else "no time"
             growth = f"a window goes {kept} after its end"
             yield StateStore("rows seen", f"{columns} and window", growth)
 
@@ -54,26 +59,16 @@ class Distinct(Operator):
         window = f" in {self.window.size.ms}" if self.window else ""
         yield f"distinct {', '.join(self.schema.names)}{window}"
 
-    deletions = Deletions.PASSED_ON
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
-
-    obstacles = ()
-
     def parts(self, at: Reading) -> Iterator[Part]:
         yield from self.input.parts(at.behind())
         columns = at.columns(self.schema)
-        window = f" in windows of {words(duration(self.window.size.ms))}" if self.window else ""
+        window = f" in windows of {span_text(self.window.size.ms)}" if self.window else ""
         text = ", ".join(written for written, _ in columns.values()) + window
         types = tuple(column.type for column in self.schema)
         yield at.part("DISTINCT", "", text, types, names=", ".join(columns))
         if self.window and self.window.grace is not None:
-            yield at.part("GRACE PERIOD", "", words(duration(self.window.grace.ms)))
+            yield at.part("GRACE PERIOD", "", span_text(self.window.grace.ms))
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         names = set(self.schema.names)
         return (source for source, columns in keys.items() if columns & names)
-
-    needs_batch = None
-    differs_in_batch = None

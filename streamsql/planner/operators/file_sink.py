@@ -9,7 +9,7 @@ from streamsql.catalog import ExternalSink
 from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import RowByRow
 from streamsql.planner.operators.parts import Part, Reading
-from streamsql.planner.windows import duration, words
+from streamsql.planner.windows import span_text
 from streamsql.schema import Schema
 from streamsql.types import quote
 
@@ -23,19 +23,19 @@ class FileSink(RowByRow):
     partition_by: tuple[str, ...]
     interval_ms: int
 
+    expressions = ()
+
     @property
     def schema(self) -> Schema:
         """The columns of the files."""
         return self.input.schema
-
-    bindings = ()
 
     @property
     def line(self) -> str:
         target, names = self.target, ", ".join(map(quote, self.partition_by))
         by = f", partitioned by {names}" if names else ""
         files = f"{target.format} files in '{target.path}'"
-        return f"Sink {quote(target.name)}: {files}{by}, every {words(duration(self.interval_ms))}"
+        return f"Sink {quote(target.name)}: {files}{by}, every {span_text(self.interval_ms)}"
 
     def lineage(self) -> Lineage:
         return self.input.lineage()
@@ -47,6 +47,6 @@ class FileSink(RowByRow):
             "PATH": self.target.path,
             "FORMAT": self.target.format,
             "PARTITION_BY": ", ".join(self.partition_by) or "nothing",
-            "COMMIT_INTERVAL": words(duration(self.interval_ms)),
+            "COMMIT_INTERVAL": span_text(self.interval_ms),
         }
         yield from (at.part("WITH", name, text) for name, text in settings.items())

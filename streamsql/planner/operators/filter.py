@@ -10,7 +10,6 @@ from streamsql.planner.operators.aggregate import Aggregate
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.lineage import Lineage, influence
 from streamsql.planner.operators.operator import (
-    Binding,
     Deletions,
     Operator,
     RowByRow,
@@ -31,13 +30,15 @@ class Filter(RowByRow):
     condition: Expression
     clause: str = "WHERE"
 
+    deletions = Deletions.IGNORED
+
     @property
     def schema(self) -> Schema:
         return self.input.schema
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return self.bound_to_input((self.condition,))
+    def expressions(self) -> tuple[Expression, ...]:
+        return (self.condition,)
 
     @property
     def line(self) -> str:
@@ -61,8 +62,6 @@ class Filter(RowByRow):
 
     def identity(self, root: Operator) -> Iterable[str]:
         return (f"remembers who passes {self.clause}",) if self.remembers(root) else ()
-
-    deletions = Deletions.IGNORED
 
     def remembers(self, root: Operator) -> bool:
         """Whether it keeps the keys that have passed, and deletes only these.

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from streamsql.nodes import Expression
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, RowByRow
+from streamsql.planner.operators.operator import RowByRow
 from streamsql.planner.operators.parts import Part, Reading
 from streamsql.schema import Namespace, Schema
 
@@ -27,8 +28,8 @@ class FlatMap(RowByRow):
         return Schema((*self.input.schema.columns, *columns_of(self.functions, Namespace.VALUE)))
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return self.bound_to_input(item.expression for item in self.functions)
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(item.expression for item in self.functions)
 
     @property
     def line(self) -> str:

@@ -28,7 +28,7 @@ from streamsql.planner.operators.qualify import Qualify
 from streamsql.planner.operators.scan import Scan
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import columns_in
-from streamsql.planner.windows import duration, words
+from streamsql.planner.windows import grace_text, span_text
 from streamsql.schema import ROWTIME, WINDOWSTART, Column, Kind, Namespace, Schema
 from streamsql.types import quote, type_of
 
@@ -92,6 +92,9 @@ class Join(Operator):
     windowed: bool = False
     condition: Expression | None = None
 
+    obstacles = ()
+    deletions = Deletions.IGNORED
+
     @cached_property
     def schema(self) -> Schema:
         """The key, the columns of both sides, the row's time (the later one of both)."""
@@ -110,9 +113,13 @@ class Join(Operator):
         return Kind.STREAM if self.join_kind is JoinKind.ROWS else self.left.kind
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        both = ((self.left_on, self.left), (self.right_on, self.right))
-        return both if self.condition is None else (*both, (self.condition, self))
+    def expressions(self) -> tuple[Expression, ...]:
+        condition = () if self.condition is None else (self.condition,)
+        return (self.left_on, self.right_on, *condition)
+
+    @property
+    def bindings(self) -> Iterable[Binding]:
+        return zip(self.expressions, (self.left, self.right, self), strict=False)
 
     @property
     def line(self) -> str:
@@ -173,7 +180,7 @@ class Join(Operator):
             case JoinKind.STREAM_STREAM:
                 window = self.window or JoinWindow(0, 0)
                 for side, ms in ((left, window.after_ms), (right, window.before_ms)):
-                    kept = words(duration(ms + window.lateness_ms))
+                    kept = span_text(ms + window.lateness_ms)
                     growth = f"a row goes {kept} after its time"
                     growth = "grows for ever" if window.is_forever else growth
                     yield StateStore(f"rows of {side}", equality_text(self), growth)
@@ -184,12 +191,9 @@ class Join(Operator):
         if (window := self.window) is not None:
             yield f"within {window.before_ms}, {window.after_ms}, {window.lateness_ms}"
 
-    deletions = Deletions.IGNORED
-
-    def knows_cause(self, root: Operator) -> bool:
-        return self.join_kind is JoinKind.STREAM_TABLE and not state_stores(self.left, root)
-
-    obstacles = ()
+    @property
+    def knows_cause(self) -> bool:
+        return self.join_kind is JoinKind.STREAM_TABLE and not state_stores(self.left)
 
     def shuffled_inputs(self, root: Operator) -> list[bool]:
         left, right = super().shuffled_inputs(root)
@@ -257,10 +261,9 @@ def within_text(window: JoinWindow) -> str:
     """WITHIN and GRACE PERIOD."""
     if window.is_forever:
         return "AT ANY TIME"
-    before, after = (words(duration(ms)) for ms in (window.before_ms, window.after_ms))
+    before, after = (span_text(ms) for ms in (window.before_ms, window.after_ms))
     size = before if before == after else f"({before}, {after})"
-    grace = "" if window.grace_ms is None else f" GRACE {words(duration(window.grace_ms))}"
-    return f"WITHIN {size}{grace}"
+    return f"WITHIN {size}{grace_text(window.grace_ms)}"
 
 
 def _part_edges(on: Expression, columns: Columns) -> list[Edges]:

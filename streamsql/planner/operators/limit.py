@@ -15,11 +15,11 @@ class Limit(RowByRow):
 
     count: int
 
+    expressions = ()
+
     @property
     def schema(self) -> Schema:
         return self.input.schema
-
-    bindings = ()
 
     @property
     def line(self) -> str:

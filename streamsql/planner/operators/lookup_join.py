@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from streamsql.planner.operators.lineage import Lineage, influence
 from streamsql.planner.operators.operator import Binding, RowByRow
 from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.scopes.text import expression_text
-from streamsql.planner.windows import duration, words
+from streamsql.planner.windows import span_text
 from streamsql.schema import ROWTIME, Column, Namespace, Schema
 from streamsql.types import quote
 
@@ -46,9 +46,12 @@ class LookupJoin(RowByRow):
         return tuple(Column(f"{self.alias}.{c.name}", c.type, Namespace.VALUE) for c in columns)
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        keys = self.bound_to_input(self.keys)
-        return keys if self.condition is None else (*keys, (self.condition, self))
+    def expressions(self) -> tuple[Expression, ...]:
+        return (*self.keys, *(() if self.condition is None else (self.condition,)))
+
+    @property
+    def bindings(self) -> Iterable[Binding]:
+        return ((e, self if e is self.condition else self.input) for e in self.expressions)
 
     @property
     def line(self) -> str:
@@ -102,7 +105,7 @@ def lookup_line(plan: LookupJoin) -> str:
 
 def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
     """Where the rows are and how they are asked for, by what says so; empty: nothing does."""
-    ttl = words(duration(lookup.ttl_ms))
+    ttl = span_text(lookup.ttl_ms)
     if lookup.connection == "FILE":
         return {
             "Connection": "FILE",
@@ -125,7 +128,7 @@ def lookup_facts(lookup: Lookup) -> Mapping[str, str]:
 
 def place_text(lookup: Lookup) -> str:
     """The same in one line."""
-    ttl = words(duration(lookup.ttl_ms))
+    ttl = span_text(lookup.ttl_ms)
     if lookup.connection == "FILE":
         return f"{lookup.format} in '{lookup.place}', looked at for changes after {ttl}"
     cached = f"{lookup.rows} rows cached for {ttl}" if lookup.caches else "no cache"

@@ -15,7 +15,6 @@ from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.lineage import Lineage, edges_of
 from streamsql.planner.operators.operator import (
-    Binding,
     Deletions,
     Keys,
     Operator,
@@ -25,7 +24,7 @@ from streamsql.planner.operators.operator import (
 from streamsql.planner.operators.over import waiting_rows, waits_for_times
 from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
-from streamsql.planner.windows import duration, words
+from streamsql.planner.windows import grace_text, span_text
 from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
 from streamsql.types import quote, type_of
 
@@ -78,14 +77,20 @@ class Match(Operator):
     within_ms: int | None = None
     grace_ms: int | None = None
 
+    kind = Kind.STREAM
+    deletions = Deletions.PASSED_ON
+    knows_cause = False
+    needs_batch = None
+    differs_in_batch = (
+        "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
+    )
+
     @cached_property
     def schema(self) -> Schema:
         """The keys, what is read of the match, the time of its last row."""
         keys = (Column(k.name, type_of(k.expression), Namespace.KEY) for k in self.keys)
         made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.columns)
         return Schema((*keys, *made, ROWTIME))
-
-    kind = Kind.STREAM
 
     @property
     def decisive(self) -> tuple[MatchColumn, ...]:
@@ -105,15 +110,15 @@ class Match(Operator):
         return tuple({column.name: column for column in (*self.read, *self.columns)}.values())
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
+    def expressions(self) -> tuple[Expression, ...]:
         keys = (key.expression for key in self.keys)
-        return self.bound_to_input((*keys, *(column.expression for column in self.all_columns)))
+        return (*keys, *(column.expression for column in self.all_columns))
 
     @property
     def line(self) -> str:
         keys = keys_text(self)
         of = f" of each {keys}" if keys else ""
-        grace = "" if self.grace_ms is None else f" GRACE {words(duration(self.grace_ms))}"
+        grace = grace_text(self.grace_ms)
         return f"Match{of}{grace}: {match_text(self)}"
 
     def lineage(self) -> Lineage:
@@ -129,7 +134,7 @@ class Match(Operator):
         keys = keys_text(self)
         growth = "grows with the number of distinct keys, and with what goes on to match"
         if self.within_ms is not None:
-            kept = words(duration(self.within_ms + (self.grace_ms or 0)))
+            kept = span_text(self.within_ms + (self.grace_ms or 0))
             growth = f"a row goes {kept} after its time"
             if any(c.place is not None and c.place.back for c in self.all_columns):
                 growth += ", but for those that PREV may need"
@@ -139,11 +144,6 @@ class Match(Operator):
     def identity(self, root: Operator) -> Iterable[str]:
         yield f"matches of {keys_text(self)} by time, {self.grace_ms}: {match_text(self)}"
         yield from map(column_text, self.decisive)
-
-    deletions = Deletions.PASSED_ON
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
 
     @property
     def obstacles(self) -> Iterable[str]:
@@ -161,7 +161,7 @@ class Match(Operator):
         text = f"{match_text(self)} PARTITION BY {partition}, of {of or 'no column'}"
         yield at.part("MATCH_RECOGNIZE", "", text, types, columns=kept)
         if self.grace_ms is not None:
-            grace = words(duration(self.grace_ms))
+            grace = span_text(self.grace_ms)
             yield at.part("GRACE PERIOD of MATCH_RECOGNIZE", "", grace)
         at.adds(at.stand_for(self.keys))
 
@@ -171,19 +171,13 @@ class Match(Operator):
     def keys_made(self, keys: Keys) -> Keys:
         return {}
 
-    needs_batch = None
-
-    differs_in_batch = (
-        "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
-    )
-
 
 Text = Callable[[Expression], str]
 
 
 def match_text(node: Match) -> str:
     """What a match is: `PATTERN (A B+) WITHIN 5 SECONDS DEFINE B AS B.X > A.X AFTER MATCH ..`."""
-    within = "" if node.within_ms is None else f" WITHIN {words(duration(node.within_ms))}"
+    within = "" if node.within_ms is None else f" WITHIN {span_text(node.within_ms)}"
     conditions = ", ".join(
         f"{quote(c.variable)} AS {expression_text(c.expression)}" for c in node.conditions
     )

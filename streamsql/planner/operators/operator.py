@@ -20,7 +20,6 @@ from streamsql.planner.types.binding import columns_in
 from streamsql.schema import Kind, Schema
 
 Binding = tuple[Expression, "Operator"]
-"""An expression, and the operator whose columns it reads."""
 Keys = Mapping[str, frozenset[str]]
 """By sources, the columns of a row that are made of the keys of their records."""
 
@@ -72,12 +71,13 @@ class Operator(ABC):
 
     @property
     @abstractmethod
-    def bindings(self) -> tuple[Binding, ...]:
+    def expressions(self) -> tuple[Expression, ...]:
         """All expressions of its own."""
 
     @property
-    def expressions(self) -> tuple[Expression, ...]:
-        return tuple(expression for expression, _ in self.bindings)
+    def bindings(self) -> Iterable[Binding]:
+        """The expressions, each with the operator whose columns it reads."""
+        return ((e, source) for source in self.inputs[:1] for e in self.expressions)
 
     @property
     @abstractmethod
@@ -106,8 +106,9 @@ class Operator(ABC):
     @abstractmethod
     def deletions(self) -> Deletions: ...
 
+    @property
     @abstractmethod
-    def knows_cause(self, root: Operator) -> bool:
+    def knows_cause(self) -> bool:
         """Whether all state of the plan below is that of a join of a stream, as it was read, with a
         table: then the stream's record and the task identify a row."""
 
@@ -153,10 +154,6 @@ class Operator(ABC):
     def key_names(self) -> str:
         return ", ".join(column.name for column in self.schema.key)
 
-    def bound_to_input(self, expressions: Iterable[Expression]) -> tuple[Binding, ...]:
-        """Expressions over the columns of its first input."""
-        return tuple((expression, self.inputs[0]) for expression in expressions)
-
 
 @dataclass(frozen=True)
 class RowByRow(Operator):
@@ -178,8 +175,9 @@ class RowByRow(Operator):
     def deletions(self) -> Deletions:
         return Deletions.PASSED_ON
 
-    def knows_cause(self, root: Operator) -> bool:
-        return self.input.knows_cause(root)
+    @property
+    def knows_cause(self) -> bool:
+        return self.input.knows_cause
 
     def parts(self, at: Reading) -> Iterator[Part]:
         return self.input.parts(at)
@@ -211,8 +209,7 @@ class Bounded(Operator):
 
     deletions = Deletions.PASSED_ON
 
-    def knows_cause(self, root: Operator) -> bool:
-        return False
+    knows_cause = False
 
     def parts(self, at: Reading) -> Iterator[Part]:
         raise InternalError(f"{type(self).__name__} is in a persistent query")

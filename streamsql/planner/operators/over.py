@@ -14,7 +14,6 @@ from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Ordering, order_text
 from streamsql.planner.operators.lineage import Lineage, edges_of
 from streamsql.planner.operators.operator import (
-    Binding,
     Deletions,
     Keys,
     Operator,
@@ -23,8 +22,7 @@ from streamsql.planner.operators.operator import (
 )
 from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
-from streamsql.planner.windows import duration, words
-from streamsql.planner.windows import words as duration_text
+from streamsql.planner.windows import grace_text, span_text
 from streamsql.schema import ROWTIME, Column, Kind, Namespace, Schema
 from streamsql.types import quote, type_of
 
@@ -75,6 +73,10 @@ class Over(Operator):
     grace_ms: int | None = None
     order: tuple[Ordering, ...] | None = None
 
+    deletions = Deletions.PASSED_ON
+    knows_cause = False
+    differs_in_batch = "OVER leaves out what came late, and a batch has all rows in order"
+
     @cached_property
     def schema(self) -> Schema:
         """The columns of the input, then those of the calls."""
@@ -86,10 +88,10 @@ class Over(Operator):
         return self.input.kind
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
+    def expressions(self) -> tuple[Expression, ...]:
         orders = (order.expression for order in self.order or ())
         calls = (expression for call in self.calls for expression in call.expressions)
-        return self.bound_to_input((*self.keys, *calls, *orders))
+        return (*self.keys, *calls, *orders)
 
     @property
     def line(self) -> str:
@@ -97,7 +99,7 @@ class Over(Operator):
         of = f" of each {keys}" if keys else ""
         if self.order:
             of += f" by {order_text(self.order)}"
-        grace = "" if self.grace_ms is None else f" GRACE {words(duration(self.grace_ms))}"
+        grace = grace_text(self.grace_ms)
         rows = "all rows" if self.order == () else "the rows before"
         return f"Over {rows}{of}{grace}: {', '.join(map(over_text, self.calls))}"
 
@@ -123,7 +125,7 @@ class Over(Operator):
         spans = [call.frame.ms for call in self._aggregates if call.frame.ms is not None]
         if len(spans) == len(self.calls):
             ms = max(spans) + (self.grace_ms or 0)
-            growth = f"an entry goes {words(duration(ms))} after its last row"
+            growth = f"an entry goes {span_text(ms)} after its last row"
         else:
             growth = "grows with the number of distinct keys" if keys else "does not grow"
         yield StateStore(" and ".join(kept), keys, growth + rows)
@@ -134,11 +136,6 @@ class Over(Operator):
         for call in self.calls:
             frame = (call.lag, call.frame.rows, call.frame.ms, call.frame.peers)
             yield f"{expression_text(call.expression)} over {frame}"
-
-    deletions = Deletions.PASSED_ON
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
 
     @property
     def obstacles(self) -> Iterable[str]:
@@ -167,7 +164,7 @@ class Over(Operator):
         kept = at.columns(c for c in self.input.schema if c.name in needed)
         yield at.part("OVER", "", f"{calls} PARTITION BY {keys}", types, columns=kept)
         if self.grace_ms is not None:
-            yield at.part("GRACE PERIOD of OVER", "", words(duration(self.grace_ms)))
+            yield at.part("GRACE PERIOD of OVER", "", span_text(self.grace_ms))
         at.adds({call.name: at.written_out(_meaning(call)) for call in self.calls})
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
@@ -176,8 +173,6 @@ class Over(Operator):
     @property
     def needs_batch(self) -> str | None:
         return None if self.order is None else "it orders rows for OVER"
-
-    differs_in_batch = "OVER leaves out what came late, and a batch has all rows in order"
 
 
 def over_text(call: OverCall) -> str:
@@ -196,7 +191,7 @@ def frame_text(call: OverCall) -> str:
         return ""
     if frame.rows is not None:
         return f" ROWS {frame.rows}"
-    return f" RANGE {duration_text(duration(frame.ms or 0))}"
+    return f" RANGE {span_text(frame.ms or 0)}"
 
 
 def _meaning(call: OverCall) -> Expression:
@@ -221,13 +216,13 @@ def _beside(call: OverCall) -> str:
         return "aggregates"
     if call.frame.rows is not None:
         return f"the last {call.frame.rows} rows" if call.frame.rows else "no row"
-    return f"the rows of the last {words(duration(call.frame.ms or 0))}"
+    return f"the rows of the last {span_text(call.frame.ms or 0)}"
 
 
 def waiting_rows(grace_ms: int | None, keys: str) -> Iterator[StateStore]:
     """The store of rows that wait for a GRACE PERIOD."""
     if grace_ms is not None:
-        waits = words(duration(grace_ms)) if grace_ms else "no time"
+        waits = span_text(grace_ms) if grace_ms else "no time"
         yield StateStore("rows that wait for earlier ones", keys, f"a row waits {waits}")
 
 

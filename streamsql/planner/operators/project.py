@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from streamsql.nodes import Expression
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Keys, RowByRow
+from streamsql.planner.operators.operator import Keys, RowByRow
 from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import Namespace, Schema
@@ -32,8 +33,8 @@ class Project(RowByRow):
         return (*self.key, *self.value)
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return self.bound_to_input(item.expression for item in self.items)
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(item.expression for item in self.items)
 
     @property
     def line(self) -> str:

@@ -22,11 +22,11 @@ class Qualify(RowByRow):
 
     alias: str
 
+    expressions = ()
+
     @cached_property
     def schema(self) -> Schema:
         return Schema(tuple(replace(c, name=f"{self.alias}.{c.name}") for c in self.input.schema))
-
-    bindings = ()
 
     @property
     def line(self) -> str:

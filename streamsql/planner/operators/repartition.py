@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from streamsql.nodes import Expression
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Binding, Keys, RowByRow
+from streamsql.planner.operators.operator import Keys, RowByRow
 from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.schema import Column, Namespace, Schema
 
@@ -34,8 +35,8 @@ class Repartition(RowByRow):
         )
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return self.bound_to_input(item.expression for item in self.keys)
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(item.expression for item in self.keys)
 
     @property
     def line(self) -> str:

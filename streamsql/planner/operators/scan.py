@@ -27,6 +27,12 @@ class Scan(Operator):
     start: StartPosition | None = None  # of reading, instead of what auto.offset.reset says
     constraints: tuple[ConstraintDefinition, ...] = ()  # whose conditions are over its schema
 
+    expressions = ()
+    obstacles = ()
+    deletions = Deletions.PASSED_ON
+    knows_cause = False
+    differs_in_batch = None
+
     @cached_property
     def schema(self) -> Schema:
         """The source's columns, then the pseudo columns and, if windowed, the window's bounds."""
@@ -35,8 +41,6 @@ class Scan(Operator):
     @property
     def kind(self) -> Kind:
         return self.source.kind
-
-    bindings = ()
 
     @property
     def line(self) -> str:
@@ -76,13 +80,6 @@ class Scan(Operator):
     def identity(self, root: Operator) -> Iterable[str]:
         yield f"reads {self.source.name} from {self.source.topic.name}"
 
-    deletions = Deletions.PASSED_ON
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
-
-    obstacles = ()
-
     @property
     def sources(self) -> str:
         return quote(self.source.name)
@@ -119,8 +116,6 @@ class Scan(Operator):
         if self.start is not None:
             return f"it says where reading of {name} begins"
         return None
-
-    differs_in_batch = None
 
 
 def start_text(start: StartPosition) -> str:

@@ -20,6 +20,8 @@ class SetOperation(Bounded):
     right: Operator
     operator: SetOperator
 
+    expressions = ()
+
     @property
     def schema(self) -> Schema:
         return self.left.schema
@@ -27,8 +29,6 @@ class SetOperation(Bounded):
     @property
     def kind(self) -> Kind:
         return self.left.kind
-
-    bindings = ()
 
     @property
     def line(self) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamsql.catalog import Source
-from streamsql.nodes import ConstraintDefinition
+from streamsql.nodes import ConstraintDefinition, Expression
 from streamsql.planner.operators.lineage import Lineage, time_of
-from streamsql.planner.operators.operator import Binding, Deletions, RowByRow
+from streamsql.planner.operators.operator import Deletions, RowByRow
 from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.topics import expected_text, topic_text
 from streamsql.schema import ROWTIME, Schema, TimestampColumn
@@ -23,13 +23,15 @@ class Sink(RowByRow):
     timestamp: TimestampColumn | None = None
     constraints: tuple[ConstraintDefinition, ...] = ()  # whose conditions are over the input's
 
+    deletions = Deletions.WRITTEN
+
     @property
     def schema(self) -> Schema:
         return self.target.schema
 
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return self.bound_to_input(constraint.condition for constraint in self.constraints)
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(constraint.condition for constraint in self.constraints)
 
     @property
     def line(self) -> str:
@@ -44,8 +46,6 @@ class Sink(RowByRow):
             return found
         time = time_of(found.columns[self.timestamp.name], self.timestamp)
         return found.adding({ROWTIME.name: time})
-
-    deletions = Deletions.WRITTEN
 
     def parts(self, at: Reading) -> Iterator[Part]:
         yield from self.input.parts(at)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from streamsql.nodes import Expression
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.items import Named, Ordering, columns_of, named_text, order_text
 from streamsql.planner.operators.lineage import NOTHING, Lineage
 from streamsql.planner.operators.operator import (
-    Binding,
     Deletions,
     Keys,
     Operator,
@@ -49,6 +49,13 @@ class TopN(Operator):
     ranks: Ranks = Ranks.ROW_NUMBER
     rank: str = ""
 
+    kind = Kind.TABLE
+    obstacles = ()
+    deletions = Deletions.IGNORED
+    knows_cause = False
+    needs_batch = None
+    differs_in_batch = None
+
     @cached_property
     def schema(self) -> Schema:
         """The key, the rank, then the input's columns as value columns."""
@@ -57,12 +64,10 @@ class TopN(Operator):
         rank = (Column(self.rank, BIGINT, Namespace.VALUE),) if self.rank else ()
         return Schema((*columns_of(self.keys, Namespace.KEY), number, *rank, *values))
 
-    kind = Kind.TABLE
-
     @property
-    def bindings(self) -> tuple[Binding, ...]:
+    def expressions(self) -> tuple[Expression, ...]:
         keys = (key.expression for key in self.keys)
-        return self.bound_to_input((*keys, *(order.expression for order in self.order)))
+        return (*keys, *(order.expression for order in self.order))
 
     @property
     def line(self) -> str:
@@ -99,13 +104,6 @@ class TopN(Operator):
         ranks = f" by {self.ranks.value}" if self.rank else ""
         yield f"the first {self.count} of {self._groups} by {order}{ranks}"
 
-    deletions = Deletions.IGNORED
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
-
-    obstacles = ()
-
     @property
     def _groups(self) -> str:
         return ", ".join(expression_text(key.expression) for key in self.keys)
@@ -123,6 +121,3 @@ class TopN(Operator):
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return reading(keys, (key.expression for key in self.keys))
-
-    needs_batch = None
-    differs_in_batch = None

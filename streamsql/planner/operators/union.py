@@ -18,6 +18,14 @@ class Union(Operator):
     left: Operator
     right: Operator
 
+    expressions = ()
+    line = "Union of all rows"
+    obstacles = ()
+    deletions = Deletions.PASSED_ON
+    knows_cause = False
+    needs_batch = None
+    differs_in_batch = None
+
     @property
     def schema(self) -> Schema:
         return self.left.schema
@@ -25,10 +33,6 @@ class Union(Operator):
     @property
     def kind(self) -> Kind:
         return self.left.kind
-
-    bindings = ()
-
-    line = "Union of all rows"
 
     def lineage(self) -> Lineage:
         return self.left.lineage() | self.right.lineage()
@@ -38,13 +42,6 @@ class Union(Operator):
 
     def identity(self, root: Operator) -> Iterable[str]:
         return ("union",)
-
-    deletions = Deletions.PASSED_ON
-
-    def knows_cause(self, root: Operator) -> bool:
-        return False
-
-    obstacles = ()
 
     def parts(self, at: Reading) -> Iterator[Part]:
         branches = list(self._branches())
@@ -63,6 +60,3 @@ class Union(Operator):
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return ()
-
-    needs_batch = None
-    differs_in_batch = None

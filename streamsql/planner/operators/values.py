@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from streamsql.nodes import Expression
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import Binding, Bounded
+from streamsql.planner.operators.operator import Bounded
 from streamsql.schema import Kind, Schema
 
 
@@ -17,15 +17,16 @@ class Values(Bounded):
     rows: tuple[tuple[Expression, ...], ...]
     columns: Schema
 
+    kind = Kind.STREAM
+    needs_batch = "it has rows of its own"
+
     @property
     def schema(self) -> Schema:
         return self.columns
 
-    kind = Kind.STREAM
-
     @property
-    def bindings(self) -> tuple[Binding, ...]:
-        return tuple((value, self) for row in self.rows for value in row)
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(value for row in self.rows for value in row)
 
     @property
     def line(self) -> str:
@@ -34,5 +35,3 @@ class Values(Bounded):
 
     def lineage(self) -> Lineage:
         return Lineage({column.name: NOTHING for column in self.schema})
-
-    needs_batch = "it has rows of its own"

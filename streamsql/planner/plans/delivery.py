@@ -36,4 +36,4 @@ def replay_of(root: Operator) -> Replay:
         return Replay.SOURCE
     if root.kind is Kind.TABLE:
         return Replay.KEY
-    return Replay.CAUSE if root.knows_cause(root) else Replay.TASK
+    return Replay.CAUSE if root.knows_cause else Replay.TASK
