@@ -67,7 +67,6 @@ def _check_sizes(window: Window) -> None:
 
 
 def key_window(window: Window) -> KeyWindow:
-    """How the keys of the result are written."""
     written = KeyWindow(window.type)
     return written if written.has_end else replace(written, size_ms=window.size.ms)
 
@@ -97,7 +96,6 @@ def span_text(ms: int) -> str:
 
 
 def window_text(window: Window) -> str:
-    """The window with its grace and retention."""
     advance = f" ADVANCE BY {span_text(window.advance.ms)}" if window.advance else ""
     rest = f"{_option('GRACE', window.grace)}{_option('RETENTION', window.retention)}"
     return f"{window.type.value} {span_text(window.size.ms)}{advance}{rest}"

@@ -96,7 +96,6 @@ def cause_of(partition: int, offset: int, inputs: Sequence[str]) -> Cause:
 
 
 def as_bytes(data: bytearray | None) -> bytes | None:
-    """What PySpark makes of a BINARY in a row, as bytes."""
     return None if data is None else bytes(data)
 
 
@@ -189,7 +188,6 @@ def _json(topic: str, offsets: Mapping[int, int]) -> str:
 
 
 def _lower(node: Operator, scope: Scope, *, history: bool) -> DataFrame:
-    """The operator's rows; of a table the latest of each key unless its `history` is wanted."""
     lowering = lowering_of(node)
     wanted = lowering.with_history(node)
     inputs = tuple(

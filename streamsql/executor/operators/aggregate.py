@@ -47,7 +47,6 @@ _STREAM_TIME = "$stream_time"
 
 
 def lower(node: Aggregate, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The changes of the groups' results."""
     (rows,) = inputs
     if node.input.kind is Kind.TABLE:
         return result(table_groups.lower(rows, grouping(node, scope), scope), node, scope)
@@ -98,7 +97,6 @@ def _all_are_read(node: Aggregate, root: Operator) -> bool:
 
 
 def _prepare(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
-    """The keys, arguments and system columns of the rows that have a group."""
     system = [quoted(name) for name in (TIME_COLUMN, PARTITION_COLUMN, OFFSET_COLUMN)]
     if keeps_headers(grouped.node):
         system.append(quoted(HEADERS_COLUMN))

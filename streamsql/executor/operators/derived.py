@@ -28,7 +28,6 @@ _PSEUDO = {
 
 
 def lower(node: Derived, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The rows with the pseudo columns that their records would have."""
     (rows,) = inputs
     if node.by_clock:
         # Of each row: Spark's current_timestamp stands still for a whole batch. And read once for

@@ -33,7 +33,6 @@ def lower(node: FileSink, inputs: Inputs, scope: Scope) -> DataFrame:
 
 
 def target_of(node: FileSink) -> FileTarget:
-    """Where they are written."""
     return FileTarget(node.target.path, node.target.format, node.partition_by, node.interval_ms)
 
 

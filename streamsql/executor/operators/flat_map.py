@@ -21,7 +21,6 @@ _ROW = "$zipped"
 
 
 def lower(node: FlatMap, inputs: Inputs, scope: Scope) -> DataFrame:
-    """A row for each element that the table functions give of a row."""
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, "FlatMap")
     rows = rows.where(~quoted(NULL_COLUMN))

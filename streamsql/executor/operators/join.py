@@ -39,7 +39,6 @@ _DAY_MS = 86_400_000
 
 
 def lower(node: Join, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The rows that the two inputs give together."""
     left, right = sides(node, inputs, scope)
     if node.join_kind is JoinKind.ROWS:
         return join_rows(node, left, right)

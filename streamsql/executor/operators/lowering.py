@@ -62,7 +62,6 @@ def latest(
 
 
 def present(node: Operator, inputs: Inputs) -> Inputs:
-    """The inputs without the deleted rows of tables."""
     return tuple(
         rows.where(~quoted(NULL_COLUMN)) if child.kind is Kind.TABLE else rows
         for child, rows in zip(node.inputs, inputs, strict=True)
@@ -70,7 +69,6 @@ def present(node: Operator, inputs: Inputs) -> Inputs:
 
 
 def latest_rows(rows: DataFrame, node: Operator, scope: Scope) -> DataFrame:
-    """The last row of each key."""
     key = [*(column.name for column in node.schema.key), START_COLUMN, END_COLUMN]
     rest = [name for name in rows.columns if name not in key and _is_needed(name, node, scope)]
     place = F.struct(quoted(OFFSET_COLUMN), quoted(PARTITION_COLUMN))

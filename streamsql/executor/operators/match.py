@@ -82,7 +82,6 @@ class _Reading:
 
 
 def lower(node: Match, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The matches among the rows of each key."""
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
     grouped = _grouping(node, scope)
@@ -138,7 +137,6 @@ def _value_name(expression: Expression) -> str:
 
 
 def _grouping(node: Match, scope: Scope) -> Grouping:
-    """All aggregates, as of one group."""
     named = (Named(c.name, c.expression) for c in node.all_columns if c.place is None)
     return grouping(Aggregate(node.input, (), tuple(named)), scope)
 
@@ -187,7 +185,6 @@ def _reading(
 
 
 def _places(reading: _Reading, numbers: dict[str, int]) -> str:
-    """As the operator reads them."""
     return ";".join(
         f"{_number(variable, numbers)},{'true' if place.first else 'false'},"
         f"{place.offset},{place.back}"
@@ -281,7 +278,6 @@ def _note_stores(
 def _result(
     node: Match, made: DataFrame, told: _Reading, values: StructType, scope: Scope
 ) -> DataFrame:
-    """The columns of the operator's schema."""
     kinds = [*(values for _ in told.places), *(frame.schema for frame in told.totals)]
     parts = StructType([StructField(f"f{n}", BinaryType()) for n in range(len(kinds))])
     opened = made.select(unpacked("made", parts, scope).alias(_MADE), *_system())

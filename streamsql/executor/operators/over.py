@@ -76,7 +76,6 @@ class _Frames:
 
     @property
     def text(self) -> str:
-        """As the operator reads them."""
         return ";".join(
             f"{_bound(f.rows)},{_bound(f.ms)},{'true' if f.peers else 'false'}" for f in self.frames
         )
@@ -87,7 +86,6 @@ def _bound(value: int | None) -> int:
 
 
 def lower(node: Over, inputs: Inputs, scope: Scope) -> DataFrame:
-    """Each row with what OVER makes for it."""
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
     frames = _frames(node, scope)

@@ -14,7 +14,6 @@ from streamsql.planner.operators.project import Project
 
 
 def lower(node: Project, inputs: Inputs, scope: Scope) -> DataFrame:
-    """Rows of the expressions that are selected."""
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, "Project")
     keys = {c.name for c in node.input.schema.key}

@@ -10,7 +10,6 @@ from streamsql.planner.operators.qualify import Qualify
 
 
 def lower(node: Qualify, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The rows, their columns named after the source's alias."""
     del scope
     (rows,) = inputs
     names = [name for name in rows.columns if name not in SYSTEM_COLUMNS]

@@ -14,7 +14,6 @@ from streamsql.planner.operators.repartition import Repartition
 
 
 def lower(node: Repartition, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The rows by the key that PARTITION BY gives them."""
     (rows,) = inputs
     old_keys = {c.name for c in node.input.schema.key}
     context = expression_context(node.input.schema, scope, "PartitionBy")

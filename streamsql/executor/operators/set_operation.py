@@ -22,7 +22,6 @@ _OPERATIONS: dict[SetOperator, Callable[[DataFrame, DataFrame], DataFrame]] = {
 
 
 def lower(node: SetOperation, inputs: Inputs, scope: Scope) -> DataFrame:
-    """By Spark's own operations on sets."""
     del scope
     left, right = (
         rows.select(*(quoted(c.name).cast(spark_type(c.type)).alias(c.name) for c in node.schema))

@@ -38,7 +38,6 @@ from streamsql.types import BOOLEAN
 
 
 def lower(node: Sink, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The records to be written, encoded."""
     rows = results_meeting_constraints(inputs[0], node, scope)
     schema, topic = node.target.schema, node.target.topic
     time = quoted(TIME_COLUMN)

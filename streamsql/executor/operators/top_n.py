@@ -47,7 +47,6 @@ _GROUP, _ROW, _ID = "$group", "$row", "$id"
 
 
 def lower(node: TopN, inputs: Inputs, scope: Scope) -> DataFrame:
-    """The changes to what is among the first of each partition."""
     (rows,) = inputs
     prepared = _prepare(node, rows, scope)
     carried = _carried(node, rows, scope)

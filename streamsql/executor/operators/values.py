@@ -27,7 +27,6 @@ from streamsql.schema import Schema
 
 
 def lower(node: Values, inputs: Inputs, scope: Scope) -> DataFrame:
-    """Each row's expressions, evaluated once."""
     del inputs
     context = expression_context(Schema(()), scope, "Values")
     rows = [

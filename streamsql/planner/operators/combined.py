@@ -40,7 +40,6 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
 
 
 def part(whole: Expression, number: int, kind: SQLType) -> Expression:
-    """One of the parts of a combined value."""
     name = exp.to_identifier(f"K{number}", quoted=True)
     return _typed(exp.Dot(this=whole.copy(), expression=name), kind)
 

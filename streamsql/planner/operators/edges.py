@@ -33,7 +33,6 @@ class Transformation(Enum):
 
     @property
     def direct(self) -> bool:
-        """Whether the value goes into the other one."""
         return self in _DIRECT
 
 

@@ -27,7 +27,6 @@ class FileSink(RowByRow):
 
     @property
     def schema(self) -> Schema:
-        """The columns of the files."""
         return self.input.schema
 
     @property

@@ -50,12 +50,10 @@ class JoinWindow:
 
     @property
     def is_forever(self) -> bool:
-        """Whether rows meet however far apart they are."""
         return self.before_ms >= FOREVER_MS
 
     @property
     def lateness_ms(self) -> int:
-        """How late a row may be."""
         return Duration.UNITS_MS["DAY"] if self.grace_ms is None else self.grace_ms
 
 
@@ -97,7 +95,6 @@ class Join(Operator):
 
     @cached_property
     def schema(self) -> Schema:
-        """The key, the columns of both sides, the row's time (the later one of both)."""
         columns = (*self.left.schema, *self.right.schema)
         if self.join_kind is JoinKind.FOREIGN_KEY:
             keys = self.left.schema.key
@@ -258,7 +255,6 @@ def join_text(plan: Join) -> str:
 
 
 def within_text(window: JoinWindow) -> str:
-    """WITHIN and GRACE PERIOD."""
     if window.is_forever:
         return "AT ANY TIME"
     before, after = (span_text(ms) for ms in (window.before_ms, window.after_ms))
@@ -285,7 +281,6 @@ def _parts_text(expression: Expression) -> str:
 
 
 def _alias(node: Operator) -> str:
-    """The name of what is joined."""
     while not isinstance(node, Qualify | Scan | Derived):
         (node, *_) = node.inputs
     return node.alias

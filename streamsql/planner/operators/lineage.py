@@ -43,7 +43,6 @@ class Lineage:
         return replace(self, columns={**self.columns, **columns})
 
     def influenced(self, *edges: Edges) -> Lineage:
-        """The same rows with more columns that decide which rows there are."""
         return replace(self, influences=self.influences.union(*edges))
 
     def influences_of(self, by: Transformation, expressions: Iterable[Expression]) -> Edges:

@@ -35,13 +35,11 @@ class LookupJoin(RowByRow):
 
     @cached_property
     def schema(self) -> Schema:
-        """The input's columns and those that are looked up, under `ALIAS.COLUMN`."""
         before = [column for column in self.input.schema if column != ROWTIME]
         return Schema((*before, *self.added, ROWTIME))
 
     @property
     def added(self) -> tuple[Column, ...]:
-        """The columns that are looked up, in the order of the table's."""
         columns = self.lookup.schema
         return tuple(Column(f"{self.alias}.{c.name}", c.type, Namespace.VALUE) for c in columns)
 

@@ -189,7 +189,6 @@ def match_text(node: Match) -> str:
 
 
 def keys_text(node: Match, text: Text = expression_text) -> str:
-    """The columns by which rows are partitioned."""
     return ", ".join(text(key.expression) for key in node.keys)
 
 

@@ -127,7 +127,6 @@ class Operator(ABC):
         their order, matters. `keys` are those of its input's rows."""
 
     def keys_made(self, keys: Keys) -> Keys:
-        """The keys in its own rows."""
         return keys
 
     @property
@@ -147,7 +146,6 @@ class Operator(ABC):
 
     @property
     def sources(self) -> str:
-        """The names of the sources below."""
         return " joined with ".join(source.sources for source in self.inputs)
 
     @property

@@ -55,7 +55,6 @@ class OverCall:
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """All of its expressions."""
         return (self.expression,) if self.default is None else (self.expression, self.default)
 
 
@@ -79,7 +78,6 @@ class Over(Operator):
 
     @cached_property
     def schema(self) -> Schema:
-        """The columns of the input, then those of the calls."""
         made = (Column(c.name, type_of(c.expression), Namespace.VALUE) for c in self.calls)
         return Schema((*self.input.schema.columns, *made))
 
@@ -195,7 +193,6 @@ def frame_text(call: OverCall) -> str:
 
 
 def _meaning(call: OverCall) -> Expression:
-    """What a column of OVER is, as an expression."""
     if call.lag:
         value, *default = call.expressions
         node = exp.Anonymous(
@@ -209,7 +206,6 @@ def _meaning(call: OverCall) -> Expression:
 
 
 def _beside(call: OverCall) -> str:
-    """What is kept for a column of OVER."""
     if call.lag:
         return f"the last {'row' if call.lag == 1 else f'{call.lag} rows'}"
     if call.frame.unbounded:

@@ -127,7 +127,6 @@ class Reading:
         return {item.name: self.written_out(item.expression) for item in items}
 
     def selected(self, schema: Schema) -> Iterator[Part]:
-        """The parts of a SELECT."""
         for column in schema:
             yield self.part("SELECT", column.name, self.column_text(column), (column.type,))
 

@@ -119,7 +119,6 @@ class Scan(Operator):
 
 
 def start_text(start: StartPosition) -> str:
-    """As it is written in the query."""
     if start.offsets:
         return "OFFSETS " + ", ".join(f"{p}:{offset}" for p, offset in start.offsets)
     return start.start.value + (f" {start.timestamp}" if start.timestamp else "")

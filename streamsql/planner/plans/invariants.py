@@ -22,7 +22,6 @@ def check_rewrite(rule: str, before: Operator, after: Operator) -> None:
 
 
 def problems(plan: Operator) -> Iterator[str]:
-    """What is wrong with a plan, operator by operator."""
     name = type(plan).__name__
     names = plan.schema.names
     if len(set(names)) != len(names):

@@ -43,7 +43,6 @@ def decide_mode(root: Operator, emit: Emit, properties: Mapping[str, str]) -> Mo
 
 
 def _obstacles(root: Operator, emit: Emit) -> Iterator[str]:
-    """Why Spark's Real-Time Mode does not run the plan."""
     if emit is Emit.FINAL:
         yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
     for operator in operators(root):
@@ -70,7 +69,6 @@ def sources_read(root: Operator) -> tuple[str, ...]:
 
 
 def topics_read(root: Operator) -> frozenset[str]:
-    """The topics of the sources that the plan reads."""
     return frozenset(o.source.topic.name for o in operators(root) if isinstance(o, Scan))
 
 

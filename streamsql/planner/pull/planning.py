@@ -42,7 +42,6 @@ _MODE = ModeDecision(Mode.MICRO_BATCH, "a pull query ends where its topics end")
 
 
 def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
-    """The plan of a SELECT without EMIT."""
     asked = statement.query
     check_enabled(asked, planning)
     if asked.limit is not None and asked.limit < 0:
@@ -118,7 +117,6 @@ def choose_route(root: Project) -> Route:
 
 
 def _needs_batch(root: Project) -> str | None:
-    """Why stores do not suffice."""
     for operator in operators(root):
         if operator.needs_batch is not None:
             return operator.needs_batch

@@ -30,7 +30,6 @@ _COMPARISONS: dict[type[Expression], Callable[[Any, Any], bool]] = {
 
 
 def fold_conditions(plan: Operator) -> Operator:
-    """The plan with conditions replaced by what they always are, where that is known."""
     return transform_up(plan, _fold)
 
 

@@ -8,7 +8,6 @@ from streamsql.planner.plans.rewriting import conjunction, transform_up
 
 
 def merge_filters(plan: Operator) -> Operator:
-    """The plan with one Filter in place of one over another."""
     return transform_up(plan, _merge)
 
 

@@ -16,7 +16,6 @@ from streamsql.schema import Kind
 
 
 def push_having_down(plan: Operator) -> Operator:
-    """The plan with conditions of HAVING on the keys alone below the aggregation."""
     return transform_up(plan, _push)
 
 

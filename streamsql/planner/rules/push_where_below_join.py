@@ -20,7 +20,6 @@ from streamsql.schema import ROWTIME
 
 
 def push_where_below_join(plan: Operator) -> Operator:
-    """The plan with conditions of WHERE on one side alone below the join."""
     return transform_up(plan, _push)
 
 

@@ -11,7 +11,6 @@ from streamsql.planner.plans.rewriting import transform_up
 
 
 def remove_repartitions(plan: Operator) -> Operator:
-    """The plan without repartitions to the key that there is already."""
     return transform_up(plan, _remove)
 
 

@@ -62,23 +62,19 @@ class Side:
 
     @property
     def key_type(self) -> StructType:
-        """The Spark type of `key`."""
         on, *bounds = columns_type(self.rows, [ON_COLUMN, *self.bounds])
         return StructType([StructField("key", on.dataType, on.nullable), *bounds])
 
     @property
     def type(self) -> StructType:
-        """That of a packed row."""
         return columns_type(self.rows, packed_columns(self.rows, self.columns))
 
     def keyed(self, number: int, scope: Scope) -> DataFrame:
-        """The operator's input of that number."""
         key = scope.jvm.pack(self.key, self.key_type)
         return keyed_rows(self.rows, key, number, scope, self.columns)
 
 
 def sides(node: Join, inputs: Inputs, scope: Scope) -> tuple[Side, Side]:
-    """Both inputs of a join, with what they are joined on."""
     left, right = inputs
     return (
         _side(left, node.left, node.left_on, 0, node, scope),
