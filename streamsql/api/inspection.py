@@ -38,11 +38,8 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.operators.aggregate import Aggregate
+from streamsql.planner.operators import Aggregate, FileSink, Operator, Sink
 from streamsql.planner.operators.edges import Edge
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import plan

@@ -24,7 +24,7 @@ from streamsql.parser import parse_one, to_sql
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.ddl.sources import check_source_name
 from streamsql.planner.joins.lookups import check_not_read
-from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators import FileSink
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, ModeDecision

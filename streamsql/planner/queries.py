@@ -15,12 +15,16 @@ from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.ddl.topics import Growth
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.limit import Limit
-from streamsql.planner.operators.operator import Operator, operators, state_stores
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import (
+    Derived,
+    Limit,
+    Named,
+    Operator,
+    Project,
+    Sink,
+    operators,
+    state_stores,
+)
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.modes import decide_mode, lookups, sources_read

@@ -13,10 +13,7 @@ from sqlglot import exp
 
 from streamsql.catalog import Source
 from streamsql.nodes import Expression
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Filter, Operator, Project, Scan
 from streamsql.planner.plans.routes import KeyLookup
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.serving.keys import can_look_up

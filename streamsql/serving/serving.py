@@ -17,8 +17,7 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.services import Services
 from streamsql.nodes import Statement
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Answer, Row

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 
 from streamsql.catalog import Source
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Operator, Scan, Sink
 from streamsql.planner.plans.query_plan import QueryPlan
 
 Rename = Callable[[str], str]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamsql.planner.operators.operator import state_stores
+from streamsql.planner.operators import state_stores
 from streamsql.planner.plans.query_plan import QueryPlan
 
 

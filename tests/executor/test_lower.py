@@ -16,7 +16,7 @@ from streamsql.executor.lowering.batch import most_at_once
 from streamsql.executor.lowering.table import LOWERINGS
 from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 from streamsql.executor.spark.capacity import SlotBudget
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Row
 from streamsql.schema import WINDOWSTART, Column, Namespace, Schema

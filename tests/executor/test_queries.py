@@ -26,8 +26,7 @@ from streamsql.executor.queries.pulse import Moment, Progress, Pulse, parse
 from streamsql.executor.queries.spark_run import Failure
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Operator, Sink
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.schema import FormatSpec, Kind, Schema, Topic

@@ -11,9 +11,7 @@ from planner.plan_script import base_catalog
 
 from streamsql.parser import parse
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.operators.join import Join
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.project import Project
+from streamsql.planner.operators import Join, Project, operators
 from streamsql.planner.plans.invariants import problems
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan

@@ -13,8 +13,7 @@ from streamsql.nodes import LineageDirection, ShowLineage
 from streamsql.parser import parse
 from streamsql.planner.lineage.graph import Graph
 from streamsql.planner.lineage.listing import Line, dependents, origins
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.plans.modes import lookups
 from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
 from streamsql.schema import Schema

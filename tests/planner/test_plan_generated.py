@@ -9,9 +9,7 @@ from planner.plan_script import base_catalog
 
 from streamsql.parser import parse
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators import Filter, Repartition, operators
 from streamsql.planner.plans.invariants import problems
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan

@@ -9,9 +9,7 @@ from planner.plan_script import base_catalog
 from runtime.logged import LOGGED
 
 from streamsql import nodes
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Named, Project, Scan
 from streamsql.planner.plans.dispatch import apply, plan_statement
 from streamsql.planner.plans.invariants import problems
 from streamsql.planner.plans.statements import NothingToDo, Planned

@@ -11,9 +11,7 @@ from queries.runner import Mode, QueryRun
 from streamsql.executor.queries.checkpoint import committed
 from streamsql.executor.queries.offset_ranges import offset_ranges
 from streamsql.executor.reruns.verifying import Finding, Verification
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Scan, Sink, operators
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.statements.repair.verify import obstacle_to_verifying
 from streamsql.test_driver.fixture import Fixture

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from streamsql.errors import StreamSQLError
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Operator, Scan, Sink
 from streamsql.test_driver.pipeline import Pipeline
 from streamsql.test_driver.renamed_topics import moved
 from streamsql.test_driver.script import Script

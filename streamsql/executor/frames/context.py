@@ -21,8 +21,7 @@ from streamsql.executor.spark.jvm import FileTarget, Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
 from streamsql.places.place import Place
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Operator, Scan
 from streamsql.planner.plans.delivery import Replay
 from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column as SchemaColumn

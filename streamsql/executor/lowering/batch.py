@@ -20,14 +20,17 @@ from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.executor.lowering.table import lowering_of
 from streamsql.executor.operators import sink
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.qualify import Qualify
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.union import Union
+from streamsql.planner.operators import (
+    Derived,
+    Filter,
+    FlatMap,
+    Operator,
+    Project,
+    Qualify,
+    Scan,
+    Union,
+    operators,
+)
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.needs import needed_columns
 from streamsql.planner.plans.query_plan import QueryPlan

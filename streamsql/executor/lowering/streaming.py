@@ -18,11 +18,15 @@ from streamsql.executor.frames.layouts import Layouts, names_of
 from streamsql.executor.lowering.table import lowering_of
 from streamsql.executor.operators import aggregate, file_sink, sink
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.limit import Limit
-from streamsql.planner.operators.operator import Operator, operators, state_stores
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import (
+    FileSink,
+    Limit,
+    Operator,
+    Scan,
+    Sink,
+    operators,
+    state_stores,
+)
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.needs import needed_columns

@@ -27,27 +27,29 @@ from streamsql.executor.operators import (
     values,
 )
 from streamsql.executor.operators.lowering import Lowering
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.distinct import Distinct
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.join import Join
-from streamsql.planner.operators.limit import Limit
-from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.match import Match
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.over import Over
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.qualify import Qualify
-from streamsql.planner.operators.repartition import Repartition
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.set_operation import SetOperation
-from streamsql.planner.operators.sink import Sink
-from streamsql.planner.operators.top_n import TopN
-from streamsql.planner.operators.union import Union
-from streamsql.planner.operators.values import Values
+from streamsql.planner.operators import (
+    Aggregate,
+    Derived,
+    Distinct,
+    FileSink,
+    Filter,
+    FlatMap,
+    Join,
+    Limit,
+    LookupJoin,
+    Match,
+    Operator,
+    Over,
+    Project,
+    Qualify,
+    Repartition,
+    Scan,
+    SetOperation,
+    Sink,
+    TopN,
+    Union,
+    Values,
+)
 
 LOWERINGS: dict[type[Operator], Lowering[Any]] = {
     Scan: scan.LOWERING,

@@ -15,8 +15,7 @@ from streamsql.errors import StreamSQLError
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.executor.spark.java_maps import java_map
 from streamsql.kafka.positions import distance
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Scan, operators
 
 if TYPE_CHECKING:
     from streamsql.executor.frames.context import LoweringContext

@@ -32,11 +32,7 @@ from streamsql.executor.operators.aggregation.grouping import (
 )
 from streamsql.executor.operators.lowering import Inputs, Lowering, latest_rows
 from streamsql.nodes import Emit, Window
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Aggregate, Filter, Operator, Project, Sink
 from streamsql.schema import Kind, WindowType
 
 _EVENT = "$event"

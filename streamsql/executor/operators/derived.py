@@ -16,7 +16,7 @@ from streamsql.executor.frames.context import (
     system_columns,
 )
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.planner.operators.derived import Derived
+from streamsql.planner.operators import Derived
 
 _PSEUDO = {
     "ROWTIME": TIME_COLUMN,

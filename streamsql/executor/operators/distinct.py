@@ -17,7 +17,7 @@ from streamsql.executor.frames.keyed import (
 from streamsql.executor.operators.lowering import Inputs, Lowering
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Window
-from streamsql.planner.operators.distinct import Distinct
+from streamsql.planner.operators import Distinct
 from streamsql.schema import Kind
 
 _STREAM_TIME = "$stream_time"

@@ -9,7 +9,7 @@ from streamsql.executor.frames.context import Scope, quoted
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.jvm import FileTarget
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.operators.file_sink import FileSink
+from streamsql.planner.operators import FileSink
 from streamsql.types import (
     BYTES,
     TIME,

@@ -23,8 +23,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.operators.lowering import Inputs, Lowering
 from streamsql.nodes import Emit
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.filter import Filter
+from streamsql.planner.operators import Aggregate, Filter
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind, WindowType
 

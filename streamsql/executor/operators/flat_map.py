@@ -15,7 +15,7 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.planner.operators.flat_map import FlatMap
+from streamsql.planner.operators import FlatMap
 
 _ROW = "$zipped"
 

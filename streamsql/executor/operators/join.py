@@ -28,8 +28,7 @@ from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side, note_stor
 from streamsql.executor.operators.joins.rows import join_rows
 from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.nodes import JoinType
-from streamsql.planner.operators.join import Join, JoinKind
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Join, JoinKind, Operator
 from streamsql.planner.plans.delivery import Replay
 
 _KEY, _LEFT, _RIGHT, _MET = "$key", "$left", "$right", "$met"

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from streamsql.executor.frames.context import Scope
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.planner.operators.limit import Limit
+from streamsql.planner.operators import Limit
 
 
 def lower(node: Limit, inputs: Inputs, scope: Scope) -> DataFrame:

@@ -22,7 +22,7 @@ from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.cluster import is_this_machine
 from streamsql.jvm.jars import ensure_jars
 from streamsql.nodes import JoinType
-from streamsql.planner.operators.lookup_join import LookupJoin
+from streamsql.planner.operators import LookupJoin
 from streamsql.schema import ROWTIME
 
 _FOUND, _MET = "$found", "$met"

@@ -24,7 +24,7 @@ from streamsql.executor.frames.context import (
     Scope,
     quoted,
 )
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.schema import Kind
 
 Inputs = tuple[DataFrame, ...]

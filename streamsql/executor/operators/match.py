@@ -45,9 +45,15 @@ from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.operators.match_program import program, variables_of
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression, SkipTo
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.match import Match, MatchColumn, Place, keys_text, match_text
+from streamsql.planner.operators import (
+    Aggregate,
+    Match,
+    MatchColumn,
+    Named,
+    Place,
+    keys_text,
+    match_text,
+)
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import ROWTIME
 from streamsql.types import type_of

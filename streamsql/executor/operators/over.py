@@ -40,9 +40,7 @@ from streamsql.executor.frames.table_changes import pair
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.items import Named, Ordering
-from streamsql.planner.operators.over import Frame, Over, OverCall
+from streamsql.planner.operators import Aggregate, Frame, Named, Ordering, Over, OverCall
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import type_of
 

@@ -9,8 +9,7 @@ from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted, system_columns
 from streamsql.executor.frames.guard import expression_context, is_reference, reads_only
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.project import Project
+from streamsql.planner.operators import Named, Project
 
 
 def lower(node: Project, inputs: Inputs, scope: Scope) -> DataFrame:

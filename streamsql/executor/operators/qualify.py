@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from streamsql.executor.frames.context import SYSTEM_COLUMNS, Scope, quoted, system_columns
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators import Qualify
 
 
 def lower(node: Qualify, inputs: Inputs, scope: Scope) -> DataFrame:

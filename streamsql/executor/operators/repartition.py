@@ -9,8 +9,7 @@ from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted, system_columns
 from streamsql.executor.frames.guard import expression_context, reads_only
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators import Named, Repartition
 
 
 def lower(node: Repartition, inputs: Inputs, scope: Scope) -> DataFrame:

@@ -28,9 +28,7 @@ from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.executor.operators.stored_values import with_stored_values
 from streamsql.executor.spark.jvm import NULL_VALUE
 from streamsql.formats import FORMATS
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import FileSink, Scan, Sink
 from streamsql.properties import ON_DATA_LOSS, ON_TRUNCATE
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Kind

@@ -12,7 +12,7 @@ from streamsql.executor.operators.lowering import Inputs, Lowering, present
 from streamsql.executor.operators.values import bounded_columns
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import SetOperator
-from streamsql.planner.operators.set_operation import SetOperation
+from streamsql.planner.operators import SetOperation
 
 _OPERATIONS: dict[SetOperator, Callable[[DataFrame, DataFrame], DataFrame]] = {
     SetOperator.UNION: lambda left, right: left.union(right).distinct(),

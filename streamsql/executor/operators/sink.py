@@ -29,9 +29,7 @@ from streamsql.executor.operators.constraints import results_meeting_constraints
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.jvm import SideFormat
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.repartition import Repartition
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Operator, Repartition, Sink
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Schema
 from streamsql.types import BOOLEAN

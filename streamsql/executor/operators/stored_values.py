@@ -31,7 +31,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.formats.changes import PLACEHOLDER
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Scan
 
 _STEP = "Source"
 _OPERATOR = "tables.StoredValues"

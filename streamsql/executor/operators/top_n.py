@@ -37,7 +37,7 @@ from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.frames.table_changes import pair, table_changes
 from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators import TopN
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind
 from streamsql.types import type_of

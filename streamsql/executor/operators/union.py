@@ -14,7 +14,7 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.keyed import merged
 from streamsql.executor.operators.lowering import Inputs, Lowering, present
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.operators.union import Union
+from streamsql.planner.operators import Union
 
 
 def lower(node: Union, inputs: Inputs, scope: Scope) -> DataFrame:

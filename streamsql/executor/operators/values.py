@@ -22,7 +22,7 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.operators.values import Values
+from streamsql.planner.operators import Values
 from streamsql.schema import Schema
 
 

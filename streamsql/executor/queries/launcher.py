@@ -41,8 +41,7 @@ from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
 from streamsql.places.place import Place, exists
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, QueryPlan

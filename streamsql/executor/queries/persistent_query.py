@@ -18,10 +18,7 @@ from streamsql.executor.queries.spark_run import Run
 from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.join import Join
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import FileSink, Join, Sink, operators
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff

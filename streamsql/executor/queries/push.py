@@ -23,11 +23,7 @@ from streamsql.executor.services.services import Services
 from streamsql.kafka.client import KafkaClient
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.limit import Limit
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Filter, Limit, Operator, Project, Scan
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.window_bounds import window_bounds
 from streamsql.properties import AUTO_OFFSET_RESET, get_text

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from streamsql.planner.changes.classes import PARTITIONS, Change, ChangeClass
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.operator import Operator, operators, state_stores
+from streamsql.planner.operators import Aggregate, Operator, operators, state_stores
 from streamsql.schema import Kind, WindowType
 
 REWRITTEN = "its state is rewritten; goes on where it stopped"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsql.planner.operators.operator import Keys, Operator
+from streamsql.planner.operators import Keys, Operator
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators import Operator, operators
 from streamsql.planner.operators.parts import Part, Place, Reading
 from streamsql.planner.plans.needs import needed_columns
 

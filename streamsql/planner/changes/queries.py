@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from streamsql.planner.changes.classes import PARTITIONS, Change, ChangeClass, Difference
 from streamsql.planner.changes.keeping import moves_state
 from streamsql.planner.changes.parts import parts_of_plan
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator, Sink
 from streamsql.planner.operators.parts import Part, Place
-from streamsql.planner.operators.sink import Sink
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.types import SQLType, is_numeric, to_sql, widens_to

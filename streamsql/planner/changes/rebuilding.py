@@ -10,9 +10,7 @@ from collections.abc import Collection
 
 from streamsql.catalog import Source
 from streamsql.planner.changes.classes import Change, ChangeClass
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Derived, Sink, operators
 from streamsql.planner.plans.modes import lookups
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind

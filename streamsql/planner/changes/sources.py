@@ -9,7 +9,7 @@ from streamsql.catalog import Source
 from streamsql.nodes import Statement
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.columns import Upgrade, other_columns, upgrade
-from streamsql.planner.operators.lookup_join import lookup_facts
+from streamsql.planner.operators import lookup_facts
 from streamsql.planner.operators.topics import key_window_text
 from streamsql.schema import Column, KeyWindow, Topic
 

@@ -8,7 +8,7 @@ from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.changes.columns import upgrade
 from streamsql.planner.changes.queries import compare_plans
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query
 

@@ -19,7 +19,7 @@ from streamsql.planner.changes.users import users_of
 from streamsql.planner.ddl.replacing import check_upgrade
 from streamsql.planner.ddl.sinks import sink_of
 from streamsql.planner.joins.state_ttl import state_ttl
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query

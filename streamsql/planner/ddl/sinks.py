@@ -11,8 +11,7 @@ from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.ddl.schema_inference import check_written_by
 from streamsql.planner.ddl.sources import timestamp_column
 from streamsql.planner.ddl.topics import Growth, check_conforms, existing_topic
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Operator, Sink
 from streamsql.planner.plans.statements import SchemaLookup, TopicLookup
 from streamsql.planner.select.build import Built
 from streamsql.planner.select.constraints import bound_constraints

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.operator import Operator, state_stores
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import FileSink, Operator, Sink, state_stores
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.modes import lookups

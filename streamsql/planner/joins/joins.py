@@ -21,12 +21,17 @@ from streamsql.planner.joins.restrictions import (
     matched,
 )
 from streamsql.planner.joins.scope import JoinScope, joined_name
+from streamsql.planner.operators import (
+    FOREVER_MS,
+    Filter,
+    Join,
+    JoinKind,
+    JoinWindow,
+    Leaf,
+    Operator,
+    Qualify,
+)
 from streamsql.planner.operators.combined import parts_of
-from streamsql.planner.operators.derived import Leaf
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.join import FOREVER_MS, Join, JoinKind, JoinWindow
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.qualify import Qualify
 from streamsql.planner.plans.rewriting import conjunction
 from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
 from streamsql.planner.scopes.scope import Scope, column_node, folded

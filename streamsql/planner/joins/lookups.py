@@ -7,12 +7,7 @@ from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Join, JoinType
 from streamsql.planner.joins.conditions import Condition
 from streamsql.planner.joins.restrictions import Side, matched_pair
-from streamsql.planner.operators.derived import Leaf
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.join import JoinKind
-from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Filter, JoinKind, Leaf, LookupJoin, Operator, Scan
 from streamsql.schema import Kind
 from streamsql.types import quote
 

@@ -10,11 +10,8 @@ from streamsql.formats import format_named
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, JoinType
 from streamsql.planner.joins.conditions import Condition
+from streamsql.planner.operators import JoinKind, Leaf, Operator, Scan, operators
 from streamsql.planner.operators.combined import combined
-from streamsql.planner.operators.derived import Leaf
-from streamsql.planner.operators.join import JoinKind
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.scan import Scan
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import KeyWindow, Kind
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to

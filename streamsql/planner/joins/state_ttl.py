@@ -16,9 +16,8 @@ from streamsql.nodes import (
     WindowFunction,
     Within,
 )
-from streamsql.planner.operators.join import FOREVER_MS, JoinWindow
-from streamsql.planner.operators.join import Join as JoinPlan
-from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators import FOREVER_MS, JoinWindow, Operator, operators
+from streamsql.planner.operators import Join as JoinPlan
 from streamsql.planner.with_clause.properties import WithProperties
 
 _NAME = "STATE_TTL"

@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from streamsql.catalog import Catalog
 from streamsql.functions.user import using
 from streamsql.planner.ddl.user_functions import functions_of
+from streamsql.planner.operators import Operator
 from streamsql.planner.operators.edges import Transformation, chained
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import Operator
 from streamsql.planner.select.build import build_inner
 
 

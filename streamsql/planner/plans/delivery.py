@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from streamsql.planner.operators.operator import Operator, state_stores
+from streamsql.planner.operators import Operator, state_stores
 from streamsql.schema import Kind
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 
 
 def fingerprint(root: Operator) -> str:

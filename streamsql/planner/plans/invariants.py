@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
-from streamsql.planner.operators.join import Join
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Join, Operator
 from streamsql.planner.types.binding import columns_in
 
 

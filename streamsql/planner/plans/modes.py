@@ -8,10 +8,7 @@ from sqlglot import exp
 
 from streamsql.errors import ConfigError
 from streamsql.nodes import Emit
-from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import LookupJoin, Operator, Scan, Sink, operators
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.query_plan import Mode, ModeDecision

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.planner.types.binding import columns_in
 
 

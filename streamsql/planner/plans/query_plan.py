@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from streamsql.nodes import Emit, StartPosition
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.schema import (
     Schema,

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from sqlglot import exp
 
 from streamsql.nodes import Expression
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.types import BOOLEAN
 
 Rule = Callable[[Operator], Operator]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from streamsql.errors import PlanError
 from streamsql.nodes import Start, StartPosition
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.types.timestamps import parse_timestamp
 from streamsql.types import quote
 

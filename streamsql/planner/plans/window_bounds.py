@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
+from streamsql.planner.operators import Operator, Project
 from streamsql.schema import WINDOW_BOUNDS
 
 

@@ -12,11 +12,7 @@ from sqlglot import exp
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, SelectQuery
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.scan import Scan
-from streamsql.planner.operators.top_n import TopN
+from streamsql.planner.operators import Filter, Operator, Project, Scan, TopN, operators
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.modes import python_functions, sources_read
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan

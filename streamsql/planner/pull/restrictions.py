@@ -23,9 +23,7 @@ from streamsql.errors import (
 from streamsql.formats.base import columns_text
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, Query, SelectExpression, Subquery
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Filter, Operator, Scan
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route, StoredTables
 from streamsql.planner.pull.conditions import compared_column, disjuncts_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Operator
 from streamsql.planner.plans.invariants import check_rewrite
 from streamsql.planner.plans.rewriting import Rule
 from streamsql.planner.rules.fold_conditions import fold_conditions

@@ -12,8 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from streamsql.nodes import Expression
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Filter, Operator
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.constants import evaluate_constant
 from streamsql.planner.types.inference import is_constant

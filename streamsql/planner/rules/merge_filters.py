@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Filter, Operator
 from streamsql.planner.plans.rewriting import conjunction, transform_up
 
 

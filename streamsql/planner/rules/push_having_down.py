@@ -7,9 +7,7 @@ where a filter keeps state of its own.
 from __future__ import annotations
 
 from streamsql.nodes import Expression
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Aggregate, Filter, Operator
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.binding import columns_in, replace
 from streamsql.schema import Kind

@@ -10,10 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamsql.nodes import Expression
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.join import Join, JoinKind
-from streamsql.planner.operators.lookup_join import LookupJoin
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import Filter, Join, JoinKind, LookupJoin, Operator
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators import Named, Operator, Repartition
 from streamsql.planner.plans.rewriting import transform_up
 
 

@@ -11,11 +11,7 @@ from sqlglot import exp
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, Query
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
+from streamsql.planner.operators import Aggregate, Filter, Named, Operator, Project
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of

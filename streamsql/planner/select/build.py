@@ -25,11 +25,7 @@ from streamsql.nodes import (
     Within,
 )
 from streamsql.planner.joins.state_ttl import with_ttl
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.distinct import Distinct
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
+from streamsql.planner.operators import Derived, Distinct, Filter, Operator, Project
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text

@@ -7,11 +7,7 @@ from collections.abc import Callable
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
 from streamsql.ksqldb import says
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.distinct import Distinct
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.operator import Operator, operators
-from streamsql.planner.operators.sink import Sink
+from streamsql.planner.operators import Aggregate, Distinct, FileSink, Operator, Sink, operators
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import (

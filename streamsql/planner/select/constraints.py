@@ -12,7 +12,7 @@ from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
 from streamsql.nodes import ConstraintDefinition, Expression
 from streamsql.parser import parse_expression
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Scan
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text

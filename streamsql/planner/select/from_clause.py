@@ -28,11 +28,7 @@ from streamsql.planner.joins.joins import (
 from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
 from streamsql.planner.joins.lookups import check_not_read, looked_up_last
 from streamsql.planner.joins.scope import JoinScope, joined_name
-from streamsql.planner.operators.derived import Derived, Leaf
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.join import Join, JoinKind
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Derived, Join, JoinKind, Leaf, Named, Operator, Scan
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
 from streamsql.planner.select.constraints import bound_constraints

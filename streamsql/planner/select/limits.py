@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.operator import Operator, operators
+from streamsql.planner.operators import Aggregate, Operator, operators
 from streamsql.planner.types.calls import COLLECTS_FOR
 from streamsql.properties import COLLECT_LIST_LIMIT, COLLECT_SET_LIMIT, get_int
 

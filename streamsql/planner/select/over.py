@@ -9,10 +9,7 @@ from sqlglot import exp
 from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Emit, Expression, Query, SelectExpression
-from streamsql.planner.operators.items import Ordering
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.over import Frame, Over, OverCall
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Frame, Operator, Ordering, Over, OverCall, Scan
 from streamsql.planner.scopes.names import HIDDEN_PREFIX
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of

@@ -8,10 +8,7 @@ from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.planner.joins.scope import JoinScope
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.repartition import Repartition
+from streamsql.planner.operators import Named, Operator, Project, Repartition
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.from_clause import From, joined_items

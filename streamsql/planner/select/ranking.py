@@ -9,10 +9,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery
-from streamsql.planner.operators.items import Named, Ordering
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.top_n import Ranks, TopN
+from streamsql.planner.operators import Named, Operator, Ordering, Project, Ranks, TopN
 from streamsql.planner.plans.rewriting import conjuncts
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of

@@ -24,14 +24,8 @@ from streamsql.nodes import (
     SourceRef,
     Subquery,
 )
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.filter import Filter
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.join import Join as JoinRows
-from streamsql.planner.operators.join import JoinKind
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.qualify import Qualify
+from streamsql.planner.operators import Derived, Filter, JoinKind, Named, Operator, Project, Qualify
+from streamsql.planner.operators import Join as JoinRows
 from streamsql.planner.plans.rewriting import conjunction, conjuncts
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node

@@ -21,7 +21,7 @@ from streamsql.nodes import (
     SourceRef,
     Subquery,
 )
-from streamsql.planner.operators.top_n import Ranks
+from streamsql.planner.operators import Ranks
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text

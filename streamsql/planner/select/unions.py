@@ -7,11 +7,7 @@ from dataclasses import dataclass
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import SetOperator
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
-from streamsql.planner.operators.set_operation import SetOperation
-from streamsql.planner.operators.union import Union
+from streamsql.planner.operators import Named, Operator, Project, SetOperation, Union
 from streamsql.planner.scopes.scope import column_node
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import Column, KeyWindow, Kind

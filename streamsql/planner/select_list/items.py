@@ -16,7 +16,7 @@ from streamsql.nodes import (
     SelectItem,
     SelectStruct,
 )
-from streamsql.planner.operators.items import Named
+from streamsql.planner.operators import Named
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.qualified import bare_name
 from streamsql.planner.scopes.scope import Scope

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from streamsql.errors import PlanError, Span
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.project import Project
+from streamsql.planner.operators import Named, Operator, Project
 from streamsql.planner.scopes.text import expression_text, qualified_text
 from streamsql.planner.select_list.items import Item
 from streamsql.types import quote

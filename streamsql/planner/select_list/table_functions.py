@@ -9,9 +9,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError
 from streamsql.nodes import Expression
-from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.operator import Operator
+from streamsql.planner.operators import FlatMap, Named, Operator
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.select_list.items import Item

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsql.errors import Span, UnsupportedError
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.flat_map import FlatMap
-from streamsql.planner.operators.operator import Operator, operators, state_stores
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import FileSink, FlatMap, Operator, Scan, operators, state_stores
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind

@@ -13,8 +13,7 @@ from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit, VerifyQuery
-from streamsql.planner.operators.file_sink import FileSink
-from streamsql.planner.operators.operator import operators
+from streamsql.planner.operators import FileSink, operators
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.results import Field, Result, Rows, Text, Value, Warning

@@ -33,10 +33,7 @@ from streamsql.executor.frames.keyed import normalized, operate, unpacked, unpac
 from streamsql.executor.frames.layouts import Columns
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.operators.aggregate import Aggregate
-from streamsql.planner.operators.items import Named
-from streamsql.planner.operators.operator import operators
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Aggregate, Named, Scan, operators
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.scope import text_of
 from streamsql.types import to_sql, type_of

@@ -32,10 +32,7 @@ from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.operators.lowering import Inputs
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.operators.derived import Derived
-from streamsql.planner.operators.join import Join, JoinKind, join_text
-from streamsql.planner.operators.operator import Operator
-from streamsql.planner.operators.scan import Scan
+from streamsql.planner.operators import Derived, Join, JoinKind, Operator, Scan, join_text
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME, Kind
 from streamsql.types import type_of

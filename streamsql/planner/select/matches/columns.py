@@ -10,7 +10,7 @@ from sqlglot import exp
 from streamsql.errors import BindError, PlanError, UnsupportedError, did_you_mean
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Expression
-from streamsql.planner.operators.match import MatchColumn, Place
+from streamsql.planner.operators import MatchColumn, Place
 from streamsql.planner.scopes.qualified import mark_qualified
 from streamsql.planner.scopes.scope import Scope, folded
 from streamsql.planner.scopes.spans import span_of
