@@ -14,7 +14,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from benchmarks.common import PARTITIONS, show_table
@@ -30,17 +30,22 @@ _LOOK_SECONDS = 1.0
 _LAST_SECOND = 1.0
 MOST_LAG_SECONDS, MOST_P99_MS, MOST_CORES = 1.0, 50.0, 1.0
 _BACK_SECONDS = 180.0
+_CURRENT_SECONDS = 0.2
+_LOAD_SECONDS = 45.0
+"""Of load before the first query: a broker just started delays records by seconds."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one shape showed; `rate` is that of each topic. `lag` is the largest, and `lag_s` in
-    seconds of the records that its topics get."""
+    """What one shape showed; `rate` is that of each topic. `start_s` is from CREATE until the query
+    has caught up with what its topics held; all others are of the time after it. `lag` is the
+    largest, and `lag_s` in seconds of the records that its topics get."""
 
     shape: str
     rate: int
     seconds: float
     load: float
+    start_s: float
     modes: str
     lag: int
     lag_s: float
@@ -83,22 +88,29 @@ def create(place: Place, shape: Shape) -> str:
     return sink
 
 
-def await_running(place: Place, sinks: Sequence[str]) -> None:
-    def running() -> bool:
-        found = infos(place)
-        return all(found[sink].state is QueryState.RUNNING for sink in sinks)
+def await_current(place: Place, sinks: Mapping[str, str], rate: int) -> None:
+    """Waits until each query, by its shape, runs in its planned mode with a small lag."""
 
-    if not await_condition(running, _START_SECONDS):
-        raise SystemExit(f"not running in time: {infos(place)}")
+    def current(shape: Shape, info: QueryInfo) -> bool:
+        if info.state is not QueryState.RUNNING or info.lag is None:
+            return False
+        small = rate * len(shape.topics) * _CURRENT_SECONDS
+        return not shape.real_time or (info.mode == Mode.REAL_TIME.value and info.lag <= small)
+
+    def all_current() -> bool:
+        found = infos(place)
+        return all(current(SHAPES[name], found[sink]) for name, sink in sinks.items())
+
+    if not await_condition(all_current, _START_SECONDS):
+        raise SystemExit(f"not current in time: {infos(place)}")
 
 
 def measure(
     place: Place, names: Sequence[str], rate: int, seconds: float, sender: Sender
 ) -> list[Row]:
-    """These shapes at once, from when all of them are RUNNING."""
-    load = os.getloadavg()[0]
+    """These shapes at once, from when all of them have caught up."""
+    load, created = os.getloadavg()[0], time.time()
     sinks = {name: create(place, SHAPES[name]) for name in names}
-    await_running(place, list(sinks.values()))
     receivers = {
         name: Receiver(
             place.kafka.bootstrap, [sink], _partitions(place, sink), "read_committed", by_timestamp
@@ -106,12 +118,14 @@ def measure(
         for name, sink in sinks.items()
         if not SHAPES[name].delays
     }
-    begin = time.time()
-    for receiver in receivers.values():
-        receiver.begin(begin)
+    await_current(place, sinks, rate)
+    start = time.time() - created
     for name, receiver in receivers.items():
         if receiver.first_row(_START_SECONDS) is None:
             raise SystemExit(f"{name}: no result arrived")
+    begin = time.time()
+    for receiver in receivers.values():
+        receiver.begin(begin)
     others = {sender.process.pid or 0, *(r.process.pid or 0 for r in receivers.values())}
     samples = {name: Sample() for name in names}
     cpu = place.cpu(others)
@@ -133,6 +147,7 @@ def measure(
                 rate=rate,
                 seconds=seconds,
                 load=load,
+                start_s=start,
                 modes=" / ".join(dict.fromkeys(samples[name].modes)),
                 lag=lag,
                 lag_s=lag / (rate * len(SHAPES[name].topics)),
@@ -148,12 +163,12 @@ def measure(
     return rows
 
 
-def starve(place: Place, name: str, seconds: float) -> dict[str, object]:
+def starve(place: Place, name: str, rate: int, seconds: float) -> dict[str, object]:
     """One shape whose JVM has little of the machine for so many seconds. `left_s` is from the begin
     of that time, `back_s` from its end; `cores` is what the engine takes in micro-batches after
     it."""
     sink = create(place, SHAPES[name])
-    await_running(place, [sink])
+    await_current(place, {name: sink}, rate)
     began = time.time()
     left: float | None = None
     while time.time() < began + seconds:
@@ -235,9 +250,10 @@ def main() -> None:
             found.kafka.create_topic(topic, PARTITIONS)
         found.run(SOURCES)
         sender = Sender(found.kafka.bootstrap, TOPICS, options.rate * len(TOPICS), event)
+        time.sleep(_LOAD_SECONDS)
         missed: list[str] = []
         if options.starve:
-            show_table([starve(found, name, options.starve) for name in names])
+            show_table([starve(found, name, options.rate, options.starve) for name in names])
         else:
             for group in [names] if options.at_once else [[name] for name in names]:
                 rows = measure(found, group, options.rate, options.seconds, sender)

@@ -127,8 +127,7 @@ class Changes:
 
     def plan_undo(self, session: Session | None = None) -> ChangePlan:
         """What `undo` would change, without changing it."""
-        with self._state.lock:
-            return self.plan([self._before()], prune=True, session=self._bare(session))
+        return self.plan([self._before()], prune=True, session=self._bare(session))
 
     def undo(
         self, session: Session | None = None, *, from_what_is_left: bool = False

@@ -193,15 +193,16 @@ def nesting_problem(t: SQLType) -> str | None:
 
 
 def protobuf_columns(schema: SchemaText, full_name: str | None, *, upper: bool) -> InferredColumns:
-    """The columns of a message: the one of that name, or the schema's first."""
+    """The columns of a message: the one of that name, with or without its package, or the schema's
+    first."""
     file = parse_proto(schema.text)
     others = [parse_proto(text, name) for name, text in schema.references.items()]
     types = _Types([file, *others, *_STANDARD], upper)
     if full_name is None:
         if not file.message_type:
             raise ConfigError("the Protobuf schema has no message")
-        full_name = ".".join(filter(None, (file.package, file.message_type[0].name)))
-    return fields(types.message(full_name))
+        full_name = file.message_type[0].name
+    return fields(types.named(full_name, file.package))
 
 
 class _Types:
@@ -218,6 +219,11 @@ class _Types:
                 for name, found in _nested(file.package, message):
                     self._messages[name] = found
                     self._enums.update(_join(name, e.name) for e in found.enum_type)
+
+    def named(self, name: str, package: str) -> SQLType:
+        """The message of that full name, or of that name in the package."""
+        inside = _join(package, name)
+        return self.message(inside if inside in self._messages else name)
 
     def message(self, name: str) -> SQLType:
         found = self._messages.get(name)

@@ -28,6 +28,8 @@ _log = logging.getLogger("streamsql.service")
 _log.addHandler(logging.NullHandler())
 POLL_SECONDS = 0.1
 RETRY_SECONDS = 1.0
+LEASE_SECONDS = 0.5
+"""How often the right to write is extended."""
 DECIDE_SECONDS = 20.0
 """How long a statement waits for a server that has only just come up to know its part."""
 READ_SECONDS = 60.0
@@ -55,6 +57,9 @@ class Followed:
     """Run the persistent queries from now on, or run none."""
     is_ready: Callable[[], bool]
     """Whether its queries could begin at once."""
+    write_for: Callable[[Callable[[], float]], None]
+    """Let the queries write for as many seconds as the function says, and no longer. Waits for
+    the JVM."""
     entries_before: Callable[[], list[Entry]]
     """The statements from before the service, which a service without any adopts."""
 
@@ -68,10 +73,12 @@ class Failover:
         self._engine = engine
         self._log = log
         self._url = url
-        self._leadership = Leadership(client, log.topic, f"streamsql-{log.service_id}")
+        group = f"streamsql-{log.service_id}"
+        self._leadership = Leadership(client, log.topic, group, lambda: log.position)
         self._stopped = threading.Event()
         self._settled = threading.Event()
         self._thread = threading.Thread(target=self._run, name="failover", daemon=True)
+        self._lease = threading.Thread(target=self._extend, name="write lease", daemon=True)
         self._leader: Leader | None = None
         self._leads = False
         self._stands = False
@@ -92,6 +99,7 @@ class Failover:
         """Follow the service's log, and join those of whom one leads."""
         self._began = time.monotonic()
         self._thread.start()
+        self._lease.start()
 
     def close(self) -> None:
         """Leave, so that another server leads; the queries have been stopped before."""
@@ -168,6 +176,14 @@ class Failover:
             except Exception as error:
                 return self._fail(unexpected("cannot follow the command log", error))
         return None
+
+    def _extend(self) -> None:
+        """In a thread of its own, since a JVM that does not answer holds it up."""
+        led = False
+        while not self._stopped.wait(LEASE_SECONDS):
+            if self._leads or led:
+                self._engine.write_for(self._leadership.certain_seconds)
+            led = self._leads
 
     def _stand(self) -> None:
         """Join those of whom one leads: at once if there is nobody, else when queries could begin.

@@ -5,7 +5,10 @@ partition of the command topic. Kafka gives it to another when its owner is sile
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -21,6 +24,10 @@ SESSION_SECONDS = 6.0
 """The least that brokers allow by default: after so long a silence another server leads."""
 _HEARTBEAT_SECONDS = 1.5
 _POLL_SECONDS = 0.2
+_CONFIRM_SECONDS = 0.5
+"""How often the leader has Kafka confirm its leadership."""
+_CERTAIN_SECONDS = SESSION_SECONDS - _HEARTBEAT_SECONDS
+"""How long no other server can lead, counted from a request that Kafka has then confirmed."""
 REJOIN_SECONDS = 1.0
 """How long a server stays out of the group after its membership failed."""
 _CLIENT_ID = "streamsql-signing"
@@ -30,8 +37,16 @@ _CLIENT_ID = "streamsql-signing"
 class Leadership:
     """This server's membership; what it says may be read from any thread."""
 
-    def __init__(self, client: KafkaClient, topic: str, group: str) -> None:
+    def __init__(
+        self,
+        client: KafkaClient,
+        topic: str,
+        group: str,
+        position: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`position`: how far this server has read the topic."""
         self._topic = topic
+        self._position = position
         self._client = client
         self._group = group
         self._settings = {
@@ -44,13 +59,22 @@ class Leadership:
             "heartbeat.interval.ms": int(_HEARTBEAT_SECONDS * 1000),
             "enable.auto.commit": False,
             "auto.offset.reset": "latest",
+            "on_commit": self._committed,
         }
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="leadership", daemon=True)
         self.owner = False
         """Whether this server is the one to lead."""
+        self._asked: float | None = None
+        """When the confirmation was requested that is outstanding."""
+        self._confirmed = -math.inf
+        """When the last confirmation was requested."""
         self.decided = threading.Event()
         """Set once Kafka has told who is, for the first time."""
+
+    def certain_seconds(self) -> float:
+        """For how long from now on no other server can lead; 0 where one may already."""
+        return max(0.0, self._confirmed + _CERTAIN_SECONDS - time.monotonic())
 
     def members(self) -> int:
         """How many servers are in the group, those included that have died and are still held to
@@ -103,13 +127,31 @@ class Leadership:
             )
             while not self._stopped.is_set():
                 # Records are read elsewhere, by servers that lead and those that do not.
+                self._ask(consumer)
                 record = consumer.poll(_POLL_SECONDS)
                 error = None if record is None else record.error()
                 if error is not None and error.fatal():
                     raise KafkaException(error)
         finally:
-            self.owner = False
+            self._lost()
             consumer.close()
+
+    def _ask(self, consumer: Consumer) -> None:
+        """Request a confirmation where one is due: Kafka takes offsets from members alone."""
+        now = time.monotonic()
+        if self.owner and self._asked is None and now > self._confirmed + _CONFIRM_SECONDS:
+            self._asked = now
+            reached = TopicPartition(self._topic, 0, self._position())
+            consumer.commit(offsets=[reached], asynchronous=True)
+
+    def _committed(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
+        asked, self._asked = self._asked, None
+        refused = error or any(offset.error for offset in offsets)
+        if self.owner and asked is not None and not refused:
+            self._confirmed = asked
+
+    def _lost(self) -> None:
+        self.owner, self._asked, self._confirmed = False, None, -math.inf
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if partitions:
@@ -124,4 +166,4 @@ class Leadership:
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if partitions:
-            self.owner = False
+            self._lost()

@@ -48,6 +48,16 @@ class Replay:
     deletions: dict[str, Deletion] = field(default_factory=dict)
     """By the names of the topics. Whether they are done is for Kafka to say."""
 
+    def copy(self) -> Replay:
+        """A replay that goes on from here, and leaves this one as it is."""
+        return Replay(
+            self.catalog.copy(),
+            dict(self.properties),
+            dict(self.variables),
+            dict(self.queries),
+            dict(self.deletions),
+        )
+
     def add(self, entry: Entry) -> tuple[Statement, Planned] | None:
         """Have the entry of one statement take effect; what it did, None for a row. InternalError
         for one that cannot be planned any more."""

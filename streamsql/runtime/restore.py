@@ -4,7 +4,7 @@ be what came out. Only then is anything touched that the log does not hold, as c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 from streamsql.errors import ExternalError
@@ -47,9 +47,8 @@ def _restore_service(state: EngineState, service_id: str) -> StatementLog:
     log = CommandLog(state.services.kafka.get(), service_id)
     try:
         claim(state.config, state.data)
-        state.failover = Failover(
-            _followed(state), log, state.services.kafka.get(), state.config.advertised_url
-        )
+        engine, kafka = _followed(state, service_id), state.services.kafka.get()
+        state.failover = Failover(engine, log, kafka, state.config.advertised_url)
         state.failover.read_to_end()
     except BaseException:
         log.close()
@@ -58,7 +57,7 @@ def _restore_service(state: EngineState, service_id: str) -> StatementLog:
     return log
 
 
-def _followed(state: EngineState) -> Followed:
+def _followed(state: EngineState, service_id: str) -> Followed:
     def fold(entry: Entry) -> Effect:
         replay = replay_of(state)
         for statement in entry.statements:
@@ -74,11 +73,18 @@ def _followed(state: EngineState) -> Followed:
                 reconcile(state)
         state.queries.lead(leads)
 
+    def write_for(seconds: Callable[[], float]) -> None:
+        if (spark := state.services.current_spark()) is not None:
+            from streamsql.executor.spark.write_lease import extend
+
+            extend(spark, service_id, seconds)
+
     return Followed(
         lock=state.lock,
         fold=fold,
         lead=lead,
         is_ready=lambda: state.services.current_spark() is not None,
+        write_for=write_for,
         entries_before=lambda: entries_before(state.config, state.data),
     )
 
@@ -88,13 +94,7 @@ def replay_of(state: EngineState) -> Replay:
     is none of its queries."""
     session, catalog = state.session, state.catalog
     queries = {name: q for name, q in state.queries.known().items() if name in catalog.queries}
-    return Replay(
-        catalog.copy(),
-        dict(session.properties),
-        dict(session.variables),
-        queries,
-        dict(state.deletions),
-    )
+    return Replay(catalog, session.properties, session.variables, queries, state.deletions).copy()
 
 
 def become(state: EngineState, replay: Replay) -> None:

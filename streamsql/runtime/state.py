@@ -77,7 +77,9 @@ class EngineState:
         self.staged: Staged | None = None
         self.services = Services(config, self.data, self.sizes)
         self.watch = KafkaWatch(self.services)
-        self.launcher = SparkLauncher(self.services, self.data, self.sizes, config.master)
+        self.launcher = SparkLauncher(
+            self.services, self.data, self.sizes, config.master, config.service_id
+        )
         self.comparisons = Comparisons()
         self.launcher.settle = lambda query: settle(
             query, self.launcher, self.services, self.data.checkpoints, self.comparisons

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 from awaiting import await_until
 from delivery.leaders import leads, stopped
@@ -14,7 +16,7 @@ from delivery.shapes import SHAPES, SOURCES
 from soak.server_process import ServerProcess
 
 from streamsql.kafka.broker import EmbeddedBroker
-from streamsql.kafka.client import KafkaClient
+from streamsql.kafka.client import KafkaClient, NewRecord
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
@@ -56,6 +58,54 @@ def test_a_leader_that_wakes_up_writes_nothing(
                 let_pass(10.0)
         found = problems(broker.bootstrap, SHAPES)
         assert not found, json.dumps([found, [s.queries() for s in servers]], indent=1)
+    finally:
+        for server in servers:
+            server.kill()
+
+
+def test_a_jvm_without_its_server_writes_nothing(
+    tmp_path: Path, broker: EmbeddedBroker, kafka: KafkaClient, topic_name: str
+) -> None:
+    options = ("--bootstrap-servers", broker.bootstrap, "--service-id", topic_name)
+    servers = [ServerProcess(tmp_path / name, *options) for name in ("a", "b")]
+    source, sink = topic_name, f"{topic_name}-sink"
+    kafka.create_topics([source, sink])
+
+    def counts(first: int, last: int) -> list[int]:
+        """How often each of these rows is in the sink."""
+        records = kafka.consume(sink, until=kafka.end_offsets(sink))
+        ids = Counter(json.loads(r.value or b"{}")["ID"] for r in records)
+        return [ids[n] for n in range(first, last)]
+
+    def send(first: int, last: int) -> None:
+        rows = (NewRecord(None, json.dumps({"id": n}).encode()) for n in range(first, last))
+        kafka.produce(source, list(rows))
+
+    try:
+        for server in servers:
+            server.start()
+        for server in servers:
+            server.await_ready()
+        servers[0].run(
+            f"CREATE STREAM s (id INT) WITH (KAFKA_TOPIC='{source}', VALUE_FORMAT='JSON');"
+            f"CREATE STREAM t WITH (KAFKA_TOPIC='{sink}') AS SELECT * FROM s;"
+        )
+        leader, follower = sorted(servers, key=leads, reverse=True)
+        send(0, 10)
+        await_until(lambda: all(counts(0, 10)), "the leader's rows", TAKE_OVER_SECONDS)
+        process = psutil.Process(leader.pid)
+        process.suspend()
+        try:
+            await_until(lambda: leads(follower), "the follower to lead", TAKE_OVER_SECONDS)
+            send(10, 20)
+            await_until(lambda: all(counts(10, 20)), "the follower's rows", TAKE_OVER_SECONDS)
+            let_pass(2.0)
+            assert counts(10, 20) == [1] * 10
+        finally:
+            process.resume()
+        await_until(lambda: not leads(leader), "the leader to notice", TAKE_OVER_SECONDS)
+        let_pass(5.0)
+        assert counts(10, 20) == [1] * 10
     finally:
         for server in servers:
             server.kill()

@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
     *PAGES,
 ]
@@ -61,7 +61,7 @@ def links(document: Path) -> Iterator[str]:
 
 def test_every_page_is_in_the_nav_once() -> None:
     nav = _NAV.findall((ROOT / "mkdocs.yml").read_text("utf-8"))
-    assert sorted(nav) == [page.name for page in PAGES]
+    assert sorted(nav) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)

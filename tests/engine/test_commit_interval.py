@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from engine.live import PATIENCE, Live, Restartable
 
 from streamsql.engine import QueryState
 
+MARGIN = 10.0
+"""Seconds: for the commit, and a batch that ends early as nothing comes."""
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 
@@ -40,6 +43,28 @@ def test_a_real_time_query_commits_as_often_as_it_is_told(
 
     # Of the default interval, a minute, it would be the second within two.
     await_until(third_commit, "the third commit", min(60.0, PATIENCE))
+
+
+def test_what_time_decides_is_written_after_one_interval(live: Live) -> None:
+    live.run(
+        "SET 'processing.commit.interval.ms' = '20000';"
+        "CREATE STREAM $s (k STRING KEY, n INT)"
+        " WITH (KAFKA_TOPIC='$s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+        "CREATE STREAM $o AS SELECT k, c FROM $s MATCH_RECOGNIZE ("
+        " PARTITION BY k ORDER BY ROWTIME MEASURES COUNT(*) AS c"
+        " PATTERN (a b*) WITHIN INTERVAL '1' SECOND DEFINE b AS n > 0);"
+    )
+    (query,) = (q.id for q in live.engine.queries() if live.suffix in (q.sink or ""))
+    await_until(lambda: live.query(query).mode == "real-time", "real time", PATIENCE)
+    live.await_state(query, QueryState.RUNNING)
+    live.run(
+        "INSERT INTO $s (ROWTIME, k, n) VALUES (1700000000000, 'x', 1);"
+        "INSERT INTO $s (ROWTIME, k, n) VALUES (1700000000001, 'x', 2);"
+        "INSERT INTO $s (ROWTIME, k, n) VALUES (1700000010000, 'y', 3);"
+    )
+    begun = time.monotonic()
+    assert live.rows("SELECT k, c FROM $o EMIT CHANGES;", 1) == [("x", 2)]
+    assert time.monotonic() - begun < 20.0 + MARGIN
 
 
 def test_micro_batches_are_as_far_apart_as_they_are_told(

@@ -73,6 +73,9 @@ class Membership:
     def members(self) -> int:
         return 1
 
+    def certain_seconds(self) -> float:
+        return 4.0 if self.owner else 0.0
+
 
 @dataclass
 class Engine:
@@ -84,6 +87,8 @@ class Engine:
     folded: list[int] = field(default_factory=list)
     in_effect: list[int] = field(default_factory=list)
     leads: bool = False
+    granted: list[float] = field(default_factory=list)
+    """For how many seconds its queries were let write, each time."""
 
     def fold(self, entry: Entry) -> Callable[[], None]:
         self.folded.append(entry.sequence)
@@ -99,8 +104,11 @@ class Engine:
     def lead(self, leads: bool) -> None:
         self.leads = leads
 
+    def write_for(self, seconds: Callable[[], float]) -> None:
+        self.granted.append(seconds())
+
     def followed(self) -> Followed:
-        return Followed(threading.RLock(), self.fold, self.lead, lambda: True, list)
+        return Followed(threading.RLock(), self.fold, self.lead, lambda: True, self.write_for, list)
 
 
 @dataclass
@@ -119,6 +127,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(following, "Leadership", Membership)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(following, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(following, "LEASE_SECONDS", 0.01)
     log, engine = Log(), Engine()
     failover = Failover(engine.followed(), log, cast(KafkaClient, None), "http://a:8088")
     yield Server(log, engine, failover)
@@ -175,3 +184,15 @@ def test_a_server_that_cannot_follow_leaves(
     assert failure is not None
     assert failure.message == "entry 1 does not take effect: query Q does not stop"
     assert not server.engine.in_effect
+
+
+def test_queries_write_while_the_leadership_is_certain(server: Server) -> None:
+    granted = server.engine.granted
+    server.failover.start()
+    server.membership.owner = True
+    await_until(lambda: granted[-1:] == [4.0], "the queries to be let write")
+    server.membership.owner = False
+    await_until(lambda: granted[-1:] == [0.0] and not server.engine.leads, "it to be over")
+    times = len(granted)
+    server.log.records += entries(1)
+    assert server.failover.sync(10) and len(granted) == times

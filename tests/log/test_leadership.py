@@ -9,6 +9,7 @@ import pytest
 from awaiting import await_until
 from confluent_kafka import KafkaError, KafkaException
 
+from streamsql.kafka.broker import EmbeddedBroker
 from streamsql.kafka.client import KafkaClient
 from streamsql.log import leadership
 from streamsql.log.leadership import Leadership
@@ -40,6 +41,9 @@ class Group:
 
     pause = incremental_assign
 
+    def commit(self, *, offsets: object, asynchronous: bool) -> None:
+        pass
+
     def poll(self, seconds: float) -> Any:
         end, self.end = self.end, None
         return end() if end else None
@@ -69,3 +73,30 @@ def test_a_membership_that_fails_is_taken_up_again(
     finally:
         member.close()
     assert group.left == 2 and not member.owner
+
+
+@pytest.mark.kafka
+def test_leadership_is_certain_for_less_than_a_session(
+    broker: EmbeddedBroker, topic_name: str
+) -> None:
+    client = KafkaClient(broker.bootstrap)
+    client.create_topic(topic_name, 1, 1)
+    first, second = (Leadership(client, topic_name, topic_name) for _ in range(2))
+    assert first.certain_seconds() == 0.0
+    try:
+        first.start()
+        await_until(lambda: first.certain_seconds() > 3.0, "the leadership to be confirmed", 20)
+        second.start()
+        await_until(second.decided.is_set, "the other server to be a member", 20)
+        for _ in range(3):
+            was = first._confirmed
+            await_until(lambda was=was: first._confirmed > was, "one more confirmation", 10)
+        assert 3.0 < first.certain_seconds() < leadership.SESSION_SECONDS - 1
+        assert second.certain_seconds() == 0.0
+        first.close()
+        assert first.certain_seconds() == 0.0
+        await_until(lambda: second.certain_seconds() > 3.0, "the other server to lead", 20)
+    finally:
+        first.close()
+        second.close()
+        client.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,11 @@ from engine.offline import Offline
 from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.planner.plans.statements import TopicInfo
+from streamsql.run_script import NamedText
 from streamsql.runtime.topics import KafkaTopics
+from streamsql.session import Session
+from streamsql.statements.changes.apply import Files, apply_files
+from streamsql.statements.changes.rebuilding import Rebuilds
 from tests.statements.world import data_folder
 
 BEFORE = """
@@ -38,13 +42,13 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offline]
 
 
 @contextmanager
-def running(engine: Offline, sql: str) -> Iterator[list[StreamSQLError]]:
+def running(work: Callable[[], object]) -> Iterator[list[StreamSQLError]]:
     """A statement of another user, which is still running while the block is; its error."""
     errors: list[StreamSQLError] = []
 
     def run() -> None:
         try:
-            engine.run(sql)
+            work()
         except StreamSQLError as error:
             errors.append(error)
 
@@ -69,6 +73,13 @@ def is_free(engine: Offline) -> bool:
     return done.wait(5)
 
 
+def apply_text(engine: Offline, read: Callable[[], str], session: Session | None = None) -> None:
+    files = Files(lambda: [NamedText("s.sql", read())], partial=True)
+    with Rebuilds(engine.state, from_what_is_left=False) as rebuilds:
+        apply_files(files, engine.context(session), rebuilds)
+
+
+@pytest.mark.parametrize("run", [Offline.run, lambda engine, sql: apply_text(engine, lambda: sql)])
 @pytest.mark.parametrize(
     "sql",
     [
@@ -76,13 +87,15 @@ def is_free(engine: Offline) -> bool:
         "CREATE STREAM s (x INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'AVRO');",
     ],
 )
-def test_a_registry_that_never_answers(engine: Offline, sql: str) -> None:
+def test_a_registry_that_never_answers(
+    engine: Offline, sql: str, run: Callable[[Offline, str], object]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as registry:
         url = f"http://127.0.0.1:{registry.getsockname()[1]}"
         engine.run(f"SET 'ksql.schema.registry.url' = '{url}';")
         entries = len(engine.state.log.entries)
         registry.settimeout(20)
-        with running(engine, sql) as errors:
+        with running(lambda: run(engine, sql)) as errors:
             connection, _ = registry.accept()
             assert is_free(engine)
             assert len(engine.state.log.entries) == entries + 2
@@ -104,7 +117,7 @@ def test_a_query_that_does_not_stop(
         return unsettled(manager, queries)
 
     monkeypatch.setattr(QueryManager, "_unsettled", wait)
-    with running(engine, sql) as errors:
+    with running(lambda: engine.run(sql)) as errors:
         assert waits.wait(10) and is_free(engine)
         threading.Timer(0.1, stops.set).start()
     assert not errors
@@ -122,3 +135,28 @@ def test_what_others_change_meanwhile_is_seen(engine: Offline) -> None:
 
     assert context.carry_out(prepare, lambda found: found) == len(engine.state.log.entries)
     assert len(prepared) == 3
+
+
+ADDED = "INSERT INTO b WITH (QUERY_ID = 'two') SELECT k, x FROM a EMIT CHANGES;"
+
+
+@pytest.mark.parametrize(
+    ("other", "reads"), [("SET 'auto.offset.reset' = 'latest';", 1), ("CREATE TYPE t AS INT;", 2)]
+)
+def test_an_apply_sees_what_others_change_meanwhile(
+    engine: Offline, other: str, reads: int
+) -> None:
+    read: list[str] = []
+
+    def text() -> str:
+        if not read:
+            engine.run(other)
+        read.append(ADDED)
+        return ADDED
+
+    apply_text(engine, text, Session())
+    last = engine.state.log.entries[-1]
+    assert len(read) == reads and last.parts
+    assert [e.sequence for e in engine.state.log.entries] == list(range(1, last.sequence + 1))
+    assert {part.sequence for part in last.parts} == {last.sequence}
+    assert engine.state.queries.known()["TWO"].definition.generation == last.sequence

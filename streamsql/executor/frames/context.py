@@ -97,6 +97,8 @@ class LoweringContext:
     consumer_settings: Mapping[str, str] = field(default_factory=dict)
     """Settings of Kafka's consumer, without the prefix `kafka.`."""
     producer_settings: Mapping[str, str] = field(default_factory=dict)
+    lease: Mapping[str, str] = field(default_factory=dict)
+    """What a sink's producer has besides: the lease under which it writes, if it needs one."""
     sleeps: bool = True
     """Whether a query sleeps while its topics get no records. One that is told by
     `processAllAvailable` to look for them must not."""

@@ -136,8 +136,8 @@ def _decoded(values: DataFrame, schema: Schema, query_id: str) -> Iterator[Row]:
 
 
 def _ordered(rows: DataFrame, plan: PullPlan) -> DataFrame:
-    if plan.query.root.kind is Kind.TABLE:
-        rows = rows.where(~quoted(NULL_COLUMN))
+    # A stream's record without a value has no row, as in a push query; a table's is a deletion.
+    rows = rows.where(~quoted(NULL_COLUMN))
     if plan.order:
         rows = rows.orderBy(*map(_order, plan.order))
     rows = rows.offset(plan.offset) if plan.offset else rows

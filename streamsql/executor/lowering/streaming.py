@@ -101,7 +101,7 @@ def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec
         stores=tuple(scope.layouts.stores),
         shuffle_partitions=context.shuffle_partitions,
         bootstrap_servers=context.bootstrap_servers,
-        producer_settings=context.producer_settings,
+        producer_settings={**context.producer_settings, **context.lease},
         log=scope.log,
         jvm=scope.jvm,
         replay=scope.replay,

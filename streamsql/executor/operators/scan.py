@@ -29,6 +29,7 @@ from streamsql.executor.operators.stored_values import with_stored_values
 from streamsql.executor.spark.jvm import NULL_VALUE
 from streamsql.formats import FORMATS
 from streamsql.planner.operators import FileSink, Scan, Sink
+from streamsql.planner.plans.modes import time_decides
 from streamsql.properties import ON_DATA_LOSS, ON_TRUNCATE
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Kind
@@ -127,6 +128,7 @@ def _records(topic: str, kind: Kind, scope: Scope) -> DataFrame:
         )
         reader = reader.option("streamsql.table", kind is Kind.TABLE)
         reader = reader.option("streamsql.rests", context.rests)
+        reader = reader.option("streamsql.time.decides", time_decides(scope.root))
     if ON_DATA_LOSS in context.goes_on:
         reader = reader.option("streamsql.loss.log", context.processing_log_topic)
     if context.max_records_per_batch is not None:

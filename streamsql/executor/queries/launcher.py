@@ -36,6 +36,7 @@ from streamsql.executor.queries.spark_run import Run, SparkRun
 from streamsql.executor.services.services import Services
 from streamsql.executor.spark.capacity import Capacity
 from streamsql.executor.spark.cluster import is_local, master_of, task_slots
+from streamsql.executor.spark.write_lease import lease
 from streamsql.kafka.positions import Positions, distance, first_positions
 from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
@@ -78,11 +79,18 @@ class SparkLauncher:
     """Starts runs; may be used from any thread."""
 
     def __init__(
-        self, services: Services, data: DataDir, sizes: Sizes, master: str | None = None
+        self,
+        services: Services,
+        data: DataDir,
+        sizes: Sizes,
+        master: str | None = None,
+        service_id: str | None = None,
     ) -> None:
         self._services = services
         self._data = data
         self._master = master_of(master, sizes.task_slots)
+        # Executors of a cluster know nothing of it.
+        self._lease = lease(service_id) if service_id and is_local(self._master) else {}
         self.capacity = Capacity(sizes, self.slots, elsewhere=not is_local(self._master))
         self._sweeping = threading.Lock()
         self.broken = BrokenRuns(services, data.checkpoints)
@@ -341,6 +349,7 @@ class SparkLauncher:
         context = replace(
             self.context(query.properties, query.starting_offsets, mode, query.id),
             checkpoint_folder=self._data.checkpoints,
+            lease=self._lease,
             # Else its first batch begins at once, so that what the first record needs is there.
             sleeps_at_once=query.only_reacts and self.capacity.holders >= MANY,
             rests=get_text(query.properties, BATCH_INTERVAL) is None and not query.by_interval,

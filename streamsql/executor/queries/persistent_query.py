@@ -19,6 +19,7 @@ from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
 from streamsql.planner.operators import FileSink, Join, Sink, operators
+from streamsql.planner.plans.modes import time_decides
 from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
@@ -86,7 +87,8 @@ class Definition:
     def only_reacts(self) -> bool:
         """Whether nothing is ever to be written but for a record that comes."""
         joins = any(isinstance(operator, Join) for operator in operators(self.plan.root))
-        return not (joins or self.merges) and self.plan.emit is not Emit.FINAL
+        timeless = not (joins or self.merges or time_decides(self.plan.root))
+        return timeless and self.plan.emit is not Emit.FINAL
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,11 @@ def _check_names(names: Sequence[tuple[str, Span | None]]) -> None:
                 span=span,
             )
         if name in seen:
-            raise PlanError(f"Duplicate column names: {quote(name)}", span=span)
+            raise PlanError(
+                f"Duplicate column names: {quote(name)}",
+                hint=None if span else "The registered schema has it: rename the listed column.",
+                span=span,
+            )
         seen.add(name)
 
 

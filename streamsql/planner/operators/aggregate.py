@@ -40,6 +40,7 @@ class Aggregate(Operator):
 
     kind = Kind.TABLE
     deletions = Deletions.IGNORED
+    time_decides = False
     knows_cause = False
     needs_batch = None
 

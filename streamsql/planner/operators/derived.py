@@ -35,6 +35,7 @@ class Derived(Operator):
 
     expressions = ()
     deletions = Deletions.PASSED_ON
+    time_decides = False
     knows_cause = False
     needs_batch = None
     differs_in_batch = None

@@ -24,6 +24,7 @@ class Distinct(Operator):
     expressions = ()
     obstacles = ()
     deletions = Deletions.PASSED_ON
+    time_decides = False
     knows_cause = False
     needs_batch = None
     differs_in_batch = None

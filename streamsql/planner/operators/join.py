@@ -198,6 +198,10 @@ class Join(Operator):
         return [left or self.join_kind is JoinKind.FOREIGN_KEY, right]
 
     @property
+    def time_decides(self) -> bool:
+        return self.join_kind is JoinKind.STREAM_STREAM and self.type is not JoinType.INNER
+
+    @property
     def joins_own_groups(self) -> bool:
         """Whether a stream is joined with a table that the query itself groups."""
         groups = (isinstance(operator, Aggregate) for operator in operators(self.right))

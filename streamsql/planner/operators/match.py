@@ -93,6 +93,10 @@ class Match(Operator):
         return Schema((*keys, *made, ROWTIME))
 
     @property
+    def time_decides(self) -> bool:
+        return self.within_ms is not None
+
+    @property
     def decisive(self) -> tuple[MatchColumn, ...]:
         """Those on which depends what is kept: not those of the result that are a column of a row,
         as it is, of which the column is kept."""

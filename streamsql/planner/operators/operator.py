@@ -117,6 +117,11 @@ class Operator(ABC):
     def obstacles(self) -> Iterable[str]:
         """Why Spark's Real-Time Mode does not run it."""
 
+    @property
+    @abstractmethod
+    def time_decides(self) -> bool:
+        """Whether time alone may give rows in real time, without a record of their key."""
+
     @abstractmethod
     def parts(self, at: Reading) -> Iterator[Part]:
         """What it and the operators below say of the query, for the class of a change."""
@@ -195,9 +200,19 @@ class RowByRow(Operator):
     def obstacles(self) -> Iterable[str]:
         return ()
 
+    @property
+    def time_decides(self) -> bool:
+        return False
+
 
 class Bounded(Operator):
     """An operator of queries that end: it keeps no state between batches."""
+
+    obstacles = ()
+    time_decides = False
+    deletions = Deletions.PASSED_ON
+    knows_cause = False
+    differs_in_batch = None
 
     def stores(self, root: Operator) -> Iterable[StateStore]:
         return ()
@@ -205,19 +220,11 @@ class Bounded(Operator):
     def identity(self, root: Operator) -> Iterable[str]:
         return ()
 
-    deletions = Deletions.PASSED_ON
-
-    knows_cause = False
-
     def parts(self, at: Reading) -> Iterator[Part]:
         raise InternalError(f"{type(self).__name__} is in a persistent query")
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return ()
-
-    differs_in_batch = None
-
-    obstacles = ()
 
 
 def operators(root: Operator) -> Iterator[Operator]:

@@ -73,6 +73,7 @@ class Over(Operator):
     order: tuple[Ordering, ...] | None = None
 
     deletions = Deletions.PASSED_ON
+    time_decides = False
     knows_cause = False
     differs_in_batch = "OVER leaves out what came late, and a batch has all rows in order"
 

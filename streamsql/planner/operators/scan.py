@@ -30,6 +30,7 @@ class Scan(Operator):
     expressions = ()
     obstacles = ()
     deletions = Deletions.PASSED_ON
+    time_decides = False
     knows_cause = False
     differs_in_batch = None
 

@@ -52,6 +52,7 @@ class TopN(Operator):
     kind = Kind.TABLE
     obstacles = ()
     deletions = Deletions.IGNORED
+    time_decides = False
     knows_cause = False
     needs_batch = None
     differs_in_batch = None

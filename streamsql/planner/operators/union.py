@@ -22,6 +22,7 @@ class Union(Operator):
     line = "Union of all rows"
     obstacles = ()
     deletions = Deletions.PASSED_ON
+    time_decides = False
     knows_cause = False
     needs_batch = None
     differs_in_batch = None

@@ -1,7 +1,8 @@
 """Exactly-once delivery: what it takes to give it to a plan.
 
 A query that goes on after a failure runs its last batch again. What was committed of it must not be
-written a second time; how that is told is decided here, written down in ARCHITECTURE.md.
+written a second time; how that is told is decided here, written down in
+docs/design/exactly-once.md.
 """
 
 from __future__ import annotations

@@ -73,3 +73,8 @@ def lookups(root: Operator) -> list[LookupJoin]:
     """What is looked up outside of Kafka, in the order of FROM."""
     found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]
     return found[::-1]
+
+
+def time_decides(root: Operator) -> bool:
+    """Whether time alone may give rows to write in real time, without a record of their key."""
+    return any(operator.time_decides for operator in operators(root))

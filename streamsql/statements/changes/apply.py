@@ -67,31 +67,44 @@ class Files:
 def apply_files(files: Files, context: Context, rebuilds: Rebuilds) -> list[Result]:
     """What was done, a message each. The StreamSQLError of what cannot be done is raised before
     anything is."""
-    state = context.state
+
+    def prepare() -> Work | None:
+        work = prepared(files, context, rebuilds)
+        # Where queries are rebuilt, topics grow once the old ones have stopped.
+        return work if work is None or work.anew else _ready(work, context)
+
+    def carry(work: Work | None) -> tuple[Work | None, list[Warning] | None]:
+        """None in place of the warnings where queries are to be built first."""
+        if work is None or not rebuilds.are_ready(work.anew, work.kept):
+            return work, None
+        work = _numbered(work, context)
+        return work, _carried_out(work, rebuilds, context)
+
     while True:
-        with state.lock:
-            work = prepared(files, context, rebuilds)
-            if work is None:
-                return [Message(NOTHING)]
-            if rebuilds.are_ready(work.anew, work.kept):
-                try:
-                    warnings = _carried_out(work, rebuilds, context)
-                    break
-                except StateNotKeptError as error:
-                    rebuilds.give_up(error)
-                    continue
+        try:
+            work, warnings = context.carry_out(prepare, carry)
+        except StateNotKeptError as error:
+            rebuilds.give_up(error)
+            continue
+        if work is None:
+            return [Message(NOTHING)]
+        if warnings is not None:
+            break
         # What was defined meanwhile is seen when it is planned again.
         rebuilds.build(work.anew, work.kept)
     if work.anew:
-        warnings += [*rebuilds.not_kept(), *await_settled(state, work.anew)]
+        warnings += [*rebuilds.not_kept(), *await_settled(context.state, work.anew)]
     said = [warning for draft in work.drafts for warning in draft.warnings]
     return [*told_of(work.items, rebuilds.has_kept), *said, *warnings]
 
 
 def prepared(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
     """All that is to be done, with the topics for it, which harm nobody if nothing follows; None:
-    nothing is to be done. The lock of the state is held."""
-    work = _work(files, context, rebuilds)
+    nothing is to be done. All questions to Kafka and registries are asked here, and the lock of
+    the state is not held meanwhile."""
+    with context.state.lock:
+        before, sequence = replay_of(context.state), context.state.log.next_sequence
+    work = _work(files, context, rebuilds, before, sequence)
     for draft in work.drafts if work else ():
         make(draft, context)
     return work
@@ -108,6 +121,8 @@ class Work:
     after: Replay
     kept: frozenset[str] = frozenset()
     """The ids of those of `anew` whose state is rewritten, and not built of the log."""
+    grown: Sequence[Source] = ()
+    """What queries fill whose topics have more partitions now."""
 
     @property
     def statements(self) -> list[Statement]:
@@ -133,11 +148,12 @@ class Work:
         ]
 
 
-def _work(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
-    state, session = context.state, context.session
-    before = replay_of(state)
-    running = running_of_replay(before)
-    wanted = read_wanted(files.read(), session, state.schemas(), running, partial=files.partial)
+def _work(
+    files: Files, context: Context, rebuilds: Rebuilds, before: Replay, sequence: int
+) -> Work | None:
+    session = context.session
+    running, schemas = running_of_replay(before), context.state.schemas()
+    wanted = read_wanted(files.read(), session, schemas, running, partial=files.partial)
     if wanted.errors:
         raise wanted.errors[0]
     items = differences(wanted, running, prune=files.prune)
@@ -146,12 +162,37 @@ def _work(files: Files, context: Context, rebuilds: Rebuilds) -> Work | None:
         return None
     for step in steps:
         permissions.check(step.statement, session)
-    drafts = _planned(steps, context)
-    entry = _entry(drafts, context)
-    _check_outcome(wanted, _folded(entry, context), files.prune)
+    drafts = _planned(steps, before, context)
+    entry = _entry(drafts, sequence, context)
+    _check_outcome(wanted, _folded(entry, before), files.prune)
     entry = _with_offsets(entry, drafts, before, context, rebuilds)
     kept = frozenset(d.query_id or "" for d in drafts if rebuilds.keeps(d.step, d.query_id))
-    return Work(items, drafts, entry, before, _folded(entry, context), kept)
+    return Work(items, drafts, entry, before, _folded(entry, before), kept)
+
+
+def _numbered(work: Work, context: Context) -> Work:
+    """The same with the next number of the log: rows and properties of others may have been logged
+    since it was prepared."""
+    sequence = context.state.log.next_sequence
+    if sequence == work.entry.sequence:
+        return work
+    parts = tuple(replace(part, sequence=sequence) for part in work.entry.parts)
+    entry = replace(work.entry, sequence=sequence, parts=parts)
+    before = replay_of(context.state)
+    return replace(work, entry=entry, before=before, after=_folded(entry, before))
+
+
+def _ready(work: Work, context: Context) -> Work:
+    """The same with what Kafka and Spark are asked for before the lock is taken."""
+    for query in work.going_on:
+        context.state.launcher.make_ready(query)
+    return replace(work, grown=_grown(work, context))
+
+
+def _grown(work: Work, context: Context) -> list[Source]:
+    """Add the partitions that sinks ask for. Additional partitions do no harm if nothing follows:
+    the queries that run use them as well."""
+    return [sink for draft in work.drafts if (sink := grow(draft, context)) is not None]
 
 
 def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warning]:
@@ -159,14 +200,16 @@ def _carried_out(work: Work, rebuilds: Rebuilds, context: Context) -> list[Warni
     for draft in work.drafts:
         check_not_deleted(draft.planned, context.state.deleting)
     _check_stopped(work, context)
+    if not work.anew:
+        context.state.log.append(work.entry)
+        return _become(work, work.grown, context)
     for query in work.going_on:
         context.state.launcher.make_ready(query)
     with rebuilds.switching(work.anew, work.entry.sequence):
-        # Whoever is killed here has partitions more, which those that run use as well.
-        grown = [sink for draft in work.drafts if (sink := grow(draft, context)) is not None]
+        grown = _grown(work, context)
         context.state.log.append(work.entry)
         rebuilds.logged(work.anew)
-        return _become(work.drafts, work.before, work.after, context, grown)
+        return _become(work, grown, context)
 
 
 def _check_stopped(work: Work, context: Context) -> None:
@@ -177,8 +220,8 @@ def _check_stopped(work: Work, context: Context) -> None:
             raise stuck(query_id)
 
 
-def _planned(steps: Sequence[Step], context: Context) -> list[Draft]:
-    catalog, drafts = context.state.catalog.copy(), []
+def _planned(steps: Sequence[Step], before: Replay, context: Context) -> list[Draft]:
+    catalog, drafts = before.catalog.copy(), []
     declared = declared_topics(steps)
     made: dict[str, tuple[int, int]] = {}
     for step in steps:
@@ -204,9 +247,8 @@ def _planned(steps: Sequence[Step], context: Context) -> list[Draft]:
     return drafts
 
 
-def _entry(drafts: Sequence[Draft], context: Context) -> Entry:
+def _entry(drafts: Sequence[Draft], sequence: int, context: Context) -> Entry:
     """The entry for all of them, of which it is not known yet where new queries begin."""
-    sequence = context.state.log.next_sequence
     parts = [
         Entry(
             sequence,
@@ -226,9 +268,9 @@ def _entry(drafts: Sequence[Draft], context: Context) -> Entry:
     return Entry(sequence, sql, version=VERSION, parts=tuple(parts))
 
 
-def _folded(entry: Entry, context: Context) -> Replay:
+def _folded(entry: Entry, before: Replay) -> Replay:
     """What a replay of the entry comes to."""
-    replay = replay_of(context.state)
+    replay = before.copy()
     for statement in entry.statements:
         replay.add(statement)
     return replay
@@ -275,18 +317,12 @@ def _check_outcome(wanted: Wanted, after: Replay, prune: bool) -> None:
         raise InternalError(f"{item.kind} {item.name} would still have to be {item.action.value}")
 
 
-def _become(
-    drafts: Sequence[Draft],
-    before: Replay,
-    after: Replay,
-    context: Context,
-    grown: Sequence[Source] = (),
-) -> list[Warning]:
-    """Have the engine be what the fold came to; what is said of queries that do not stop yet. Who
-    reads a topic that has `grown` starts anew, and sees all of its partitions at once."""
-    state = context.state
+def _become(work: Work, grown: Sequence[Source], context: Context) -> list[Warning]:
+    """Have the engine be what the fold came to; what is said of queries that do not stop yet. The
+    readers of a topic that has `grown` restart, and see all of its partitions at once."""
+    state, before, after = context.state, work.before, work.after
     state.deletions, state.catalog = after.deletions, after.catalog
-    ended = [query_id for draft in drafts for query_id in _ended(draft.planned)]
+    ended = [query_id for draft in work.drafts for query_id in _ended(draft.planned)]
     still = state.queries.terminate(*ended) if ended else []
     warnings = still_running(still)
     replaced = []

@@ -41,8 +41,7 @@ def stage_files(files: Files, context: Context, *, from_what_is_left: bool) -> l
     state = context.state
     with ExitStack() as stack:
         rebuilds = stack.enter_context(Rebuilds(state, from_what_is_left=from_what_is_left))
-        with state.lock:
-            work = prepared(files, context, rebuilds)
+        work = prepared(files, context, rebuilds)
         if work is None:
             return [Message(NOTHING)]
         anew = [query for query in work.anew if query.id not in work.kept]

@@ -7,6 +7,7 @@ import io.streamsql.delivery.TopicLimits;
 import io.streamsql.kafka.FirstRecord;
 import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
+import io.streamsql.kafka.WriteLease;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
 import io.streamsql.monitoring.QueryMetrics;
@@ -63,6 +64,7 @@ public final class KafkaSink extends PythonForeachWriter {
   private final String writer;
   private final boolean live;
 
+  private transient WriteLease lease;
   private transient FirstRecord first;
   private transient TaskTransactions transactions;
   private transient Producer<byte[], byte[]> producer;
@@ -121,6 +123,8 @@ public final class KafkaSink extends PythonForeachWriter {
     task = Thread.currentThread();
     refused = new ConcurrentLinkedQueue<>();
     topicBytes = null;
+    lease = WriteLease.of(producerSettings);
+    awaitLease();
     if (log != null) {
       metrics = QueryMetrics.of(log.queryId());
       ReadOffsets.writes(log.queryId());
@@ -137,8 +141,15 @@ public final class KafkaSink extends PythonForeachWriter {
     return true;
   }
 
+  private void awaitLease() {
+    if (lease != null) {
+      lease.await();
+    }
+  }
+
   @Override
   public void process(UnsafeRow row) {
+    awaitLease();
     failIfBroken();
     logRefused();
     Long timestamp = row.isNullAt(3) ? null : row.getLong(3);

@@ -16,8 +16,10 @@ public final class ByteArrays {
 
   /** A producer of these settings. */
   public static KafkaProducer<byte[], byte[]> producer(Map<String, Object> settings) {
+    Map<String, Object> known = new HashMap<>(settings);
+    known.remove(WriteLease.SETTING);
     return made(
-        settings,
+        known,
         all -> new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer()));
   }
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.apache.kafka.clients.producer.Producer;
 
 /**
@@ -38,6 +39,16 @@ public final class SharedProducers {
     if (PRODUCERS.remove(settings, broken)) {
       broken.close(Duration.ZERO);
     }
+  }
+
+  /** Discards the producers of these settings. */
+  static void discardAll(Predicate<Map<String, String>> which) {
+    PRODUCERS.forEach(
+        (settings, producer) -> {
+          if (which.test(settings)) {
+            discard(settings, producer);
+          }
+        });
   }
 
   private static Producer<byte[], byte[]> create(Map<String, String> settings) {

@@ -72,7 +72,7 @@ final class IdleStream
   public Offset latestOffset(Offset start, ReadLimit limit) {
     boolean sleeps = !availableNow && start != null;
     if (sleeps) {
-      input.beginBatch(start.json(), rests);
+      input.beginBatch(start.json(), rests && !realTime);
     }
     Offset end = bounded(start, ((SupportsTriggerAvailableNow) kafka).latestOffset(start, limit));
     if (sleeps) {

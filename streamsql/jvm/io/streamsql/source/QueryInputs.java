@@ -34,6 +34,7 @@ public final class QueryInputs {
   private final List<Input> inputs = new ArrayList<>();
   private final TablesFirst tablesFirst;
   private final BatchPace pace = new BatchPace();
+  private final OwedBatch owed = new OwedBatch();
   private int made;
   private volatile boolean asleep;
   private volatile boolean finishing;
@@ -73,7 +74,12 @@ public final class QueryInputs {
 
   /** Whether the query's batch is to end now: then it reads no more. */
   boolean isFinishing() {
-    return finishing;
+    return finishing || owed.isOver();
+  }
+
+  /** When the query's real-time batch ends, if nothing comes. */
+  OwedBatch owed() {
+    return owed;
   }
 
   /**
@@ -114,10 +120,11 @@ public final class QueryInputs {
    *
    * @param atOnce see {@link TopicSource#AT_ONCE}
    * @param isTable see {@link TopicSource#TABLE}
+   * @param timeDecides see {@link TopicSource#TIME_DECIDES}
    */
-  synchronized Input reading(String topic, boolean atOnce, boolean isTable) {
+  synchronized Input reading(String topic, boolean atOnce, boolean isTable, boolean timeDecides) {
     finishing = finished = false;
-    Input input = new Input(topic, atOnce, isTable);
+    Input input = new Input(topic, atOnce, isTable, timeDecides);
     inputs.add(input);
     return input;
   }
@@ -147,6 +154,15 @@ public final class QueryInputs {
     endIfFinishing();
     synchronized (this) {
       beginning.began(start, null);
+    }
+  }
+
+  /** A real-time batch begins with the first of its inputs. */
+  private synchronized void beginRound() {
+    if (inputs.stream().allMatch(input -> input.ended)) {
+      owed.begins(
+          inputs.stream().anyMatch(input -> input.timeDecides)
+              && inputs.stream().anyMatch(input -> input.moved));
     }
   }
 
@@ -211,6 +227,7 @@ public final class QueryInputs {
     private final String topic;
     private final boolean atOnce;
     private final boolean isTable;
+    private final boolean timeDecides;
 
     /** Of the inputs of the query that there have been. */
     final int number = made++;
@@ -219,10 +236,16 @@ public final class QueryInputs {
     private String end = "none yet";
     private boolean ended = true;
 
+    /** Where the last real-time batch began, and whether it or a look since has found records. */
+    private String planned = "";
+
+    private boolean moved = true;
+
     /** Where the topic ended when the last round began; null if that was not looked up. */
     private Map<Integer, Long> ends;
 
-    private Input(String topic, boolean atOnce, boolean isTable) {
+    private Input(String topic, boolean atOnce, boolean isTable, boolean timeDecides) {
+      this.timeDecides = timeDecides;
       this.topic = topic;
       this.atOnce = atOnce;
       this.isTable = isTable;
@@ -248,8 +271,10 @@ public final class QueryInputs {
       }
     }
 
-    /** A round begins at these offsets; sleeps first if the query has nothing to read. */
+    /** A real-time batch begins at these offsets; sleeps first if there is nothing to read. */
     void begin(String offsets) {
+      beginRound();
+      planned = offsets;
       try {
         await(this, offsets);
       } catch (InterruptedException stopped) {
@@ -282,6 +307,7 @@ public final class QueryInputs {
       synchronized (QueryInputs.this) {
         end = offsets;
         ended = true;
+        moved = !planned.equals(offsets);
       }
     }
 

@@ -107,13 +107,30 @@ final class TailReader implements SupportsRealTimeRead<InternalRow> {
 
   @Override
   public RecordStatus nextWithTimeout(Long start, Long timeout) throws IOException {
+    long now = System.nanoTime();
+    long deadline = now + TimeUnit.MILLISECONDS.toNanos(timeout);
+    if (inputs == null) {
+      return next(start, timeout, deadline);
+    }
+    OwedBatch owed = inputs.owed();
+    long quiet = owed.deadline(now, deadline);
+    long less = TimeUnit.NANOSECONDS.toMillis(deadline - quiet);
+    RecordStatus found = next(start, timeout - less, quiet);
+    if (found.hasRecord()) {
+      owed.hasRecord();
+    } else if (quiet < deadline && !owed.isOverAt(System.nanoTime())) {
+      return next(start, timeout, deadline);
+    }
+    return found;
+  }
+
+  private RecordStatus next(Long start, Long timeout, long deadline) throws IOException {
     if (!goesOn()) {
       return RecordStatus.newStatusWithoutArrivalTime(false);
     }
     if (progress != null) {
       progress.hasPassedOn(next, number); // Else the next one would not be asked for.
     }
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout);
     while (number >= 0) {
       ConsumerRecord<byte[], byte[]> found = take(deadline);
       if (found == null && !tail.has(number)) {

@@ -172,7 +172,7 @@ final class TopicEnds implements Ends, TopicLog.Logs {
     }
   }
 
-  /** Whoever sleeps on looks for itself, and starts the next watcher if there is no news. */
+  /** Wakes all sleepers: each looks for itself, and starts the next watcher if there is no news. */
   private synchronized void ended() {
     if (watcher == Thread.currentThread()) {
       watcher = null;

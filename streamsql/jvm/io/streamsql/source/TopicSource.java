@@ -47,6 +47,9 @@ public final class TopicSource implements TableProvider {
   /** Whether the query, in micro-batches, rests between two of them: see {@link BatchPace}. */
   public static final String RESTS = "streamsql.rests";
 
+  /** Whether time alone may give the query results to write: see {@link OwedBatch}. */
+  public static final String TIME_DECIDES = "streamsql.time.decides";
+
   private final TableProvider kafka = new KafkaSourceProvider();
 
   @Override
@@ -111,7 +114,11 @@ public final class TopicSource implements TableProvider {
       String topic = options.get("subscribe");
       QueryInputs.Input input =
           QueryInputs.of(query, TopicEnds.of(settings))
-              .reading(topic, options.getBoolean(AT_ONCE, false), options.getBoolean(TABLE, false));
+              .reading(
+                  topic,
+                  options.getBoolean(AT_ONCE, false),
+                  options.getBoolean(TABLE, false),
+                  options.getBoolean(TIME_DECIDES, false));
       return new IdleStream(
           stream,
           input,

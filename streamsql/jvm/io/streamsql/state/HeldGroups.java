@@ -6,9 +6,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.WidenStatefulOpNullability$;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -23,7 +21,6 @@ import org.apache.spark.sql.types.StructType;
 import scala.Some;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -43,7 +40,7 @@ import scala.runtime.AbstractFunction2;
  * <p>Spark's operators stay in the plan, where Spark looks for what state it has; they say what is
  * done with the rows, and are not executed.
  */
-public final class HeldGroups extends SparkPlan {
+public final class HeldGroups extends DerivedNode {
   private static final long serialVersionUID = 1L;
   private static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
 
@@ -60,6 +57,7 @@ public final class HeldGroups extends SparkPlan {
    * @param results what makes results of the groups; its child is what keeps them
    */
   public HeldGroups(ProjectAggregationBufferExec results) {
+    super(results);
     this.results = results;
     this.groups = (StatefulStreamlineAggregateExec) results.child();
   }
@@ -159,39 +157,13 @@ public final class HeldGroups extends SparkPlan {
   }
 
   @Override
-  public Seq<Attribute> output() {
-    return results.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return results.outputPartitioning();
-  }
-
-  @Override
   public Seq<SparkPlan> children() {
     return results.children();
   }
 
   @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-    return new HeldGroups(
-        (ProjectAggregationBufferExec) results.withNewChildInternal(children.head()));
-  }
-
-  @Override
-  public int productArity() {
-    return 1;
-  }
-
-  @Override
-  public Object productElement(int place) {
-    return results;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof HeldGroups;
+  SparkPlan over(SparkPlan child) {
+    return new HeldGroups((ProjectAggregationBufferExec) results.withNewChildInternal(child));
   }
 
   /** For Spark, which sends it to executors. */

@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnsafeExternalRowSorter;
@@ -21,8 +20,6 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators;
 import org.apache.spark.util.collection.unsafe.sort.RecordComparator;
 import scala.collection.Iterator;
-import scala.collection.immutable.IndexedSeq;
-import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
@@ -34,7 +31,7 @@ import scala.runtime.AbstractFunction1;
  * which of its columns are null: nearly always none. So nearly each comparison would be of whole
  * keys, and of copies of both. Here the number is of the bytes behind those, too.
  */
-public final class KeySort extends SparkPlan {
+public final class KeySort extends DerivedNode {
   private static final long serialVersionUID = 1L;
   private final SparkPlan child;
   private final int key;
@@ -45,6 +42,7 @@ public final class KeySort extends SparkPlan {
    * @param key which of the rows' columns is the key
    */
   public KeySort(SparkPlan child, int key) {
+    super(child, key);
     this.child = child;
     this.key = key;
   }
@@ -74,38 +72,8 @@ public final class KeySort extends SparkPlan {
   }
 
   @Override
-  public Seq<Attribute> output() {
-    return child.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child.outputPartitioning();
-  }
-
-  @Override
-  public Seq<SparkPlan> children() {
-    return CollectionConverters.asScala(List.of(child)).toSeq();
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-    return new KeySort(children.head(), key);
-  }
-
-  @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int place) {
-    return place == 0 ? child : key;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof KeySort;
+  SparkPlan over(SparkPlan other) {
+    return new KeySort(other, key);
   }
 
   /** The rows of a task. */

@@ -14,12 +14,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.StatefulStreamlineAggregateExec;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
@@ -33,7 +31,7 @@ import scala.runtime.AbstractFunction1;
  * <p>Spark counts them, too, but reports the number when the batch ends, which is up to a minute
  * later.
  */
-final class LateRows extends SparkPlan {
+final class LateRows extends DerivedNode {
   private static final long serialVersionUID = 1L;
   private static final ClassTag<InternalRow> ROW = ClassTag$.MODULE$.apply(InternalRow.class);
 
@@ -43,6 +41,7 @@ final class LateRows extends SparkPlan {
   private final InTask task;
 
   private LateRows(SparkPlan child, InTask task) {
+    super(child);
     this.child = child;
     this.task = task;
   }
@@ -124,38 +123,8 @@ final class LateRows extends SparkPlan {
   }
 
   @Override
-  public Seq<Attribute> output() {
-    return child.output();
-  }
-
-  @Override
-  public Partitioning outputPartitioning() {
-    return child.outputPartitioning();
-  }
-
-  @Override
-  public Seq<SparkPlan> children() {
-    return CollectionConverters.asScala(List.of(child)).toList();
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-    return new LateRows(children.head(), task);
-  }
-
-  @Override
-  public int productArity() {
-    return 1;
-  }
-
-  @Override
-  public Object productElement(int place) {
-    return child;
-  }
-
-  @Override
-  public boolean canEqual(Object other) {
-    return other instanceof LateRows;
+  SparkPlan over(SparkPlan other) {
+    return new LateRows(other, task);
   }
 
   /** For Spark, which sends it to executors. */

@@ -1,5 +1,6 @@
 package io.streamsql.state;
 
+import java.util.function.Function;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -22,47 +23,11 @@ import scala.runtime.BoxedUnit;
  */
 public final class StateOperators extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   private static final PartialFunction<SparkPlan, SparkPlan> KEY_SORTS =
-      new AbstractPartialFunction<>() {
-        @Override
-        public boolean isDefinedAt(SparkPlan plan) {
-          return plan instanceof TransformWithStateExec operator
-              && !operator.hasInitialState()
-              && operator.child() instanceof SortExec;
-        }
-
-        @Override
-        public SparkPlan apply(SparkPlan plan) {
-          TransformWithStateExec operator = (TransformWithStateExec) plan;
-          SparkPlan sort = KeySort.inPlaceOf((SortExec) operator.child());
-          return operator.withNewChildrenInternal(sort, operator.initialState());
-        }
-      };
-
+      each(TransformWithStateExec.class, StateOperators::sortedByKey);
   private static final PartialFunction<SparkPlan, SparkPlan> HELD_GROUPS =
-      new AbstractPartialFunction<>() {
-        @Override
-        public boolean isDefinedAt(SparkPlan plan) {
-          return plan instanceof ProjectAggregationBufferExec;
-        }
-
-        @Override
-        public SparkPlan apply(SparkPlan plan) {
-          return HeldGroups.inPlaceOf((ProjectAggregationBufferExec) plan);
-        }
-      };
-
+      each(ProjectAggregationBufferExec.class, HeldGroups::inPlaceOf);
   private static final PartialFunction<SparkPlan, SparkPlan> LATE_ROWS =
-      new AbstractPartialFunction<>() {
-        @Override
-        public boolean isDefinedAt(SparkPlan plan) {
-          return plan instanceof StatefulStreamlineAggregateExec;
-        }
-
-        @Override
-        public SparkPlan apply(SparkPlan plan) {
-          return LateRows.before((StatefulStreamlineAggregateExec) plan);
-        }
-      };
+      each(StatefulStreamlineAggregateExec.class, LateRows::before);
 
   /** For Spark. */
   public StateOperators() {}
@@ -77,6 +42,27 @@ public final class StateOperators extends AbstractFunction1<SparkSessionExtensio
           }
         });
     return BoxedUnit.UNIT;
+  }
+
+  private static SparkPlan sortedByKey(TransformWithStateExec operator) {
+    return operator.child() instanceof SortExec sort && !operator.hasInitialState()
+        ? operator.withNewChildrenInternal(KeySort.inPlaceOf(sort), operator.initialState())
+        : operator;
+  }
+
+  private static <T extends SparkPlan> PartialFunction<SparkPlan, SparkPlan> each(
+      Class<T> type, Function<T, SparkPlan> replacement) {
+    return new AbstractPartialFunction<>() {
+      @Override
+      public boolean isDefinedAt(SparkPlan plan) {
+        return type.isInstance(plan);
+      }
+
+      @Override
+      public SparkPlan apply(SparkPlan plan) {
+        return replacement.apply(type.cast(plan));
+      }
+    };
   }
 
   /**

@@ -61,13 +61,14 @@ final class ProtobufFiles {
     }
   }
 
-  /** The message of that full name, the file's first if there is none. */
+  /** The message of that name, with or without the package; the file's first if there is none. */
   static Descriptor message(FileDescriptor file, String fullName) {
     if (fullName == null) {
       return file.getMessageTypes().get(0);
     }
+    String prefix = file.getPackage() + ".";
     String inFile =
-        file.getPackage().isEmpty() ? fullName : fullName.substring(file.getPackage().length() + 1);
+        fullName.startsWith(prefix) ? fullName.substring(prefix.length()) : fullName;
     List<Descriptor> found = file.getMessageTypes();
     Descriptor message = null;
     for (String step : inFile.split("\\.", -1)) {

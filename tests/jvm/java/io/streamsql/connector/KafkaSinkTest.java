@@ -12,10 +12,12 @@ import io.streamsql.formats.Json;
 import io.streamsql.kafka.MockProducers;
 import io.streamsql.kafka.PendingRecords;
 import io.streamsql.kafka.SharedProducers;
+import io.streamsql.kafka.WriteLease;
 import io.streamsql.monitoring.CurrentRecord;
 import io.streamsql.monitoring.ProcessingLog;
 import io.streamsql.monitoring.QueryMetrics;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -112,6 +114,22 @@ class KafkaSinkTest {
     assertNull(record.value());
     assertNull(record.timestamp());
     assertEquals(0, record.headers().toArray().length);
+  }
+
+  @Test
+  @Timeout(20)
+  void aDeposedLeaderWritesNothing() {
+    MockProducers.Shared leased = MockProducers.shareLeased("service");
+    KafkaSink leader = new KafkaSink(leased.settings(), log, null, MockProducers.writer(), true);
+    WriteLease.extend("service", System.nanoTime() + Duration.ofMinutes(1).toNanos());
+    assertTrue(leader.open(0, 0));
+    leader.process(row(5L, "v"));
+    assertEquals(1, leased.producer().history().size());
+    WriteLease.extend("service", System.nanoTime());
+    Thread.currentThread().interrupt(); // as Spark does to a task that waits for long
+    assertThrows(InterruptException.class, () -> leader.process(row(6L, "v")));
+    assertEquals(1, leased.producer().history().size());
+    Thread.interrupted();
   }
 
   /** The memory of a row is that of the next. */

@@ -21,9 +21,17 @@ public final class MockProducers {
    * @param completes whether each record is acknowledged at once
    */
   public static Shared share(boolean completes) {
+    return share(completes, Map.of("client.id", "test " + MADE.incrementAndGet()));
+  }
+
+  /** A producer that writes under the lease of a service. */
+  public static Shared shareLeased(String service) {
+    return share(false, Map.of(WriteLease.SETTING, service));
+  }
+
+  private static Shared share(boolean completes, Map<String, String> settings) {
     ByteArraySerializer bytes = new ByteArraySerializer();
     MockProducer<byte[], byte[]> producer = new MockProducer<>(completes, null, bytes, bytes);
-    Map<String, String> settings = Map.of("client.id", "test " + MADE.incrementAndGet());
     SharedProducers.share(settings, producer);
     return new Shared(settings, producer);
   }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class QueryInputsTest {
   private final FakeEnds ends = new FakeEnds();
   private final QueryInputs inputs = new QueryInputs("q", ends);
-  private final QueryInputs.Input orders = inputs.reading("orders", false, false);
+  private final QueryInputs.Input orders = inputs.reading("orders", false, false, false);
 
   @Test
   void aQuerySleepsAfterTwoRoundsWithoutNews() {
@@ -63,7 +63,7 @@ class QueryInputsTest {
 
   @Test
   void anInputThatMovesKeepsTheOthersAwake() {
-    QueryInputs.Input payments = inputs.reading("payments", false, false);
+    QueryInputs.Input payments = inputs.reading("payments", false, false, false);
     for (int i = 0; i < 5; i++) {
       round(orders, "5", "5");
       round(payments, Integer.toString(i), Integer.toString(i + 1));
@@ -83,13 +83,38 @@ class QueryInputsTest {
   @Test
   void whatTimeDoesNotMoveBeginsAsleepAtTheEndOfItsTopic() {
     QueryInputs single = new QueryInputs("s", ends);
-    single.reading("bills", true, false).begin("{\"bills\":{\"0\":0}}");
+    single.reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
     ends.grow("bills");
-    new QueryInputs("t", ends).reading("bills", true, false).begin("{\"bills\":{\"0\":0}}");
+    new QueryInputs("t", ends).reading("bills", true, false, false).begin("{\"bills\":{\"0\":0}}");
     assertEquals(1, ends.slept);
-    new QueryInputs("u", ends).reading("bills", false, false).begin("{\"bills\":{\"0\":1}}");
+    new QueryInputs("u", ends).reading("bills", false, false, false).begin("{\"bills\":{\"0\":1}}");
     assertEquals(1, ends.slept);
+  }
+
+  @Test
+  void aRoundIsOwedWhereTimeDecidesAndTheOneBeforeMoved() {
+    QueryInputs timed = new QueryInputs("v", ends);
+    QueryInputs.Input bills = timed.reading("bills", false, false, true);
+    QueryInputs.Input calls = timed.reading("calls", false, false, true);
+    bills.begin("0");
+    assertTrue(isOwed(timed), "the run before may have left something");
+    calls.begin("0");
+    bills.end("0");
+    calls.end("1");
+    bills.begin("0");
+    assertTrue(isOwed(timed));
+    calls.begin("1");
+    bills.end("0");
+    calls.end("1");
+    bills.begin("0");
+    assertFalse(isOwed(timed));
+    orders.begin("0");
+    assertFalse(isOwed(inputs));
+  }
+
+  private static boolean isOwed(QueryInputs inputs) {
+    return inputs.owed().deadline(0, Long.MAX_VALUE) < Long.MAX_VALUE;
   }
 
   @Test
@@ -101,7 +126,7 @@ class QueryInputsTest {
 
   @Test
   void whatWasToEndWhileItSleptBeginsNoBatchWhenItWakes() throws InterruptedException {
-    QueryInputs.Input bills = QueryInputs.of("sleeper", ends).reading("bills", true, false);
+    QueryInputs.Input bills = QueryInputs.of("sleeper", ends).reading("bills", true, false, false);
     ends.wakes = new Semaphore(0);
     String offsets = "{\"bills\":{\"0\":0}}";
     Thread stream =

@@ -99,9 +99,9 @@ class TablesFirstTest {
 
   @Test
   void onlyStreamsWait() {
-    QueryInputs.Input users = inputs.reading("users", false, true);
+    QueryInputs.Input users = inputs.reading("users", false, true, false);
     assertFalse(users.isWaitedFor());
-    QueryInputs.Input orders = inputs.reading("orders", false, false);
+    QueryInputs.Input orders = inputs.reading("orders", false, false, false);
     assertTrue(users.isWaitedFor());
     assertFalse(orders.isWaitedFor());
   }
@@ -115,7 +115,7 @@ class TablesFirstTest {
 
   /** The progress of one more input that reads the table, from offset 3 on. */
   private TableProgress reading() {
-    QueryInputs.Input input = inputs.reading("users", false, true);
+    QueryInputs.Input input = inputs.reading("users", false, true, false);
     input.beginTable("{\"users\":{\"0\":3}}");
     TableProgress users = tables.of(input.number, USERS);
     users.readsOf(tail);
