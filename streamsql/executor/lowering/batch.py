@@ -17,8 +17,8 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.push_rows import push_decoder
-from streamsql.executor.lowering.table import lowering_of
 from streamsql.executor.operators import sink
+from streamsql.executor.operators.lowering import lowering_of
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.operators import (
     Derived,
@@ -191,7 +191,7 @@ def _json(topic: str, offsets: Mapping[int, int]) -> str:
 
 
 def _lower(node: Operator, scope: Scope, *, history: bool) -> DataFrame:
-    lowering = lowering_of(node)
+    lowering = lowering_of(type(node))
     wanted = lowering.with_history(node)
     inputs = tuple(
         _lower(child, scope, history=history or any(child is each for each in wanted))

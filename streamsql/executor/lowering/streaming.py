@@ -15,8 +15,8 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.layouts import Layouts, names_of
-from streamsql.executor.lowering.table import lowering_of
 from streamsql.executor.operators import aggregate, file_sink, sink
+from streamsql.executor.operators.lowering import lowering_of
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.planner.operators import (
     FileSink,
@@ -83,7 +83,7 @@ def lower_rows(root: Operator, scope: Scope) -> DataFrame:
 
 def _lower(node: Operator, scope: Scope) -> DataFrame:
     inputs = tuple(_lower(child, scope) for child in node.inputs)
-    return lowering_of(node).stream(node, inputs, scope)
+    return lowering_of(type(node)).stream(node, inputs, scope)
 
 
 def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:

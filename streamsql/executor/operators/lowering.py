@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import cache
+from importlib import import_module
+from typing import Any, Generic, TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -40,6 +42,14 @@ class Lowering(Generic[Op]):
     """Also given whether the history of a table is wanted, and not the latest row of each key."""
     with_history: Callable[[Op], tuple[Operator, ...]] = lambda node: ()
     """The inputs whose history a batch needs."""
+
+
+@cache
+def lowering_of(operator: type[Operator]) -> Lowering[Any]:
+    """The lowering of planner/operators/top_n.py is that of executor/operators/top_n.py."""
+    module = operator.__module__.rpartition(".")[2]
+    lowering: Lowering[Any] = import_module(f"streamsql.executor.operators.{module}").LOWERING
+    return lowering
 
 
 def row_by_row(
