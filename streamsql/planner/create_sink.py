@@ -182,7 +182,6 @@ def _path(given: WithProperties, statement: CreateSink) -> str:
 def _partition_by(
     columns: tuple[Column, ...], target: ExternalSink, given: WithProperties
 ) -> tuple[str, ...]:
-    """The columns whose values are folders."""
     text, span = given.text("PARTITION_BY"), given.span("PARTITION_BY")
     if text is None:
         return ()

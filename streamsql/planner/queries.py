@@ -55,7 +55,6 @@ from streamsql.types import quote, widens_to
 def plan_create_as(
     statement: CreateAsSelect, planning: Planning
 ) -> QueryStatementPlan | NothingToDo:
-    """CREATE STREAM | TABLE .. AS SELECT."""
     catalog = planning.catalog
     check_source_name(statement.name)
     existing = catalog.sources.get(statement.name)
@@ -106,7 +105,6 @@ def plan_create_as(
 
 
 def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatementPlan:
-    """INSERT INTO .. SELECT."""
     target = _insert_target(statement, planning.catalog)
     _check_persistent(statement.query, "INSERT INTO")
     properties = read_properties(statement.properties, Place.INSERT)
@@ -123,7 +121,6 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
 
 
 def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
-    """SELECT; with EMIT CHANGES | FINAL a push query."""
     query = statement.query
     if query.emit is None:
         return plan_pull(statement, planning)

@@ -21,7 +21,6 @@ class Keyed:
 
 
 def keyed(root: Operator) -> Keyed:
-    """Of a query's plan before or after the rules."""
     taken: dict[str, None] = {}
     keys = _keys(root, taken)
     result = {column.name for column in root.schema.key}

@@ -60,7 +60,6 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
 
 
 def _lookups(old: Source, new: Source) -> Iterator[Difference]:
-    """Queries ask where they were told to when they were made."""
     effect = "queries go on as they were made: DROP it with what joins it, and create it again"
     was, now = (_place(source) for source in (old, new))
     if was != now:

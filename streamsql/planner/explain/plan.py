@@ -65,7 +65,6 @@ _TOLD_APART = {
 
 
 def _state_lines(root: Operator) -> list[str]:
-    """What the query keeps between records, a line a store."""
     stores = state_stores(root)
     if not stores:
         return ["State: none"]
@@ -73,7 +72,6 @@ def _state_lines(root: Operator) -> list[str]:
 
 
 def _lookup_lines(root: Operator) -> list[str]:
-    """What a row finds depends on when it is processed."""
     names = ", ".join(dict.fromkeys(quote(join.lookup.name) for join in lookups(root)))
     then = "as it is when a row is processed; one that is processed again may find something else"
     return [f"Looked up: {names}, {then}"] if names else []

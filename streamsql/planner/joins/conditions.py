@@ -43,7 +43,6 @@ class Condition:
 
     @property
     def equalities(self) -> tuple[Condition, ...]:
-        """All of them."""
         return self.parts or (self,)
 
     @property

@@ -123,7 +123,6 @@ def join_scope(
     key: str | None = None,
     shared: Mapping[str, str] | None = None,
 ) -> JoinScope:
-    """The scope of joined sources: over `schema`, or over just their columns."""
     if schema is None:
         every = (Qualify(scan, scan.alias).schema for scan in scans)
         schema = Schema(tuple(chain.from_iterable(every)))
@@ -226,7 +225,6 @@ def _window(within: nodes.Within | None) -> JoinWindow:
 
 
 def _key_name(scans: Sequence[Leaf]) -> str:
-    """The name of the key column of the last join."""
     return synthetic_name([column.name for scan in scans for column in scan.schema])
 
 

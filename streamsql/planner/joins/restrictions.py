@@ -46,23 +46,19 @@ class Side:
 
     @property
     def kind(self) -> Kind:
-        """Whether its rows are those of a stream or of a table."""
         return self.plan.kind
 
     @property
     def window(self) -> KeyWindow | None:
-        """The window in its keys, if there is one."""
         return self.scans[0].source.topic.window
 
     def scan(self, alias: str) -> Leaf:
-        """The source of that name."""
         return next(scan for scan in self.scans if scan.alias == alias)
 
 
 def join_kind(
     left: Side, right: Side, join: Join, condition: Condition, *, bounded: bool
 ) -> JoinKind:
-    """What kind of join it is; an error where no such join is supported."""
     _check_formats(left, right, join)
     if bounded and _joins_rows(left, right, join, condition):
         _check_windows(left, right, condition)
@@ -200,12 +196,10 @@ def matched(
 
 
 def _place(part: Condition, right: Side) -> int:
-    """The key of a table has an order."""
     return right.keys.index(part.right) if part.right in right.keys else 0
 
 
 def matched_pair(kind: JoinKind, condition: Condition) -> tuple[Expression, Expression]:
-    """The same of one equality."""
     a, b = type_of(condition.left), type_of(condition.right)
     if a == b:
         return condition.left, condition.right
@@ -298,7 +292,6 @@ def check_partitions(left: Side, right: Side, condition: Condition) -> None:
 
 
 def check_sources(scans: Sequence[Leaf], joins: Sequence[Join]) -> None:
-    """No name twice."""
     for index, (join, scan) in enumerate(zip(joins, scans[1:], strict=True), start=1):
         before = scans[:index]
         if any(s.alias == scan.alias for s in before):

@@ -63,7 +63,6 @@ def _relation(relation: Relation, ttl: Within) -> Relation:
 
 
 def check_ttl_is_used(root: Operator, properties: WithProperties) -> None:
-    """ConfigError where STATE_TTL is given and joins no streams."""
     if properties.text(_NAME) is None or any(_windows(root)):
         return
     raise ConfigError(
@@ -91,7 +90,6 @@ def growth_warning(root: Operator, properties: WithProperties | None) -> str | N
 
 
 def _windows(root: Operator) -> Iterator[JoinWindow]:
-    """Those of joins of two streams."""
     for node in operators(root):
         if isinstance(node, JoinPlan) and node.window is not None:
             yield node.window

@@ -70,7 +70,6 @@ class Graph:
         return self._found(begin, further, lambda at: self._is_origin(at, place))
 
     def downstream(self, place: Place) -> list[Related]:
-        """What comes from a place, directly or by way of others."""
 
         def further(state: _State) -> Iterator[tuple[_State, str | None]]:
             at, by = state
@@ -109,7 +108,6 @@ class Graph:
         return place != begin and place not in self._steps(place.source)
 
     def _steps_of(self, name: str) -> dict[Place, list[_Step]]:
-        """From the places of a stream, table or view."""
         found: dict[Place, list[_Step]] = {}
         with using(functions_of(self.catalog)):
             for query, made in self._written(name):
@@ -127,7 +125,6 @@ class Graph:
         return found
 
     def _written(self, name: str) -> Iterator[tuple[str | None, Lineage]]:
-        """Each query that writes it, with the lineage of its rows."""
         view = self.catalog.views.get(name)
         if view is not None:
             yield None, build_inner(view.query, self.catalog, name).lineage()

@@ -77,7 +77,6 @@ def _find(name: str, catalog: Catalog) -> Source:
 
 
 def _shown(source: Source) -> tuple[str, ...]:
-    """Its columns, and the bounds of the windows that its key has."""
     bounds = WINDOW_BOUNDS if source.is_windowed else ()
     return tuple(column.name for column in (*source.schema, *bounds))
 

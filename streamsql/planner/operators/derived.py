@@ -8,13 +8,7 @@ from functools import cached_property
 
 from streamsql.catalog import Source
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import (
-    Deletions,
-    Keys,
-    Operator,
-    StateStore,
-    operators,
-)
+from streamsql.planner.operators.operator import Operator, RowByRow, operators
 from streamsql.planner.operators.parts import Part, Reading
 from streamsql.planner.operators.scan import Scan
 from streamsql.schema import ROWTIME, Kind, Schema
@@ -22,23 +16,18 @@ from streamsql.types import quote
 
 
 @dataclass(frozen=True)
-class Derived(Operator):
+class Derived(RowByRow):
     """The result of a query as one of the sources of another.
 
     `source` is what it looks like: its topic is none, but has what results inherit.
     """
 
-    input: Operator
     source: Source
     alias: str
     by_clock: bool = False  # whether the time of its rows is when they are processed
 
     expressions = ()
-    deletions = Deletions.PASSED_ON
-    time_decides = False
     knows_cause = False
-    needs_batch = None
-    differs_in_batch = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -58,9 +47,6 @@ class Derived(Operator):
         found = self.input.lineage()
         # The clock's time comes from no column.
         return found.adding({ROWTIME.name: NOTHING}) if self.by_clock else found
-
-    def stores(self, root: Operator) -> Iterable[StateStore]:
-        return ()
 
     def identity(self, root: Operator) -> Iterable[str]:
         return ("by the clock",) if self.by_clock else ()
@@ -85,9 +71,6 @@ class Derived(Operator):
         at.means(inner.meant)
         if self.by_clock:
             yield at.part("DESCRIPTOR", "", "PROCTIME()")
-
-    def keyed_sources(self, keys: Keys) -> Iterable[str]:
-        return ()
 
 
 Leaf = Scan | Derived

@@ -32,7 +32,6 @@ class Replay(Enum):
 
 
 def replay_of(root: Operator) -> Replay:
-    """How the plan's rows are told apart."""
     if not state_stores(root):
         return Replay.SOURCE
     if root.kind is Kind.TABLE:

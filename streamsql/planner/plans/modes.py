@@ -51,7 +51,6 @@ def _obstacles(root: Operator, emit: Emit) -> Iterator[str]:
 
 
 def python_functions(operator: Operator) -> Iterator[str]:
-    """The names of the users' functions that the operator calls."""
     for expression in operator.expressions:
         for call in expression.find_all(exp.Anonymous):
             if "user_function" in call.meta:

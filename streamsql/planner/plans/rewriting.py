@@ -30,14 +30,12 @@ def transform_up(plan: Operator, change: Rule) -> Operator:
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of nested ANDs."""
     if isinstance(condition, exp.And):
         return [*conjuncts(condition.this), *conjuncts(condition.expression)]
     return [condition]
 
 
 def conjunction(parts: list[Expression]) -> Expression:
-    """The parts joined by AND; at least one."""
     result = parts[0].copy()
     for part in parts[1:]:
         result = exp.And(this=result, expression=part.copy())

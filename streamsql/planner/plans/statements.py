@@ -67,7 +67,6 @@ class Planned:
 
     @property
     def ends(self) -> tuple[Thing, ...]:
-        """What is no more afterwards."""
         return ()
 
 
@@ -200,7 +199,6 @@ class InsertValuesPlan(Planned):
 
     @property
     def rows(self) -> tuple[InsertValuesPlan, ...]:
-        """A plan for each row."""
         return (replace(self, more=()), *self.more)
 
 

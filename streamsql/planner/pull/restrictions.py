@@ -103,7 +103,6 @@ def check_columns(query: Query) -> None:
 
 
 def check_allowed(query: Query, built: Built, route: Route, planning: Planning) -> None:
-    """What the properties, and the types of keys, forbid."""
     source = _single_source(built)
     if source is not None and source.kind is Kind.TABLE:
         _check_in_lists(query.where, source)
@@ -126,7 +125,6 @@ def check_allowed(query: Query, built: Built, route: Route, planning: Planning) 
 
 
 def _single_source(built: Built) -> Source | None:
-    """The one source, if that is all the query reads."""
     below = built.root.input
     while isinstance(below, Filter):
         below = below.input
@@ -188,7 +186,6 @@ def _clauses(query: Query) -> Mapping[str, bool]:
 
 
 def _needs_scan(rows: Operator, source: Source) -> PlanError:
-    """What of the condition is to blame."""
     conditions: list[Expression] = []
     while isinstance(rows, Filter):
         conditions.append(rows.condition)

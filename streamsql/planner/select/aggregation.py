@@ -52,7 +52,6 @@ class Grouping:
     aggregates: tuple[Named, ...]
 
     def rewrite(self, expression: Expression) -> Expression:
-        """The expression over the aggregation's columns."""
 
         def result_of(node: Expression) -> Expression | None:
             for made in (*self.keys, *self.aggregates):
@@ -280,7 +279,6 @@ def _named_aggregates(calls: Sequence[Expression]) -> tuple[Named, ...]:
 def _check_non_aggregate(
     query: Query, items: Sequence[Item], having: Expression | None, groups: Sequence[Expression]
 ) -> None:
-    """Every column must stand inside an aggregate or a grouping expression."""
     wrong = [i.expression for i in items if _loose_columns(i.expression, groups, query)]
     if wrong:
         shown = ", ".join(text_of(e) for e in wrong)

@@ -78,7 +78,6 @@ class _Place:
 
     @property
     def named(self) -> str | None:
-        """What the result is called, if anything."""
         return self.sink if self.inner is None else self.inner
 
     def stored(self, kind: Kind) -> str | None:
@@ -123,7 +122,6 @@ def _check_not_ordered(query: Query) -> None:
 
 
 def build_inner(query: Query, catalog: Catalog, name: str) -> Derived:
-    """The plan of a query as a source called `name`."""
     place = _Place(catalog, None)
     return _build_subquery(place, Subquery(expand(query, catalog.views), name, query.span))
 
@@ -233,7 +231,6 @@ def _source(query: Query, place: _Place) -> tuple[Query, From]:
 
 
 def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRecognize) -> Derived:
-    """The subquery that a Top-N stands in."""
     assert isinstance(subquery, Subquery)
     name = subquery.alias or "SUBQUERY"
     inner, source = _source(subquery.query, replace(place, inner=name))
@@ -243,7 +240,6 @@ def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRe
 
 
 def _build_match(place: _Place, match: MatchRecognize) -> Derived:
-    """The matches of a pattern in FROM."""
     side = match.source
     own = side.name if isinstance(side, SourceRef) else "MATCHES"
     name = match.alias or side.alias or own
@@ -253,7 +249,6 @@ def _build_match(place: _Place, match: MatchRecognize) -> Derived:
 
 
 def _build_distinct(query: Query, place: _Place) -> Built:
-    """Each row once; with a WINDOW, once in each."""
     if query.window is not None and query.window.type is not WindowType.TUMBLING:
         raise PlanError(
             "SELECT DISTINCT takes TUMBLING windows only.",
@@ -309,7 +304,6 @@ def _check_groupable(source: From, query: Query) -> None:
 
 
 def _check_no_aggregation(query: Query) -> None:
-    """Clauses that need a GROUP BY."""
     if query.window is not None:
         raise PlanError(
             "WINDOW clause requires a GROUP BY clause.",

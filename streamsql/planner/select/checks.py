@@ -50,7 +50,6 @@ def groups_are_comparable(root: Operator) -> None:
 
 
 def distinct_rows_are_comparable(root: Operator) -> None:
-    """The same of the columns of SELECT DISTINCT."""
     for operator in operators(root):
         if isinstance(operator, Distinct):
             for column in operator.schema:

@@ -50,7 +50,6 @@ class From:
 
     @property
     def kind(self) -> Kind:
-        """Whether the rows are those of a stream or of a table."""
         return self.root.kind
 
     @property
@@ -65,7 +64,6 @@ class From:
 
     @property
     def window(self) -> KeyWindow | None:
-        """How the key is windowed."""
         return self.origin.source.topic.window
 
 
@@ -108,7 +106,6 @@ def build_from(
 
 
 def check_relation(relation: Relation, catalog: Catalog) -> None:
-    """CatalogError where a source does not exist."""
     for ref in _flat(relation)[0]:
         ref = ref.source if isinstance(ref, WindowFunction | MatchRecognize) else ref
         if isinstance(ref, Subquery):

@@ -51,7 +51,6 @@ class _Spec:
 
 
 def windows_of(query: Query) -> list[exp.Window]:
-    """The windows of OVER in the SELECT, each once."""
     found: list[exp.Window] = []
     for item in query.items:
         if isinstance(item, SelectExpression):
@@ -91,7 +90,6 @@ def build_over(query: Query, source: From, rows: Operator, *, bounded: bool) -> 
 
 
 def _column(node: Expression, names: dict[exp.Window, str]) -> Expression:
-    """The column that holds a window's result, in its place."""
     if not isinstance(node, exp.Window):
         return node
     column = exp.Column(this=exp.to_identifier(names[node], quoted=True))
@@ -212,7 +210,6 @@ def is_time(bound: Expression, source: From) -> bool:
 
 
 def _frame(window: exp.Window) -> Frame:
-    """The frame; without one all rows up to this, and those of the same time."""
     spec = window.args.get("spec")
     if spec is None:
         return Frame(peers=True)

@@ -88,7 +88,6 @@ def _partition_expressions(query: Query, scope: Scope) -> tuple[Expression, ...]
 
 
 def _star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
-    """The new keys, the old values, the old keys."""
     if len(source.scans) > 1:
         return _joined_star(source, by)
     schema = source.origin.source.schema
@@ -113,7 +112,6 @@ def _joined_star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
 
 
 def _over_new_keys(selected: Selected, by: tuple[Named, ...]) -> Selected:
-    """The key's items read the columns that the Repartition makes."""
     key = tuple(
         None if item is None else Item(item.name, reference(new.name, new.expression), item.span)
         for item, new in zip(selected.key, by, strict=True)

@@ -45,17 +45,14 @@ class Ranking:
 
     @property
     def window(self) -> exp.Window:
-        """The node of `.. OVER (..)`."""
         return _window(self.item)
 
     @property
     def ranks(self) -> Ranks:
-        """How rows are counted."""
         return _ranks(self.item) or Ranks.ROW_NUMBER
 
     @property
     def name(self) -> str:
-        """The column that holds the rank."""
         return _name(self.item)
 
 
@@ -204,7 +201,6 @@ def build_ranking(
 
 
 def _items(ranking: Ranking, source: From, rank: str, number: str) -> tuple[Item, ...]:
-    """The items of the SELECT, the ranking ones in their places."""
     inner = ranking.subquery.query
     items: list[Item] = []
     for item in inner.items:

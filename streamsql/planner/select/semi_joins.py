@@ -54,7 +54,6 @@ class SemiJoin:
 
 
 def split(where: Expression | None, scope: Scope) -> tuple[list[SemiJoin], Expression | None]:
-    """The semi-joins of a WHERE clause, and the other conditions."""
     if where is None:
         return [], None
     semis: list[SemiJoin] = []
@@ -108,7 +107,6 @@ def of_values(semi: SemiJoin, catalog: Catalog) -> SemiJoin:
 def semi_join(
     rows: Operator, semi: SemiJoin, source: From, build: Callable[[Subquery], Derived]
 ) -> Operator:
-    """The rows that pass; their columns are the same."""
     if source.window is not None:
         raise UnsupportedError(
             "IN (SELECT ..) and EXISTS are not supported on windowed sources.", span=semi.span

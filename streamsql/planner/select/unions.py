@@ -97,7 +97,6 @@ _INSTEAD = {
 
 
 def over(plan: Operator) -> Project:
-    """The plan's own columns as a result."""
     return Project(plan, _references(plan.schema.key), _references(plan.schema.value))
 
 
@@ -155,7 +154,6 @@ def _common(branches: Sequence[Branch], position: int, operator: SetOperator) ->
 def _shaped(
     branch: Branch, names: Sequence[str], types: Sequence[SQLType], keys: Sequence[int]
 ) -> Project:
-    """The query's result under the common names and types."""
     items = [
         Named(name, coerce(_item(branch, position).expression, types[position]))
         for position, name in enumerate(names)

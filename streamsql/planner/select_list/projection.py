@@ -38,7 +38,6 @@ class Selected:
 
     @property
     def key_items(self) -> tuple[Item, ...]:
-        """Those parts of the key that are selected."""
         return tuple(item for item in self.key if item is not None)
 
 
@@ -116,7 +115,6 @@ def _listed(texts: Sequence[str], conjunction: str) -> str:
 
 
 def project(source: Operator, selected: Selected) -> Project:
-    """The operator that makes the result's columns."""
     return Project(
         source,
         tuple(Named(x.name, x.expression) for x in selected.key_items),

@@ -44,7 +44,6 @@ def check_table_functions(items: Sequence[Item], kind: Kind) -> None:
 
 
 def flat_map(source: Operator, selected: Selected) -> tuple[Operator, Selected]:
-    """The source with a FlatMap on it, and the items reading its columns."""
     calls: list[Expression] = []
     for item in (*selected.key_items, *selected.value):
         calls.extend(call for call in table_functions_in(item.expression) if call not in calls)

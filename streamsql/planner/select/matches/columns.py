@@ -49,7 +49,6 @@ class MatchColumns:
     made: dict[str, MatchColumn] = field(default_factory=dict)
 
     def bind(self, expression: Expression, clause: str) -> Expression:
-        """The expression over columns of a match, typed."""
 
         def change(node: Expression) -> Expression:
             if isinstance(node, exp.Anonymous):
@@ -87,7 +86,6 @@ class MatchColumns:
     # -- rows ------------------------------------------------------------------------------------
 
     def _placed(self, call: exp.Anonymous) -> tuple[Expression, Place]:
-        """What FIRST, LAST or PREV is of, and the row."""
         arguments = call.expressions
         if not 1 <= len(arguments) <= 2:
             raise _misspelt(call)
