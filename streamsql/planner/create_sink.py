@@ -37,17 +37,7 @@ from streamsql.planner.with_clause.properties import Place, WithProperties, read
 from streamsql.planner.with_clause.query_ids import numbered_id
 from streamsql.properties import CREATE_OR_REPLACE, PROCESSING_MODE, get_bool
 from streamsql.schema import Column, Kind
-from streamsql.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    INT,
-    STRING,
-    is_array,
-    is_map,
-    is_struct,
-    quote,
-)
+from streamsql.types import BIGINT, BOOLEAN, DATE, INT, STRING, is_array, is_map, is_struct, quote
 from streamsql.types import to_sql as type_text
 
 DEFAULT_INTERVAL = "60 SECONDS"

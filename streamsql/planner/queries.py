@@ -15,16 +15,7 @@ from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.ddl.topics import Growth
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
-from streamsql.planner.operators import (
-    Derived,
-    Limit,
-    Named,
-    Operator,
-    Project,
-    Sink,
-    operators,
-    state_stores,
-)
+from streamsql.planner.operators import Derived, Limit, Named, Operator, Project, Sink, operators
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
 from streamsql.planner.plans.modes import decide_mode, lookups, sources_read
@@ -181,7 +172,7 @@ def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
             hint=f"SET '{GUARANTEE}'='at_least_once', or let the windows go by the rows' own time.",
             span=query.span,
         )
-    if any(lookups(node) and _keeps(node, root) for node in operators(root)):
+    if any(lookups(node) and any(node.stores(root)) for node in operators(root)):
         raise ConfigError(
             "What is looked up outside of Kafka cannot be grouped or joined further and be "
             "delivered exactly once: for a row that is processed again something else may be "
@@ -190,12 +181,6 @@ def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
             "and read that.",
             span=query.span,
         )
-
-
-def _keeps(node: Operator, root: Operator) -> bool:
-    """Whether the operator itself keeps something between records."""
-    below = sum(len(state_stores(source, root)) for source in node.inputs)
-    return len(state_stores(node, root)) > below
 
 
 # -- CREATE .. AS SELECT -------------------------------------------------------------------------

@@ -26,13 +26,7 @@ from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
 from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.key_conditions import without_keys
-from streamsql.serving.keys import (
-    can_look_up,
-    key_bytes,
-    packed,
-    range_bytes,
-    window_bytes,
-)
+from streamsql.serving.keys import can_look_up, key_bytes, packed, range_bytes, window_bytes
 from streamsql.serving.lookups import Lookups
 from streamsql.serving.rows import answer_rows, result_schema
 from streamsql.serving.stores import TableStores

@@ -21,12 +21,7 @@ from streamsql.executor.queries.mode_switch import (
     ModeSwitch,
 )
 from streamsql.executor.queries.observing import Observer
-from streamsql.executor.queries.persistent_query import (
-    CATCHING_UP,
-    Activity,
-    PersistentQuery,
-    Use,
-)
+from streamsql.executor.queries.persistent_query import CATCHING_UP, Activity, PersistentQuery, Use
 from streamsql.executor.queries.slots import to_move
 from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.parser import parse

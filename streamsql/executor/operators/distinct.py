@@ -7,13 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import NULL_COLUMN, TIME_COLUMN, Scope, quoted
-from streamsql.executor.frames.keyed import (
-    input_rows,
-    normalized,
-    operate,
-    packed_key,
-    unpacked,
-)
+from streamsql.executor.frames.keyed import input_rows, normalized, operate, packed_key, unpacked
 from streamsql.executor.operators.lowering import Inputs, Lowering
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Window

@@ -6,12 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.expressions.expression import predicate
-from streamsql.executor.frames.context import (
-    END_COLUMN,
-    NULL_COLUMN,
-    Scope,
-    quoted,
-)
+from streamsql.executor.frames.context import END_COLUMN, NULL_COLUMN, Scope, quoted
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.frames.keyed import (
     input_rows,

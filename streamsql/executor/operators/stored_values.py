@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, BinaryType, BooleanType, DataType, StructField, StructType
 
 from streamsql.executor.frames.context import (
     NULL_COLUMN,

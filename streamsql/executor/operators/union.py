@@ -5,12 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamsql.executor.frames.context import (
-    PARTITION_COLUMN,
-    SYSTEM_COLUMNS,
-    Scope,
-    quoted,
-)
+from streamsql.executor.frames.context import PARTITION_COLUMN, SYSTEM_COLUMNS, Scope, quoted
 from streamsql.executor.frames.keyed import merged
 from streamsql.executor.operators.lowering import Inputs, Lowering, present
 from streamsql.executor.spark.types import spark_type

@@ -10,13 +10,7 @@ from streamsql.nodes import Emit, Expression, Window
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named, columns_of, named_text
 from streamsql.planner.operators.lineage import Lineage
-from streamsql.planner.operators.operator import (
-    Deletions,
-    Keys,
-    Operator,
-    StateStore,
-    reading,
-)
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore, reading
 from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.binding import aggregate_function

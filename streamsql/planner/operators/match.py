@@ -14,13 +14,7 @@ from streamsql.planner.operators.aggregate import micro_batch_only
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Named
 from streamsql.planner.operators.lineage import Lineage, edges_of
-from streamsql.planner.operators.operator import (
-    Deletions,
-    Keys,
-    Operator,
-    StateStore,
-    reading,
-)
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore, reading
 from streamsql.planner.operators.over import waiting_rows, waits_for_times
 from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text

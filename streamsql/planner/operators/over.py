@@ -13,13 +13,7 @@ from streamsql.planner.operators.aggregate import keeps_values, micro_batch_only
 from streamsql.planner.operators.edges import Transformation, over
 from streamsql.planner.operators.items import Ordering, order_text
 from streamsql.planner.operators.lineage import Lineage, edges_of
-from streamsql.planner.operators.operator import (
-    Deletions,
-    Keys,
-    Operator,
-    StateStore,
-    reading,
-)
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore, reading
 from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.windows import grace_text, span_text

@@ -11,13 +11,7 @@ from streamsql.nodes import Expression
 from streamsql.planner.operators.edges import Transformation
 from streamsql.planner.operators.items import Named, Ordering, columns_of, named_text, order_text
 from streamsql.planner.operators.lineage import NOTHING, Lineage
-from streamsql.planner.operators.operator import (
-    Deletions,
-    Keys,
-    Operator,
-    StateStore,
-    reading,
-)
+from streamsql.planner.operators.operator import Deletions, Keys, Operator, StateStore, reading
 from streamsql.planner.operators.parts import Part, Reading, types_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Column, Kind, Namespace, Schema

@@ -9,9 +9,7 @@ from enum import Enum
 from streamsql.nodes import Emit, StartPosition
 from streamsql.planner.operators import Operator
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.schema import (
-    Schema,
-)
+from streamsql.schema import Schema
 
 
 class Mode(Enum):

@@ -33,13 +33,7 @@ from streamsql.planner.types.binding import (
 from streamsql.planner.types.calls import COLLECTS_FOR
 from streamsql.planner.types.inference import require_boolean
 from streamsql.planner.types.scope import text_of
-from streamsql.schema import (
-    RESERVED_COLUMNS,
-    ROWTIME,
-    WINDOW_BOUNDS,
-    Kind,
-    Schema,
-)
+from streamsql.schema import RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Kind, Schema
 
 _BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 

@@ -22,12 +22,7 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context, reads_only
-from streamsql.executor.frames.keyed import (
-    columns_type,
-    keyed_rows,
-    normalized,
-    packed_columns,
-)
+from streamsql.executor.frames.keyed import columns_type, keyed_rows, normalized, packed_columns
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.operators.lowering import Inputs
 from streamsql.executor.spark.types import spark_type
