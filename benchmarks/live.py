@@ -31,6 +31,8 @@ _LAST_SECOND = 1.0
 MOST_LAG_SECONDS, MOST_P99_MS, MOST_CORES = 1.0, 50.0, 1.0
 _BACK_SECONDS = 180.0
 _CURRENT_SECONDS = 0.2
+_LINGER_MS = 5
+"""What Kafka's producers have by default."""
 _LOAD_SECONDS = 45.0
 """Of load before the first query: a broker just started delays records by seconds."""
 
@@ -249,7 +251,8 @@ def main() -> None:
         for topic in TOPICS:
             found.kafka.create_topic(topic, PARTITIONS)
         found.run(SOURCES)
-        sender = Sender(found.kafka.bootstrap, TOPICS, options.rate * len(TOPICS), event)
+        rate = options.rate * len(TOPICS)
+        sender = Sender(found.kafka.bootstrap, TOPICS, rate, event, _LINGER_MS)
         time.sleep(_LOAD_SECONDS)
         missed: list[str] = []
         if options.starve:

@@ -39,11 +39,17 @@ class Sender:
     """Sends `rate` events a second from now on, to the topics in turn."""
 
     def __init__(
-        self, bootstrap: str, topics: Sequence[str], rate: int, event: Event = id_and_time
+        self,
+        bootstrap: str,
+        topics: Sequence[str],
+        rate: int,
+        event: Event = id_and_time,
+        linger_ms: int = 1,
     ) -> None:
+        """`linger_ms` is the producer's setting, linger.ms."""
         self._done = _context.Event()
         self.process = _context.Process(
-            target=_send, args=(bootstrap, topics, rate, event, self._done), daemon=True
+            target=_send, args=(bootstrap, topics, rate, event, linger_ms, self._done), daemon=True
         )
         self.process.start()
 
@@ -53,9 +59,16 @@ class Sender:
         self.process.join()
 
 
-def _send(bootstrap: str, topics: Sequence[str], rate: int, event: Event, done: EventFlag) -> None:
+def _send(
+    bootstrap: str,
+    topics: Sequence[str],
+    rate: int,
+    event: Event,
+    linger_ms: int,
+    done: EventFlag,
+) -> None:
     burst = max(1, rate // 1000)
-    with producing(bootstrap, topics, event, rate=rate, burst=burst):
+    with producing(bootstrap, topics, event, rate=rate, burst=burst, linger_ms=linger_ms):
         done.wait()
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from streamsql.errors import ExternalError
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.queries.persistent_query import KnownQuery, stuck
+from streamsql.executor.spark.write_lease import extend
 from streamsql.log.entries import Entry, FileLog, StatementLog
 from streamsql.log.failover import Effect, Failover, Followed
 from streamsql.log.membership import claim, entries_before
@@ -75,8 +76,6 @@ def _followed(state: EngineState, service_id: str) -> Followed:
 
     def write_for(seconds: Callable[[], float]) -> None:
         if (spark := state.services.current_spark()) is not None:
-            from streamsql.executor.spark.write_lease import extend
-
             extend(spark, service_id, seconds)
 
     return Followed(

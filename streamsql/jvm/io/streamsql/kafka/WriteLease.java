@@ -9,7 +9,8 @@ import org.apache.kafka.common.errors.InterruptException;
 
 /**
  * How long this JVM may write the results of a service's queries. The leader of the service extends
- * the lease while Kafka confirms its leadership; a successor leads only after the lease has expired.
+ * the lease while Kafka confirms its leadership; a successor leads only after the lease has
+ * expired.
  *
  * <p>Expiry closes the producers under the lease, which drops the records in their buffers. A JVM
  * that is suspended may still send what its producers had taken before.

@@ -5,8 +5,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * The end of a real-time batch that is there for the one before. Spark decides what time alone
  * decides, such as a match that no row can extend any more, in the batch after the one that has
- * read the time. Where no records come, that is at the end of a batch of a minute; such a batch ends
- * early.
+ * read the time. Where no records come, that is at the end of a batch of a minute; such a batch
+ * ends early.
  */
 final class OwedBatch {
   private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);

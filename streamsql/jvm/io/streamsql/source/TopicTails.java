@@ -44,6 +44,7 @@ public final class TopicTails {
   /** An answer without records that comes sooner is no answer: of a topic that was deleted, say. */
   private static final long LEAST_POLL_MILLIS = 5;
 
+  private static final long SHORTEST_PAUSE_MILLIS = 2;
   private static final int MANY_READERS = 40;
   private static final long LONGEST_PAUSE_MILLIS = 100;
   private static final Map<Map<String, Object>, TopicTails> CLUSTERS = new ConcurrentHashMap<>();
@@ -182,11 +183,14 @@ public final class TopicTails {
   }
 
   /**
-   * How long records are gathered, in ms: to wake a reader costs more than to give it a record, and
-   * all that comes after it as well, if they come alone.
+   * How long records are gathered after a fetch that had some, in ms: to wake a reader costs more
+   * than to give it a record, and all that comes after it as well, if they come alone. A record
+   * after a quiet time is not held up.
    */
   static long pause(int readers) {
-    return readers < MANY_READERS ? 0 : Math.min(LONGEST_PAUSE_MILLIS, readers / 2);
+    return readers < MANY_READERS
+        ? SHORTEST_PAUSE_MILLIS
+        : Math.min(LONGEST_PAUSE_MILLIS, readers / 2);
   }
 
   private synchronized int readers() {

@@ -67,8 +67,7 @@ final class ProtobufFiles {
       return file.getMessageTypes().get(0);
     }
     String prefix = file.getPackage() + ".";
-    String inFile =
-        fullName.startsWith(prefix) ? fullName.substring(prefix.length()) : fullName;
+    String inFile = fullName.startsWith(prefix) ? fullName.substring(prefix.length()) : fullName;
     List<Descriptor> found = file.getMessageTypes();
     Descriptor message = null;
     for (String step : inFile.split("\\.", -1)) {
