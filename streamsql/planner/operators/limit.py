@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.operators.operator import RowByRow
+from streamsql.planner.operators.parts import Part, Reading
 from streamsql.schema import Schema
 
 
@@ -27,3 +29,6 @@ class Limit(RowByRow):
 
     def lineage(self) -> Lineage:
         return self.input.lineage()
+
+    def parts(self, at: Reading) -> Iterator[Part]:
+        return self.input.parts(at)

@@ -42,7 +42,7 @@ class StateStore:
 
 
 class Deletions(Enum):
-    """How an operator handles the deletion of a row that never was in its input."""
+    """See `Operator.deletions`."""
 
     IGNORED = auto()
     """It keeps the rows of its input, and finds none."""
@@ -104,7 +104,8 @@ class Operator(ABC):
 
     @property
     @abstractmethod
-    def deletions(self) -> Deletions: ...
+    def deletions(self) -> Deletions:
+        """What it does with the deletion of a row that never was in its input."""
 
     @property
     @abstractmethod
@@ -181,9 +182,6 @@ class RowByRow(Operator):
     @property
     def knows_cause(self) -> bool:
         return self.input.knows_cause
-
-    def parts(self, at: Reading) -> Iterator[Part]:
-        return self.input.parts(at)
 
     def keyed_sources(self, keys: Keys) -> Iterable[str]:
         return ()
