@@ -22,7 +22,7 @@ from benchmarks.latency import Place, place
 from benchmarks.shapes import SHAPES, SOURCES, TOPICS, Shape, event
 from benchmarks.traffic import Receiver, Sender, by_timestamp
 from streamsql.engine import QueryInfo, QueryState
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.waiting import await_condition
 
 _START_SECONDS = 120.0

@@ -38,10 +38,9 @@ from streamsql.kafka.client import KafkaClient
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.lineage.edges import Edge
-from streamsql.planner.lineage.operators import lineage
-from streamsql.planner.plans.logical import Aggregate, LogicalPlan, QueryPlan, Sink
+from streamsql.planner.operators import Aggregate, FileSink, Operator, Sink
+from streamsql.planner.operators.edges import Edge
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import plan
 from streamsql.results import Field
@@ -145,7 +144,7 @@ class Inspection:
         if not isinstance(plan.root, Sink):
             return None
         with using(functions_of(self._state.catalog)):
-            found = lineage(plan.root)
+            found = plan.root.lineage()
         columns = {name: _origins(found.columns.get(name, ())) for name in plan.schema.names}
         return LineageFacts(plan.reads, plan.root.target.name, columns, _origins(found.influences))
 
@@ -306,7 +305,7 @@ def _plan(plan: QueryPlan) -> PlanFacts:
     return PlanFacts(plan.schema, plan.reads, sink, next(_windows(root), None))
 
 
-def _windows(plan: LogicalPlan) -> Iterator[str]:
+def _windows(plan: Operator) -> Iterator[str]:
     """The types of the windows that rows are grouped by, the last grouping first."""
     if isinstance(plan, Aggregate):
         if plan.window is not None:

@@ -23,31 +23,21 @@ from streamsql.nodes import CreateSink, SelectQuery
 from streamsql.parser import parse_one, to_sql
 from streamsql.planner.changes.queries import compare_plans
 from streamsql.planner.ddl.sources import check_source_name
-from streamsql.planner.file_sink import FileSink
 from streamsql.planner.joins.lookups import check_not_read
+from streamsql.planner.operators import FileSink
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Mode, ModeDecision
+from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
-from streamsql.planner.plans.windows import duration, words
 from streamsql.planner.queries import query_plan
 from streamsql.planner.select.build import build_query
+from streamsql.planner.windows import span_text
 from streamsql.planner.with_clause.files import check_path, file_format
 from streamsql.planner.with_clause.properties import Place, WithProperties, read_properties
 from streamsql.planner.with_clause.query_ids import numbered_id
 from streamsql.properties import CREATE_OR_REPLACE, PROCESSING_MODE, get_bool
 from streamsql.schema import Column, Kind
-from streamsql.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    INT,
-    STRING,
-    is_array,
-    is_map,
-    is_struct,
-    quote,
-)
+from streamsql.types import BIGINT, BOOLEAN, DATE, INT, STRING, is_array, is_map, is_struct, quote
 from streamsql.types import to_sql as type_text
 
 DEFAULT_INTERVAL = "60 SECONDS"
@@ -118,7 +108,7 @@ def _planned(statement: CreateSink, planning: Planning, query_id: str) -> QueryS
         raise given.invalid("COMMIT_INTERVAL", "it is less than a second", "10 SECONDS")
     root = FileSink(built.root, target, _partition_by(columns, target, given), interval.ms)
     plan = query_plan(root, query, built, replace(planning, session=session), query_id)
-    why = f"the rows of each {words(duration(interval.ms)).lower()} become files together"
+    why = f"the rows of each {span_text(interval.ms).lower()} become files together"
     mode = ModeDecision(Mode.MICRO_BATCH, why)
     plan = replace(plan, mode=mode, guarantee=Guarantee.EXACTLY_ONCE)
     return QueryStatementPlan(plan, statement=statement, external=target)
@@ -182,7 +172,6 @@ def _path(given: WithProperties, statement: CreateSink) -> str:
 def _partition_by(
     columns: tuple[Column, ...], target: ExternalSink, given: WithProperties
 ) -> tuple[str, ...]:
-    """The columns whose values are folders."""
     text, span = given.text("PARTITION_BY"), given.span("PARTITION_BY")
     if text is None:
         return ()

@@ -15,20 +15,12 @@ from streamsql.planner.ddl.sinks import new_sink, sink_of
 from streamsql.planner.ddl.sources import already_exists, check_source_name
 from streamsql.planner.ddl.topics import Growth
 from streamsql.planner.joins.state_ttl import check_ttl_is_used, growth_warning, state_ttl
+from streamsql.planner.operators import Derived, Limit, Named, Operator, Project, Sink, operators
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
-from streamsql.planner.plans.logical import (
-    Derived,
-    Limit,
-    LogicalPlan,
-    Named,
-    Project,
-    QueryPlan,
-    Sink,
-)
-from streamsql.planner.plans.modes import decide_mode, lookups, operators, sources_read
+from streamsql.planner.plans.modes import decide_mode, lookups, sources_read
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.starts import starts_of
-from streamsql.planner.plans.state_stores import state_stores
 from streamsql.planner.plans.statements import NothingToDo, PullPlan, QueryStatementPlan
 from streamsql.planner.pull.planning import plan_pull
 from streamsql.planner.rules import optimize
@@ -54,7 +46,6 @@ from streamsql.types import quote, widens_to
 def plan_create_as(
     statement: CreateAsSelect, planning: Planning
 ) -> QueryStatementPlan | NothingToDo:
-    """CREATE STREAM | TABLE .. AS SELECT."""
     catalog = planning.catalog
     check_source_name(statement.name)
     existing = catalog.sources.get(statement.name)
@@ -105,7 +96,6 @@ def plan_create_as(
 
 
 def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatementPlan:
-    """INSERT INTO .. SELECT."""
     target = _insert_target(statement, planning.catalog)
     _check_persistent(statement.query, "INSERT INTO")
     properties = read_properties(statement.properties, Place.INSERT)
@@ -122,12 +112,11 @@ def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatemen
 
 
 def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPlan | PullPlan:
-    """SELECT; with EMIT CHANGES | FINAL a push query."""
     query = statement.query
     if query.emit is None:
         return plan_pull(statement, planning)
     built = build_query(query, planning.catalog, None)
-    root: LogicalPlan = built.root
+    root: Operator = built.root
     if query.limit is not None:
         if query.limit < 0:
             raise PlanError(
@@ -139,7 +128,7 @@ def plan_select(statement: SelectQuery, planning: Planning) -> QueryStatementPla
 
 
 def query_plan(
-    root: LogicalPlan, query: Query, built: Built, planning: Planning, query_id: str | None
+    root: Operator, query: Query, built: Built, planning: Planning, query_id: str | None
 ) -> QueryPlan:
     """The plan of a query, checked and rewritten by the rules; `root` is what becomes of its rows.
     Raises a StreamSQLError for what cannot be run."""
@@ -172,7 +161,7 @@ def query_plan(
     )
 
 
-def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> None:
+def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
     """What goes by the clock gives another result when it is run again."""
     if guarantee(planning.session) is not Guarantee.EXACTLY_ONCE or not isinstance(root, Sink):
         return
@@ -183,7 +172,7 @@ def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> No
             hint=f"SET '{GUARANTEE}'='at_least_once', or let the windows go by the rows' own time.",
             span=query.span,
         )
-    if any(lookups(node) and _keeps(node, root) for node in operators(root)):
+    if any(lookups(node) and any(node.stores(root)) for node in operators(root)):
         raise ConfigError(
             "What is looked up outside of Kafka cannot be grouped or joined further and be "
             "delivered exactly once: for a row that is processed again something else may be "
@@ -192,12 +181,6 @@ def _check_repeatable(root: LogicalPlan, planning: Planning, query: Query) -> No
             "and read that.",
             span=query.span,
         )
-
-
-def _keeps(node: LogicalPlan, root: LogicalPlan) -> bool:
-    """Whether the operator itself keeps something between records."""
-    below = sum(len(state_stores(source, root)) for source in node.inputs)
-    return len(state_stores(node, root)) > below
 
 
 # -- CREATE .. AS SELECT -------------------------------------------------------------------------

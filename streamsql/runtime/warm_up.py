@@ -10,7 +10,7 @@ from dataclasses import replace
 from streamsql.catalog import Catalog
 from streamsql.errors import InternalError
 from streamsql.parser import parse
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.runtime.state import EngineState

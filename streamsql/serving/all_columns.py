@@ -16,7 +16,7 @@ from streamsql.catalog import Catalog, Source
 from streamsql.executor.frames.push_rows import push_decoder
 from streamsql.nodes import Expression
 from streamsql.parser import parse
-from streamsql.planner.plans.logical import Project, Scan
+from streamsql.planner.operators import Project, Scan
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
 from streamsql.properties import PULL_TABLE_SCAN

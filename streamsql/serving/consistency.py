@@ -16,7 +16,7 @@ from streamsql.errors import ExternalError, StreamSQLError
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.kafka.client import KafkaClient
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.properties import CONSISTENCY_TIMEOUT, CONSISTENCY_TOKEN, get_int, get_text
 from streamsql.serving.stores import TableStores
 from streamsql.status import QueryState

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from streamsql.catalog import Source
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Filter, LogicalPlan, Project, Scan
+from streamsql.planner.operators import Filter, Operator, Project, Scan
 from streamsql.planner.plans.routes import KeyLookup
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.serving.keys import can_look_up
@@ -38,7 +38,7 @@ def without_keys(plan: PullPlan) -> PullPlan:
     )
 
 
-def simple_scan(root: LogicalPlan) -> Scan | None:
+def simple_scan(root: Operator) -> Scan | None:
     """The scan that is filtered and projected, if there is nothing else."""
     if not isinstance(root, Project):
         return None

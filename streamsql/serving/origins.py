@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from streamsql.catalog import Catalog, Source, Thing
 from streamsql.parser import to_sql
-from streamsql.planner.plans.logical import Scan
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import LookupJoin, Scan, operators
 from streamsql.planner.plans.statements import PullPlan
 
 Origins = dict[Thing, object]

@@ -17,8 +17,7 @@ from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.manager import QueryManager
 from streamsql.executor.services.services import Services
 from streamsql.nodes import Statement
-from streamsql.planner.plans.logical import LogicalPlan, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, StoredTables, TableScan
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Answer, Row
@@ -27,13 +26,7 @@ from streamsql.serving.compiled import CompiledPlans
 from streamsql.serving.consistency import Consistency
 from streamsql.serving.current_channel import CurrentChannel
 from streamsql.serving.key_conditions import without_keys
-from streamsql.serving.keys import (
-    can_look_up,
-    key_bytes,
-    packed,
-    range_bytes,
-    window_bytes,
-)
+from streamsql.serving.keys import can_look_up, key_bytes, packed, range_bytes, window_bytes
 from streamsql.serving.lookups import Lookups
 from streamsql.serving.rows import answer_rows, result_schema
 from streamsql.serving.stores import TableStores
@@ -143,7 +136,7 @@ class Serving:
         return self._lookups.find_soon(sql, session, self._catalog())
 
 
-def scanned(root: LogicalPlan) -> Scan:
+def scanned(root: Operator) -> Scan:
     """The only scan of a plan that is answered out of a store."""
     while not isinstance(root, Scan):
         (root,) = root.inputs

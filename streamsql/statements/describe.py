@@ -15,7 +15,7 @@ from streamsql.planner.ddl.control import unknown_sink
 from streamsql.planner.ddl.user_functions import functions_of
 from streamsql.planner.ddl.views import source_of
 from streamsql.planner.explain.plan import explain as explain_plan
-from streamsql.planner.plans.lookups.text import lookup_facts
+from streamsql.planner.operators import lookup_facts
 from streamsql.planner.plans.statements import ExplainPlan, ExplainQueryPlan
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context

@@ -13,7 +13,7 @@ from streamsql.parser import to_sql
 from streamsql.planner.changes.queries import compare_queries
 from streamsql.planner.ddl.alter_query import check_moves, replacement, settings
 from streamsql.planner.ddl.replacement import check_goes_on
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.operators import state_stores
 from streamsql.planner.plans.statements import NothingToDo, QueryStatementPlan
 from streamsql.properties import SHUFFLE_PARTITIONS
 from streamsql.registry.lookup import RegistrySchemas

@@ -13,7 +13,7 @@ from streamsql.executor.queries.persistent_query import Definition
 from streamsql.executor.queries.pulse import Progress
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.operators import state_stores
 from streamsql.properties import shown
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context

@@ -13,7 +13,7 @@ from streamsql.kafka.client import KafkaClient, TopicInfo
 from streamsql.kafka.groups import Readers
 from streamsql.nodes import ConnectorType, Show, ShowWhat
 from streamsql.planner.ddl.user_functions import functions_of
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.properties import PROPERTIES, get_text, shown
 from streamsql.results import Field, Result, Rows, Text
 from streamsql.runtime.state import Context

@@ -15,7 +15,7 @@ from streamsql import nodes
 from streamsql.errors import StreamSQLError, UnsupportedError
 from streamsql.kafka.records import Record
 from streamsql.planner.ddl.asserted import AssertedRecord, assert_source, plan_assert_values
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.types.constants import evaluate_constant
 from streamsql.schema import WINDOWEND, WINDOWSTART
 from streamsql.statements.inserting.values import record_of

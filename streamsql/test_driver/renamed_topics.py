@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 
 from streamsql.catalog import Source
-from streamsql.planner.plans.logical import LogicalPlan, QueryPlan, Scan, Sink
+from streamsql.planner.operators import Operator, Scan, Sink
+from streamsql.planner.plans.query_plan import QueryPlan
 
 Rename = Callable[[str], str]
 
@@ -17,11 +18,11 @@ def moved(query: QueryPlan, rename: Rename) -> QueryPlan:
     return replace(query, root=_moved(query.root, rename), query_id=query_id)
 
 
-def _moved(node: LogicalPlan, rename: Rename) -> LogicalPlan:
+def _moved(node: Operator, rename: Rename) -> Operator:
     changes: dict[str, object] = {}
     for field in fields(node):
         value = getattr(node, field.name)
-        if isinstance(value, LogicalPlan):
+        if isinstance(value, Operator):
             changes[field.name] = _moved(value, rename)
     if isinstance(node, Scan):
         changes["source"] = _renamed(node.source, rename)

@@ -16,7 +16,8 @@ from streamsql.executor.queries import checkpoint, checkpoint_metadata
 from streamsql.executor.queries.checkpoint_metadata import CheckpointMetadata
 from streamsql.executor.rebuilds.corrections import Corrections
 from streamsql.kafka.records import NewRecord, Record
-from streamsql.planner.plans.logical import QueryPlan, Sink
+from streamsql.planner.operators import Sink
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.runtime.catch_up import in_order
 from streamsql.schema import Kind
 from streamsql.test_driver.driven_query import DrivenQuery, process_once

@@ -18,7 +18,7 @@ from streamsql.parser import parse_each
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.ddl.session import PropertyPlan
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import (
     InsertValuesPlan,
     Planned,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamsql.planner.plans.logical import QueryPlan
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.operators import state_stores
+from streamsql.planner.plans.query_plan import QueryPlan
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from streamsql.executor.queries import checkpoint_metadata, start
 from streamsql.executor.queries.launcher import SparkLauncher
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.places.place import Place
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.sizes import Machine, sizes_of
 from tests.executor.test_queries import definition
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import datetime
 import json
 from decimal import Decimal
+from importlib import import_module
+from inspect import isabstract
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from planner.plan_script import Script
 
-from streamsql.errors import UnsupportedError
 from streamsql.executor.frames.push_rows import ShownKeys, push_columns, push_decoder
 from streamsql.executor.lowering.batch import most_at_once
-from streamsql.executor.lowering.streaming import lower_operator
+from streamsql.executor.operators.lowering import Lowering, lowering_of
 from streamsql.executor.queries.start import checkpointed_shuffle_partitions
 from streamsql.executor.spark.capacity import SlotBudget
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner import operators
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.results import Row
 from streamsql.schema import WINDOWSTART, Column, Namespace, Schema
@@ -151,15 +153,8 @@ def _all_subclasses(base: type) -> set[type]:
 
 
 def test_every_operator_has_a_lowering() -> None:
-    fallback = lower_operator.dispatch(LogicalPlan)
-    missing = {
-        node.__name__
-        for node in _all_subclasses(LogicalPlan)
-        if lower_operator.dispatch(node) is fallback
-    }
-    assert not missing
-
-
-def test_an_unknown_operator_is_unsupported() -> None:
-    with pytest.raises(UnsupportedError, match="LogicalPlan is not run yet"):
-        lower_operator(LogicalPlan(), (), None)  # type: ignore[arg-type]
+    for module in iter_modules(operators.__path__):
+        import_module(f"{operators.__name__}.{module.name}")
+    for operator in _all_subclasses(operators.Operator):
+        if not isabstract(operator):
+            assert isinstance(lowering_of(operator), Lowering), operator

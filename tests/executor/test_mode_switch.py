@@ -21,17 +21,12 @@ from streamsql.executor.queries.mode_switch import (
     ModeSwitch,
 )
 from streamsql.executor.queries.observing import Observer
-from streamsql.executor.queries.persistent_query import (
-    CATCHING_UP,
-    Activity,
-    PersistentQuery,
-    Use,
-)
+from streamsql.executor.queries.persistent_query import CATCHING_UP, Activity, PersistentQuery, Use
 from streamsql.executor.queries.slots import to_move
 from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.parser import parse
 from streamsql.planner.explain.plan import explain
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from tests.executor.test_queries import definition

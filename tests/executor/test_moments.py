@@ -9,7 +9,7 @@ from streamsql.executor.queries.observing import Observer
 from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
 from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import Unstarted
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from tests.executor.test_queries import definition
 
 

@@ -9,7 +9,7 @@ from streamsql.executor.queries.slots import SLEEPS_SECONDS, to_move
 from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.executor.queries.start import staggered
 from streamsql.executor.spark.capacity import SlotBudget
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from tests.executor.test_queries import definition
 
 NOW = 1000.0

@@ -11,7 +11,7 @@ import pytest
 from planner.plan_script import Script
 
 from streamsql.planner.plans.fingerprint import fingerprint
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 
 GROUPED = "CREATE TABLE t AS SELECT page, COUNT(*) AS n FROM views WHERE {where} GROUP BY page;"

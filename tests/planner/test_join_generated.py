@@ -11,9 +11,9 @@ from planner.plan_script import base_catalog
 
 from streamsql.parser import parse
 from streamsql.planner.explain.plan import explain
+from streamsql.planner.operators import Join, Project, operators
 from streamsql.planner.plans.invariants import problems
-from streamsql.planner.plans.logical import Join, Project, QueryPlan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.rules import optimize
 from streamsql.planner.statements import plan

@@ -13,9 +13,8 @@ from streamsql.nodes import LineageDirection, ShowLineage
 from streamsql.parser import parse
 from streamsql.planner.lineage.graph import Graph
 from streamsql.planner.lineage.listing import Line, dependents, origins
-from streamsql.planner.lineage.operators import lineage
-from streamsql.planner.plans.logical import LogicalPlan, Scan
-from streamsql.planner.plans.modes import lookups, operators
+from streamsql.planner.operators import Operator, Scan, operators
+from streamsql.planner.plans.modes import lookups
 from streamsql.planner.plans.statements import PullPlan, QueryStatementPlan
 from streamsql.schema import Schema
 
@@ -25,7 +24,7 @@ class LineageScript(Script):
 
     def __init__(self) -> None:
         super().__init__()
-        self.plans: dict[str, LogicalPlan] = {}
+        self.plans: dict[str, Operator] = {}
 
     def lines(self, statement: ShowLineage) -> list[Line]:
         graph = Graph(self.catalog, self.plans.__getitem__)
@@ -71,7 +70,7 @@ def _plan(case: Case) -> str:
     """Of the plan of a query that is not stored."""
     planned = Script().run(case.input)
     assert isinstance(planned, PullPlan | QueryStatementPlan)
-    found = lineage(planned.query.root)
+    found = planned.query.root.lineage()
     lines = []
     for name in (*planned.query.schema.names, None):
         edges = found.influences if name is None else found.columns[name]
@@ -91,7 +90,7 @@ def test_all_columns_of_all_other_cases_come_from_columns_that_are_there(case: C
     if not isinstance(planned, PullPlan | QueryStatementPlan):
         return
     plan = planned.query.root
-    found = lineage(plan)
+    found = plan.lineage()
     assert set(plan.schema.names) <= set(found.columns)
     read: dict[str, Schema] = {
         s.source.name: s.schema for s in operators(plan) if isinstance(s, Scan)

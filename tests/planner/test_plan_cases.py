@@ -13,8 +13,9 @@ from streamsql.errors import StreamSQLError, render
 from streamsql.planner.ddl.alter import AlterPlan
 from streamsql.planner.ddl.drops import DropPlan
 from streamsql.planner.ddl.views import ViewPlan
-from streamsql.planner.explain.plan import explain, topic_text, tree_lines
+from streamsql.planner.explain.plan import explain, tree_lines
 from streamsql.planner.explain.pull import explain_pull
+from streamsql.planner.operators.topics import topic_text
 from streamsql.planner.plans.statements import (
     InsertValuesPlan,
     NothingToDo,

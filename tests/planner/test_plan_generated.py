@@ -9,9 +9,9 @@ from planner.plan_script import base_catalog
 
 from streamsql.parser import parse
 from streamsql.planner.explain.plan import explain
+from streamsql.planner.operators import Filter, Repartition, operators
 from streamsql.planner.plans.invariants import problems
-from streamsql.planner.plans.logical import Filter, Mode, QueryPlan, Repartition
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.planner.statements import plan
 

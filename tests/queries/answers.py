@@ -11,8 +11,7 @@ from streamsql.executor.lowering.batch import Batch, batch_rows
 from streamsql.executor.queries.offset_ranges import offset_ranges
 from streamsql.nodes import CreateAsSelect, Query, SelectQuery, Statement
 from streamsql.parser import parse
-from streamsql.planner.plans.logical import Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.planner.statements import plan
 from streamsql.schema import Schema

@@ -11,8 +11,8 @@ from queries.runner import Mode, QueryRun
 from streamsql.executor.queries.checkpoint import committed
 from streamsql.executor.queries.offset_ranges import offset_ranges
 from streamsql.executor.reruns.verifying import Finding, Verification
-from streamsql.planner.plans.logical import QueryPlan, Scan, Sink
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Scan, Sink, operators
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.statements.repair.verify import obstacle_to_verifying
 from streamsql.test_driver.fixture import Fixture
 from streamsql.test_driver.renamed_topics import moved

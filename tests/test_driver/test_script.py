@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streamsql.errors import StreamSQLError
-from streamsql.planner.plans.logical import LogicalPlan, Scan, Sink
+from streamsql.planner.operators import Operator, Scan, Sink
 from streamsql.test_driver.pipeline import Pipeline
 from streamsql.test_driver.renamed_topics import moved
 from streamsql.test_driver.script import Script
@@ -76,7 +76,7 @@ def test_a_script_cannot_run_others() -> None:
         script("RUN SCRIPT 'x.sql';")
 
 
-def topics(plan: LogicalPlan) -> set[str]:
+def topics(plan: Operator) -> set[str]:
     own = {plan.source.topic.name} if isinstance(plan, Scan) else set()
     if isinstance(plan, Sink):
         own = {plan.target.topic.name}

@@ -21,8 +21,8 @@ from streamsql.executor.spark.jvm import FileTarget, Jvm, ProcessingLog
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Emit
 from streamsql.places.place import Place
+from streamsql.planner.operators import Operator, Scan
 from streamsql.planner.plans.delivery import Replay
-from streamsql.planner.plans.logical import LogicalPlan, Scan
 from streamsql.registry.serdes import Schemas
 from streamsql.schema import Column as SchemaColumn
 from streamsql.types import (
@@ -167,7 +167,7 @@ class Scope:
     context: LoweringContext
     query_id: str
     emit: Emit
-    root: LogicalPlan
+    root: Operator
     """The whole of its plan."""
     needed: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Of operators, by their `id`: the columns that operators above read, or that the checkpoint
@@ -189,11 +189,11 @@ class Scope:
         that caused the row: partitions of the second input are counted from INPUT_PARTITIONS."""
         return self.replay in (Replay.SOURCE, Replay.CAUSE)
 
-    def needed_above(self, node: LogicalPlan) -> frozenset[str] | None:
+    def needed_above(self, node: Operator) -> frozenset[str] | None:
         """The columns of the operator that anything reads; None: not known, so all."""
         return self.needed.get(id(node))
 
-    def read_above(self, node: LogicalPlan) -> frozenset[str] | None:
+    def read_above(self, node: Operator) -> frozenset[str] | None:
         """The same without what is needed for the checkpoint alone."""
         return (self.needed if self.read is None else self.read).get(id(node))
 

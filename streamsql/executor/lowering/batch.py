@@ -1,10 +1,4 @@
-"""A pull query by Spark's batch engine: the operators of streams, over topics up to their ends.
-
-A table that is read, or that an operator makes, is reduced to the latest row of each key at once,
-so that what stands above it sees a table that does not change. Only a table that is read and that
-a stream is joined with keeps its history: there a row meets what was valid at its time. What the
-query itself groups is whole before a row meets it.
-"""
+"""A pull query by Spark's batch engine: over topics up to their ends."""
 
 from __future__ import annotations
 
@@ -14,48 +8,35 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import (
-    END_COLUMN,
     INPUT_PARTITIONS,
     NULL_COLUMN,
-    OFFSET_COLUMN,
-    PARTITION_COLUMN,
-    START_COLUMN,
-    TIME_COLUMN,
     LoweringContext,
     Scope,
     quoted,
 )
 from streamsql.executor.frames.push_rows import push_decoder
-from streamsql.executor.lowering.streaming import lower_operator
-from streamsql.executor.operators import filter, sink
-from streamsql.executor.operators.aggregation import aggregate
+from streamsql.executor.operators import sink
+from streamsql.executor.operators.lowering import lowering_of
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.plans.bounded import SetOperation
-from streamsql.planner.plans.delivery import replay_of
-from streamsql.planner.plans.logical import (
-    Aggregate,
+from streamsql.planner.operators import (
     Derived,
-    Distinct,
     Filter,
     FlatMap,
-    Join,
-    JoinKind,
-    LogicalPlan,
+    Operator,
     Project,
     Qualify,
-    QueryPlan,
     Scan,
-    TopN,
     Union,
+    operators,
 )
-from streamsql.planner.plans.modes import joins_own_groups, operators
+from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.needs import needed_columns
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import PullPlan, ResultOrder
 from streamsql.results import Row
-from streamsql.schema import Kind, Schema, WindowType
+from streamsql.schema import Kind, Schema
 
 Offsets = Mapping[str, Mapping[int, tuple[int, int]]]
 """Of topics and partitions: the first offset that is read, and the one where reading ends."""
@@ -68,8 +49,6 @@ ends; the next batch, which goes back, would first wait for that fetch: half a s
 _MOST_HELD = 10_000
 """Records whose rows are held at once on their way out: Spark gives out those of a whole task."""
 _ROW_BY_ROW = (Scan, Derived, Filter, Project, FlatMap, Qualify, Union)
-_BEFORE_ALL = -(2**63)
-"""The time of a row that is there before any other."""
 _JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
@@ -120,7 +99,6 @@ def cause_of(partition: int, offset: int, inputs: Sequence[str]) -> Cause:
 
 
 def as_bytes(data: bytearray | None) -> bytes | None:
-    """What PySpark makes of a BINARY in a row, as bytes."""
     return None if data is None else bytes(data)
 
 
@@ -180,7 +158,7 @@ def _reader(batch: Batch, most: int | None) -> Callable[[str], DataFrame]:
     return lambda topic: kafka_records(topic, batch, most)
 
 
-def most_at_once(root: LogicalPlan) -> int | None:
+def most_at_once(root: Operator) -> int | None:
     """How many of a topic's records a task may read, so that their rows fit into memory together;
     None: all of a partition, whose rows meet each other in an operator, in their order."""
     row_by_row = all(
@@ -212,87 +190,11 @@ def _json(topic: str, offsets: Mapping[int, int]) -> str:
     return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})
 
 
-# -- operators -----------------------------------------------------------------------------------
-
-
-def _lower(node: LogicalPlan, scope: Scope, *, history: bool) -> DataFrame:
-    """The operator's rows; of a table the latest of each key unless its `history` is wanted."""
+def _lower(node: Operator, scope: Scope, *, history: bool) -> DataFrame:
+    lowering = lowering_of(type(node))
+    wanted = lowering.with_history(node)
     inputs = tuple(
-        _lower(child, scope, history=history or _keeps_history(node, child))
+        _lower(child, scope, history=history or any(child is each for each in wanted))
         for child in node.inputs
     )
-    if isinstance(node, Filter) and node.kind is Kind.TABLE:
-        return _filtered(node, inputs[0], scope)
-    if not history:
-        if isinstance(node, Aggregate) and node.input.kind is Kind.TABLE:
-            return aggregate.lower_stream(node, inputs[0], scope)
-        if isinstance(node, Distinct) and node.kind is Kind.TABLE:
-            present = inputs[0].where(~quoted(NULL_COLUMN))
-            return present.dropDuplicates([column.name for column in node.schema])
-    if isinstance(node, Union | SetOperation):
-        inputs = tuple(
-            rows.where(~quoted(NULL_COLUMN)) if child.kind is Kind.TABLE else rows
-            for child, rows in zip(node.inputs, inputs, strict=True)
-        )
-    if joins_own_groups(node):
-        stream, groups = inputs
-        inputs = (stream, groups.withColumn(TIME_COLUMN, F.lit(_BEFORE_ALL)))
-    rows = lower_operator(node, inputs, scope)
-    if history or not _makes_changes(node) or _is_known(node, scope):
-        return rows
-    return _latest(rows, node, scope)
-
-
-def _keeps_history(node: LogicalPlan, child: LogicalPlan) -> bool:
-    return (
-        isinstance(node, Join)
-        and node.join_kind is JoinKind.STREAM_TABLE
-        and child is node.right
-        and not joins_own_groups(node)
-    )
-
-
-def _makes_changes(node: LogicalPlan) -> bool:
-    """Whether the operator's rows are the changes of a table, of which a key can have several."""
-    if isinstance(node, Scan | Join | TopN):
-        return node.kind is Kind.TABLE
-    return (
-        isinstance(node, Aggregate)
-        and node.window is not None
-        and node.window.type is WindowType.SESSION
-    )
-
-
-def _is_known(node: LogicalPlan, scope: Scope) -> bool:
-    """Whether the latest rows are what was read."""
-    return isinstance(node, Scan) and scope.context.table is not None
-
-
-def _filtered(node: Filter, rows: DataFrame, scope: Scope) -> DataFrame:
-    """A row that fails is one that is deleted: of a table that does not change, it is left out
-    like any other."""
-    return rows.withColumn(NULL_COLUMN, ~filter.passes(node, scope))
-
-
-def _latest(rows: DataFrame, node: LogicalPlan, scope: Scope) -> DataFrame:
-    """The last row of each key."""
-    key = [*(column.name for column in node.schema.key), START_COLUMN, END_COLUMN]
-    rest = [name for name in rows.columns if name not in key and _is_needed(name, node, scope)]
-    place = F.struct(quoted(OFFSET_COLUMN), quoted(PARTITION_COLUMN))
-    last = F.max_by(F.struct(*map(quoted, rest)), place).alias("$last")
-    found = rows.groupBy(*map(quoted, key)).agg(last)
-    columns: Sequence[str] = [name for name in rows.columns if name in key or name in rest]
-    return found.select(
-        *(
-            quoted(name) if name in key else quoted("$last").getField(name).alias(name)
-            for name in columns
-        )
-    )
-
-
-def _is_needed(name: str, node: LogicalPlan, scope: Scope) -> bool:
-    """Whether an operator above reads the column, be it under the name that Qualify gives it."""
-    needed = scope.needed_above(node)
-    if needed is None or name.startswith("$"):
-        return True
-    return any(other == name or other.endswith(f".{name}") for other in needed)
+    return lowering.batch(node, inputs, scope, history)

@@ -44,8 +44,9 @@ from streamsql.executor.lowering.batch import answer_frame
 from streamsql.executor.operators import sink
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
 from streamsql.nodes import Emit
-from streamsql.planner.plans.logical import QueryPlan, Scan
+from streamsql.planner.operators import Scan
 from streamsql.planner.plans.needs import needed_columns
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.schema import ROWOFFSET, ROWPARTITION, ROWTIME, Schema
 

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 
 if TYPE_CHECKING:
     from streamsql.executor.frames.context import StreamingQuerySpec

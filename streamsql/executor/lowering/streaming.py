@@ -1,16 +1,12 @@
-"""A logical plan becomes a Spark streaming frame: one function an operator, tabled below.
-
-Says what is computed; how it is started and in which mode is start.py's business.
-"""
+"""A logical plan becomes a Spark streaming frame; start.py starts it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import singledispatch
 
 from pyspark.sql import DataFrame
 
-from streamsql.errors import InternalError, UnsupportedError
+from streamsql.errors import InternalError
 from streamsql.executor.frames.context import (
     NULL_COLUMN,
     LoweringContext,
@@ -19,90 +15,24 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.layouts import Layouts, names_of
-from streamsql.executor.operators import (
-    bounded,
-    distinct,
-    file_sink,
-    filter,
-    flat_map,
-    match,
-    over,
-    project,
-    qualify,
-    repartition,
-    scan,
-    sink,
-    top,
-    union,
-)
-from streamsql.executor.operators import pseudo_columns as derived
-from streamsql.executor.operators.aggregation import aggregate
-from streamsql.executor.operators.joins import joins as join
-from streamsql.executor.operators.joins import lookups
+from streamsql.executor.operators import aggregate, file_sink, sink
+from streamsql.executor.operators.lowering import lowering_of
 from streamsql.executor.spark.failures import SPARK_FAILURES, rejected
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.plans.bounded import SetOperation, Values
-from streamsql.planner.plans.delivery import replay_of
-from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    FlatMap,
-    Join,
+from streamsql.planner.operators import (
+    FileSink,
     Limit,
-    LogicalPlan,
-    Mode,
-    Project,
-    Qualify,
-    QueryPlan,
-    Repartition,
+    Operator,
     Scan,
     Sink,
-    TopN,
-    Union,
+    operators,
+    state_stores,
 )
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.delivery import replay_of
+from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.needs import needed_columns
-from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over, window_bounds
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
+from streamsql.planner.plans.window_bounds import window_bounds
 from streamsql.schema import Kind
-
-
-@singledispatch
-def lower_operator(node: LogicalPlan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """The operator over its lowered inputs. UnsupportedError for one that has no lowering."""
-    raise UnsupportedError(f"{type(node).__name__} is not run yet")
-
-
-def _lower_limit(node: Limit, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """Counting rows is left to the push query's reader: Spark's limit has no update mode."""
-    return inputs[0]
-
-
-lower_operator.register(Scan, scan.lower)
-lower_operator.register(Derived, derived.lower)
-lower_operator.register(Union, union.lower)
-lower_operator.register(Distinct, distinct.lower)
-lower_operator.register(Filter, filter.lower)
-lower_operator.register(Project, project.lower)
-lower_operator.register(FlatMap, flat_map.lower)
-lower_operator.register(Repartition, repartition.lower)
-lower_operator.register(Qualify, qualify.lower)
-lower_operator.register(Join, join.lower)
-lower_operator.register(LookupJoin, lookups.lower)
-lower_operator.register(Aggregate, aggregate.lower)
-lower_operator.register(TopN, top.lower)
-lower_operator.register(Over, over.lower)
-lower_operator.register(Match, match.lower)
-lower_operator.register(Values, bounded.lower_values)
-lower_operator.register(SetOperation, bounded.lower_set)
-lower_operator.register(Limit, _lower_limit)
-lower_operator.register(Sink, sink.lower)
-lower_operator.register(FileSink, file_sink.lower)
 
 
 def lower(plan: QueryPlan, context: LoweringContext) -> StreamingQuerySpec:
@@ -142,7 +72,7 @@ def lower_push(plan: QueryPlan, context: LoweringContext, topic: str) -> Streami
     return _spec(plan, scope, sink.lower_push(rows, plan.root.schema, topic, scope, bounds))
 
 
-def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
+def lower_rows(root: Operator, scope: Scope) -> DataFrame:
     """The rows of a plan. InternalError where Spark does not accept what was made of it,
     ExternalError where Spark has gone."""
     try:
@@ -151,13 +81,9 @@ def lower_rows(root: LogicalPlan, scope: Scope) -> DataFrame:
         raise rejected(error) from error
 
 
-def _lower(node: LogicalPlan, scope: Scope) -> DataFrame:
+def _lower(node: Operator, scope: Scope) -> DataFrame:
     inputs = tuple(_lower(child, scope) for child in node.inputs)
-    before = len(scope.shuffles)
-    frame = lower_operator(node, inputs, scope)
-    if isinstance(node, Aggregate) and len(scope.shuffles) == before:
-        scope.shuffles.append("GROUP BY")  # Spark's own, which says so nowhere
-    return frame
+    return lowering_of(type(node)).stream(node, inputs, scope)
 
 
 def _spec(plan: QueryPlan, scope: Scope, frame: DataFrame) -> StreamingQuerySpec:

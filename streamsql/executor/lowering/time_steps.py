@@ -15,14 +15,13 @@ from streamsql.errors import StreamSQLError
 from streamsql.executor.spark.failures import JVM_FAILURES
 from streamsql.executor.spark.java_maps import java_map
 from streamsql.kafka.positions import distance
-from streamsql.planner.plans.logical import Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Scan, operators
 
 if TYPE_CHECKING:
     from streamsql.executor.frames.context import LoweringContext
     from streamsql.kafka.client import KafkaClient
     from streamsql.kafka.positions import Positions
-    from streamsql.planner.plans.logical import QueryPlan
+    from streamsql.planner.plans.query_plan import QueryPlan
 
 _log = logging.getLogger("streamsql.queries")
 

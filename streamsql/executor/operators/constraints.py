@@ -10,7 +10,7 @@ from streamsql.executor.expressions.expression import expectation
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted
 from streamsql.executor.frames.guard import expression_context
 from streamsql.nodes import ConstraintDefinition, Emit
-from streamsql.planner.plans.logical import Scan, Sink
+from streamsql.planner.operators import Scan, Sink
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind, Schema
 

@@ -7,21 +7,17 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import NULL_COLUMN, TIME_COLUMN, Scope, quoted
-from streamsql.executor.frames.keyed import (
-    input_rows,
-    normalized,
-    operate,
-    packed_key,
-    unpacked,
-)
+from streamsql.executor.frames.keyed import input_rows, normalized, operate, packed_key, unpacked
+from streamsql.executor.operators.lowering import Inputs, Lowering
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Window
-from streamsql.planner.plans.logical import Distinct
+from streamsql.planner.operators import Distinct
+from streamsql.schema import Kind
 
 _STREAM_TIME = "$stream_time"
 
 
-def lower(node: Distinct, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Distinct, inputs: Inputs, scope: Scope) -> DataFrame:
     """A row without a value has nothing to be compared by, and is left out."""
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
@@ -58,3 +54,13 @@ def _times(window: Window | None) -> tuple[int, int]:
         return 0, 0
     assert window.grace is not None, "the planner fills in the default"
     return window.size.ms, window.grace.ms
+
+
+def _batch(node: Distinct, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
+    if history or node.kind is Kind.STREAM:
+        return lower(node, inputs, scope)
+    rows = inputs[0].where(~quoted(NULL_COLUMN))
+    return rows.dropDuplicates(list(node.schema.names))
+
+
+LOWERING = Lowering(lower, _batch)

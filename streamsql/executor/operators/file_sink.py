@@ -6,9 +6,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.frames.context import Scope, quoted
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.jvm import FileTarget
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.file_sink import FileSink
+from streamsql.planner.operators import FileSink
 from streamsql.types import (
     BYTES,
     TIME,
@@ -22,7 +23,7 @@ from streamsql.types import (
 )
 
 
-def lower(node: FileSink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: FileSink, inputs: Inputs, scope: Scope) -> DataFrame:
     """The columns of the files. A record without a value is a row of its key."""
     text_only = node.target.format == "CSV"
     (rows,) = inputs
@@ -32,7 +33,6 @@ def lower(node: FileSink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFr
 
 
 def target_of(node: FileSink) -> FileTarget:
-    """Where they are written."""
     return FileTarget(node.target.path, node.target.format, node.partition_by, node.interval_ms)
 
 
@@ -65,3 +65,6 @@ def _has_time(t: SQLType) -> bool:
     if is_map(t):
         return _has_time(key_type(t)) or _has_time(element_type(t))
     return t == TIME or (is_struct(t) and any(_has_time(kind) for _, kind in fields(t)))
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

@@ -6,12 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamsql.executor.expressions.expression import predicate
-from streamsql.executor.frames.context import (
-    END_COLUMN,
-    NULL_COLUMN,
-    Scope,
-    quoted,
-)
+from streamsql.executor.frames.context import END_COLUMN, NULL_COLUMN, Scope, quoted
 from streamsql.executor.frames.guard import expression_context
 from streamsql.executor.frames.keyed import (
     input_rows,
@@ -21,9 +16,9 @@ from streamsql.executor.frames.keyed import (
     primary_key,
     unpacked,
 )
+from streamsql.executor.operators.lowering import Inputs, Lowering
 from streamsql.nodes import Emit
-from streamsql.planner.plans.logical import Aggregate, Filter
-from streamsql.planner.plans.retraction import remembers_passed
+from streamsql.planner.operators import Aggregate, Filter
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import Kind, WindowType
 
@@ -31,14 +26,14 @@ _PASSES = "$passes"
 _EXPIRES = "$expires"
 
 
-def lower(node: Filter, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Filter, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows that pass; of a table, tombstones for those that do not, or do not any more."""
     (rows,) = inputs
     passing = passes(node, scope)
     if node.kind is Kind.STREAM or scope.emit is Emit.FINAL:
         # A final result that fails was never written before: there is nothing to delete.
         return rows.where(passing)
-    if not remembers_passed(node, scope.root):
+    if not node.remembers(scope.root):
         return rows.withColumn(NULL_COLUMN, ~passing)
     return _remembering(node, rows, passing, scope)
 
@@ -82,3 +77,13 @@ def _closes(node: Filter) -> Column | None:
     assert window.grace is not None, "the planner fills in the default"
     gap = window.size.ms if window.type is WindowType.SESSION else 0
     return quoted(END_COLUMN) + F.lit(gap + window.grace.ms + 1)
+
+
+def _batch(node: Filter, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
+    """A table's row that fails is deleted: of a table that does not change, it is left out."""
+    if node.kind is Kind.STREAM:
+        return lower(node, inputs, scope)
+    return inputs[0].withColumn(NULL_COLUMN, ~passes(node, scope))
+
+
+LOWERING = Lowering(lower, _batch)

@@ -14,13 +14,13 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context
-from streamsql.planner.plans.logical import FlatMap
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.planner.operators import FlatMap
 
 _ROW = "$zipped"
 
 
-def lower(node: FlatMap, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """A row for each element that the table functions give of a row."""
+def lower(node: FlatMap, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, "FlatMap")
     rows = rows.where(~quoted(NULL_COLUMN))
@@ -36,3 +36,6 @@ def lower(node: FlatMap, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFra
     values = [F.col(f"`{_ROW}`.`{i}`").alias(item.name) for i, item in enumerate(node.functions)]
     none = F.lit(None).cast(HEADERS_TYPE).alias(HEADERS_COLUMN)
     return exploded.select(*before, *values, none)
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

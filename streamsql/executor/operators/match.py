@@ -41,12 +41,19 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.operators.match_program import program, variables_of
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression, SkipTo
-from streamsql.planner.plans.logical import Aggregate, Named
-from streamsql.planner.plans.matches.match import Match, MatchColumn, Place
-from streamsql.planner.plans.matches.text import keys_text, match_text
+from streamsql.planner.operators import (
+    Aggregate,
+    Match,
+    MatchColumn,
+    Named,
+    Place,
+    keys_text,
+    match_text,
+)
 from streamsql.planner.scopes.text import expression_text
 from streamsql.schema import ROWTIME
 from streamsql.types import type_of
@@ -80,8 +87,7 @@ class _Reading:
         return len(self.places) + self.variables.index(of.variable)
 
 
-def lower(node: Match, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """The matches among the rows of each key."""
+def lower(node: Match, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
     grouped = _grouping(node, scope)
@@ -137,7 +143,6 @@ def _value_name(expression: Expression) -> str:
 
 
 def _grouping(node: Match, scope: Scope) -> Grouping:
-    """All aggregates, as of one group."""
     named = (Named(c.name, c.expression) for c in node.all_columns if c.place is None)
     return grouping(Aggregate(node.input, (), tuple(named)), scope)
 
@@ -186,7 +191,6 @@ def _reading(
 
 
 def _places(reading: _Reading, numbers: dict[str, int]) -> str:
-    """As the operator reads them."""
     return ";".join(
         f"{_number(variable, numbers)},{'true' if place.first else 'false'},"
         f"{place.offset},{place.back}"
@@ -280,7 +284,6 @@ def _note_stores(
 def _result(
     node: Match, made: DataFrame, told: _Reading, values: StructType, scope: Scope
 ) -> DataFrame:
-    """The columns of the operator's schema."""
     kinds = [*(values for _ in told.places), *(frame.schema for frame in told.totals)]
     parts = StructType([StructField(f"f{n}", BinaryType()) for n in range(len(kinds))])
     opened = made.select(unpacked("made", parts, scope).alias(_MADE), *_system())
@@ -325,3 +328,6 @@ def _system() -> list[Column]:
         F.col("partition").alias(PARTITION_COLUMN),
         F.col("offset").alias(OFFSET_COLUMN),
     ]
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

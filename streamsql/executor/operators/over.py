@@ -38,9 +38,9 @@ from streamsql.executor.frames.keyed import (
 from streamsql.executor.frames.layouts import Columns, columns_of_type
 from streamsql.executor.frames.table_changes import pair
 from streamsql.executor.operators.aggregation.grouping import ORDER, Grouping, grouping, total
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.plans.logical import Aggregate, Named, Ordering
-from streamsql.planner.plans.windows import Frame, Over, OverCall
+from streamsql.planner.operators import Aggregate, Frame, Named, Ordering, Over, OverCall
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import type_of
 
@@ -74,7 +74,6 @@ class _Frames:
 
     @property
     def text(self) -> str:
-        """As the operator reads them."""
         return ";".join(
             f"{_bound(f.rows)},{_bound(f.ms)},{'true' if f.peers else 'false'}" for f in self.frames
         )
@@ -84,8 +83,7 @@ def _bound(value: int | None) -> int:
     return -1 if value is None else value
 
 
-def lower(node: Over, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """Each row with what OVER makes for it."""
+def lower(node: Over, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
     frames = _frames(node, scope)
@@ -261,3 +259,6 @@ def _result(
     ]
     columns = [name for name in carried if name not in (*_BOUNDS, _OWN_TIME)]
     return rows.select(*map(quoted, columns), *made, *system_columns())
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

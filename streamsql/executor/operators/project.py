@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted, system_columns
 from streamsql.executor.frames.guard import expression_context, is_reference, reads_only
-from streamsql.planner.plans.logical import Named, Project
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.planner.operators import Named, Project
 
 
-def lower(node: Project, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """Rows of the expressions that are selected."""
+def lower(node: Project, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     context = expression_context(node.input.schema, scope, "Project")
     keys = {c.name for c in node.input.schema.key}
@@ -25,3 +25,6 @@ def _value(item: Named, keys: set[str], context: ColumnContext) -> Column:
     if not is_reference(item.expression) and not reads_only(item.expression, keys):
         value = F.when(~quoted(NULL_COLUMN), value)
     return value.alias(item.name)
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

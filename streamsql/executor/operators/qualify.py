@@ -5,13 +5,16 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from streamsql.executor.frames.context import SYSTEM_COLUMNS, Scope, quoted, system_columns
-from streamsql.planner.plans.logical import Qualify
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.planner.operators import Qualify
 
 
-def lower(node: Qualify, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """The rows, their columns named after the source's alias."""
+def lower(node: Qualify, inputs: Inputs, scope: Scope) -> DataFrame:
     del scope
     (rows,) = inputs
     names = [name for name in rows.columns if name not in SYSTEM_COLUMNS]
     columns = [quoted(name).alias(f"{node.alias}.{name}") for name in names]
     return rows.select(*columns, *system_columns())
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

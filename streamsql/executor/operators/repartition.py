@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 from streamsql.executor.expressions.expression import ColumnContext, column
 from streamsql.executor.frames.context import NULL_COLUMN, Scope, quoted, system_columns
 from streamsql.executor.frames.guard import expression_context, reads_only
-from streamsql.planner.plans.logical import Named, Repartition
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.planner.operators import Named, Repartition
 
 
-def lower(node: Repartition, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """The rows by the key that PARTITION BY gives them."""
+def lower(node: Repartition, inputs: Inputs, scope: Scope) -> DataFrame:
     (rows,) = inputs
     old_keys = {c.name for c in node.input.schema.key}
     context = expression_context(node.input.schema, scope, "PartitionBy")
@@ -28,3 +28,6 @@ def _key(item: Named, old_keys: set[str], context: ColumnContext) -> Column:
     if not reads_only(item.expression, old_keys):
         key = F.when(~quoted(NULL_COLUMN), key)
     return key.alias(item.name)
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

@@ -24,11 +24,11 @@ from streamsql.executor.frames.context import (
 from streamsql.executor.frames.event_time import event_time
 from streamsql.executor.frames.records import key_side, value_side
 from streamsql.executor.operators.constraints import meeting_constraints
+from streamsql.executor.operators.lowering import Inputs, Lowering, latest
 from streamsql.executor.operators.stored_values import with_stored_values
 from streamsql.executor.spark.jvm import NULL_VALUE
 from streamsql.formats import FORMATS
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.plans.logical import Scan, Sink
+from streamsql.planner.operators import FileSink, Scan, Sink
 from streamsql.planner.plans.modes import time_decides
 from streamsql.properties import ON_DATA_LOSS, ON_TRUNCATE
 from streamsql.schema import Column as SchemaColumn
@@ -42,7 +42,7 @@ _SOURCE = "io.streamsql.source.TopicSource"
 """Spark's Kafka source, which sleeps while there is nothing to read."""
 
 
-def lower(node: Scan, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Scan, inputs: Inputs, scope: Scope) -> DataFrame:
     """The rows of a topic, decoded; what cannot be read is in the processing log."""
     source = node.source
     if scope.context.table is not None:
@@ -204,3 +204,11 @@ def _checked(found: Column, name: str, scope: Scope) -> Column:
     ahead = report(f"The time in column {name} is more than {most} ms ahead of the clock")
     is_ahead = found > scope.jvm.clock() + F.lit(min(most, _MOST_MS))
     return F.when(is_ahead, ahead).when(found >= 0, found).otherwise(unread)
+
+
+def _batch(node: Scan, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
+    known = scope.context.table is not None  # as the latest rows
+    return latest(lower)(node, inputs, scope, history or known)
+
+
+LOWERING = Lowering(lower, _batch)

@@ -26,16 +26,16 @@ from streamsql.executor.frames.event_time import event_time
 from streamsql.executor.frames.push_rows import BOUNDS, of_key, push_columns
 from streamsql.executor.frames.records import key_side, value_side
 from streamsql.executor.operators.constraints import results_meeting_constraints
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
 from streamsql.executor.spark.jvm import SideFormat
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.plans.logical import LogicalPlan, Repartition, Sink
+from streamsql.planner.operators import Operator, Repartition, Sink
 from streamsql.schema import Column as SchemaColumn
 from streamsql.schema import Schema
 from streamsql.types import BOOLEAN
 
 
-def lower(node: Sink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """The records to be written, encoded."""
+def lower(node: Sink, inputs: Inputs, scope: Scope) -> DataFrame:
     rows = results_meeting_constraints(inputs[0], node, scope)
     schema, topic = node.target.schema, node.target.topic
     time = quoted(TIME_COLUMN)
@@ -119,5 +119,8 @@ def _cast(column: SchemaColumn) -> Column:
     return quoted(column.name).cast(spark_type(column.type)).alias(column.name)
 
 
-def _has_repartition(plan: LogicalPlan) -> bool:
+def _has_repartition(plan: Operator) -> bool:
     return isinstance(plan, Repartition) or any(_has_repartition(i) for i in plan.inputs)
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

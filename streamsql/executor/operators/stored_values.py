@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, BinaryType, BooleanType, DataType, StructField, StructType
 
 from streamsql.executor.frames.context import (
     NULL_COLUMN,
@@ -31,8 +24,7 @@ from streamsql.executor.frames.keyed import (
 )
 from streamsql.executor.frames.layouts import columns_of_type
 from streamsql.formats.changes import PLACEHOLDER
-from streamsql.planner.plans.logical import Scan
-from streamsql.planner.plans.retraction import stored_values
+from streamsql.planner.operators import Scan
 
 _STEP = "Source"
 _OPERATOR = "tables.StoredValues"
@@ -42,7 +34,7 @@ _DELETED, _TOLD, _WHOLE, _KNOWN = "$deleted", "$told", "$whole", "$known"
 def with_stored_values(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
     """The rows of a scan, with the places of their records, each value that is not told being that
     of the row before. A row with one that was never told is reported and left out."""
-    names = [column.name for column in stored_values(node)]
+    names = [column.name for column in node.stored_values]
     if not names:
         return rows
     told = columns_type(rows, [name for name in rows.columns if name not in names])

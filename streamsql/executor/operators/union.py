@@ -5,18 +5,14 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamsql.executor.frames.context import (
-    PARTITION_COLUMN,
-    SYSTEM_COLUMNS,
-    Scope,
-    quoted,
-)
+from streamsql.executor.frames.context import PARTITION_COLUMN, SYSTEM_COLUMNS, Scope, quoted
 from streamsql.executor.frames.keyed import merged
+from streamsql.executor.operators.lowering import Inputs, Lowering, present
 from streamsql.executor.spark.types import spark_type
-from streamsql.planner.plans.logical import Union
+from streamsql.planner.operators import Union
 
 
-def lower(node: Union, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
+def lower(node: Union, inputs: Inputs, scope: Scope) -> DataFrame:
     """Partition p of the left side is 2 p in the result, of the right side 2 p + 1: what comes
     from two logs has no order between them."""
     del scope
@@ -30,3 +26,10 @@ def lower(node: Union, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame
         system = [place if n == PARTITION_COLUMN else quoted(n) for n in SYSTEM_COLUMNS]
         frames.append(rows.select(*columns, *system))
     return merged(frames)
+
+
+def _batch(node: Union, inputs: Inputs, scope: Scope, history: bool) -> DataFrame:
+    return lower(node, present(node, inputs), scope)
+
+
+LOWERING = Lowering(lower, _batch)

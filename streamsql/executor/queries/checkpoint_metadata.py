@@ -19,7 +19,7 @@ from streamsql.executor.queries.checkpoint import has_commits, write_file
 from streamsql.places import place
 from streamsql.places.place import Place
 from streamsql.planner.plans.fingerprint import fingerprint
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.version import VERSION
 
 FORMAT = 1

@@ -42,10 +42,10 @@ from streamsql.kafka.start_offsets import explicit_offsets, starting_text
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Start, StartPosition
 from streamsql.places.place import Place, exists
+from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Mode, QueryPlan, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.planner.plans.statements import PullPlan
 from streamsql.properties import (
     AUTO_OFFSET_RESET,

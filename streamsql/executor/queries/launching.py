@@ -16,7 +16,7 @@ from streamsql.executor.queries.persistent_query import Definition, PersistentQu
 from streamsql.executor.queries.pulse import Moment, Pulse
 from streamsql.executor.queries.spark_run import Run, classify
 from streamsql.kafka.positions import Positions
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 
 _log = logging.getLogger("streamsql.queries")
 WORKERS = 4

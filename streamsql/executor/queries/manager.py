@@ -34,7 +34,7 @@ from streamsql.executor.queries.spark_run import Unstarted
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.status import QueryInfo
 
 _log = logging.getLogger("streamsql.queries")

@@ -18,9 +18,9 @@ from streamsql.executor.queries.spark_run import Run
 from streamsql.kafka.positions import Positions, distance
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.plans.logical import Join, Mode, QueryPlan, Sink
-from streamsql.planner.plans.modes import operators, time_decides
+from streamsql.planner.operators import FileSink, Join, Sink, operators
+from streamsql.planner.plans.modes import time_decides
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.status import QueryInfo, QueryState
 from streamsql.waiting import Backoff
 

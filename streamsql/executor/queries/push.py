@@ -23,8 +23,9 @@ from streamsql.executor.services.services import Services
 from streamsql.kafka.client import KafkaClient
 from streamsql.log.entries import Offsets
 from streamsql.nodes import Emit
-from streamsql.planner.plans.logical import Filter, Limit, LogicalPlan, Project, QueryPlan, Scan
-from streamsql.planner.plans.windows import window_bounds
+from streamsql.planner.operators import Filter, Limit, Operator, Project, Scan
+from streamsql.planner.plans.query_plan import QueryPlan
+from streamsql.planner.plans.window_bounds import window_bounds
 from streamsql.properties import AUTO_OFFSET_RESET, get_text
 from streamsql.results import Field, Row, RowStream
 from streamsql.schema import Kind
@@ -287,7 +288,7 @@ class PushQuery:
         )
 
 
-def _filters_table(node: LogicalPlan) -> bool:
+def _filters_table(node: Operator) -> bool:
     filters = isinstance(node, Filter) and node.kind is Kind.TABLE
     return filters or any(_filters_table(child) for child in node.inputs)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from streamsql.executor.queries.persistent_query import Activity, PersistentQuery
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.properties import PROCESSING_MODE, get_text
 
 SHARE_SECONDS = 5.0

@@ -23,7 +23,7 @@ from streamsql.executor.frames.context import LoweringContext
 from streamsql.executor.lowering.streaming import lower
 from streamsql.executor.queries.start import configured
 from streamsql.executor.spark.failures import SPARK_FAILURES
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.waiting import await_condition
 
 _MICRO_BATCHES = 4

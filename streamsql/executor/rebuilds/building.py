@@ -22,7 +22,7 @@ from streamsql.executor.rebuilds.comparisons import Comparisons
 from streamsql.executor.services.services import Services
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
-from streamsql.planner.plans.logical import Sink
+from streamsql.planner.operators import Sink
 from streamsql.schema import Kind
 from streamsql.waiting import await_condition
 

@@ -26,7 +26,7 @@ from streamsql.executor.spark.jvm import producer_settings
 from streamsql.executor.spark.rebuilds import HeldTable, newest_records, write_corrections
 from streamsql.kafka.client import KafkaClient
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 
 MOST_SINCE = 200_000
 """Records that may have come since two topics were compared: their keys are in memory, and are

@@ -16,7 +16,7 @@ from streamsql.executor.spark import rebuilds
 from streamsql.executor.spark.rebuilds import GroupLayout, GroupStores
 from streamsql.kafka.positions import Positions
 from streamsql.places.place import Place
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 
 
 def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follows: bool) -> Run:

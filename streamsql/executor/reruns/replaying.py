@@ -25,7 +25,7 @@ from streamsql.executor.lowering.batch import (
 from streamsql.executor.lowering.compiled_plan import RECORDS
 from streamsql.executor.queries.offset_ranges import OffsetRanges, told_as
 from streamsql.kafka.records import NewRecord, Record
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from streamsql.executor.lowering.batch import (
 from streamsql.executor.queries.offset_ranges import OffsetRanges, told_as
 from streamsql.kafka.positions import Positions
 from streamsql.planner.plans.delivery import Replay, replay_of
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 
 _BUCKETS = 4

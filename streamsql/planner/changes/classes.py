@@ -26,7 +26,6 @@ class ChangeClass(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """In words."""
         return _MEANINGS[self]
 
 
@@ -69,12 +68,10 @@ class Change:
 
     @property
     def change(self) -> ChangeClass:
-        """The highest class of the parts."""
         return max((d.change for d in self.differences), default=ChangeClass.NONE)
 
     @property
     def decisive(self) -> tuple[Difference, ...]:
-        """The parts that make it of that class."""
         highest = self.change
         return tuple(d for d in self.differences if d.change is highest)
 
@@ -86,5 +83,4 @@ class Change:
         return all(d.instead is not None for d in further)
 
     def and_also(self, more: Iterable[Difference]) -> Change:
-        """With more parts that differ."""
         return Change((*self.differences, *more))

@@ -45,7 +45,6 @@ class ColumnChange:
 
     @property
     def effect(self) -> str:
-        """What it is for the records that are there."""
         if self.after is None:
             return "nothing uses it; the records that are there hold it still, unseen"
         if self.before.name != self.after.name:
@@ -81,7 +80,6 @@ def upgrade(old: Source, new: Source) -> Upgrade | None:
 
 
 def other_columns(source: Source) -> tuple[Column, ...]:
-    """Those that are no part of the key."""
     return tuple(c for c in source.schema.columns if c not in source.schema.key)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from streamsql.planner.changes.classes import PARTITIONS, Change, ChangeClass, Difference
 from streamsql.planner.changes.keeping import moves_state
-from streamsql.planner.changes.parts import Part, Place, parts_of_plan
-from streamsql.planner.plans.logical import LogicalPlan, QueryPlan, Sink
+from streamsql.planner.changes.parts import parts_of_plan
+from streamsql.planner.operators import Operator, Sink
+from streamsql.planner.operators.parts import Part, Place
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.types import SQLType, is_numeric, to_sql, widens_to
 
@@ -36,7 +38,7 @@ def compare_inserts(old: QueryPlan, new: QueryPlan) -> Change:
     return compare_queries(old, new).and_also(found)
 
 
-def compare_plans(old: LogicalPlan, new: LogicalPlan) -> Change:
+def compare_plans(old: Operator, new: Operator) -> Change:
     """The same of two plans after the rules, each with its Sink."""
     before, after = parts_of_plan(old), parts_of_plan(new)
     kind = new.kind
@@ -85,7 +87,6 @@ def _differences(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Dif
 
 
 def _filter(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
-    """WHERE and HAVING."""
     if was is not None and now is not None and was.text == now.text:
         return
     part = now or was
@@ -138,7 +139,6 @@ _ON_VIOLATION = "ON VIOLATION of"
 
 
 def _violations(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
-    """What becomes of records that make no row in any case."""
     if was is not None and now is not None and was.text != now.text:
         effect = "holds for the records that are read from now on"
         yield _difference(was, now, ChangeClass.IN_PLACE, effect)
@@ -151,7 +151,6 @@ def _start(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differenc
 
 
 def _kept(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
-    """Whatever state, or which row comes to which task, depends on."""
     if was is None or now is None:
         part = now or was
         # What comes and goes with GROUP BY or DISTINCT.
@@ -177,7 +176,6 @@ def _types(was: Part, now: Part) -> Iterator[Difference]:
 
 
 def _in_state(clause: str, text: str, effect: str | None) -> Difference:
-    """Of what state holds; no effect: the state that is there is of no use."""
     if effect is None:
         return Difference(ChangeClass.REBUILD, clause, text, _ANEW)
     return Difference(ChangeClass.STATE, clause, text, effect)
@@ -216,7 +214,6 @@ def _count(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Differenc
 
 
 def _files(was: Part | None, now: Part | None, kind: Kind) -> Iterator[Difference]:
-    """Where and how files are written."""
     if was is not None and now is not None and was.text != now.text:
         effect = "holds for the files that are written from now on"
         yield _difference(was, now, ChangeClass.IN_PLACE, effect)

@@ -10,8 +10,9 @@ from collections.abc import Collection
 
 from streamsql.catalog import Source
 from streamsql.planner.changes.classes import Change, ChangeClass
-from streamsql.planner.plans.logical import Derived, QueryPlan, Sink
-from streamsql.planner.plans.modes import lookups, operators
+from streamsql.planner.operators import Derived, Sink, operators
+from streamsql.planner.plans.modes import lookups
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 
 _OF_THE_TOPIC = frozenset({"topic", "key format", "value format", "partitions"})

@@ -9,8 +9,8 @@ from streamsql.catalog import Source
 from streamsql.nodes import Statement
 from streamsql.planner.changes.classes import Change, ChangeClass, Difference
 from streamsql.planner.changes.columns import Upgrade, other_columns, upgrade
-from streamsql.planner.explain.plan import key_window_text
-from streamsql.planner.plans.lookups.text import lookup_facts
+from streamsql.planner.operators import lookup_facts
+from streamsql.planner.operators.topics import key_window_text
 from streamsql.schema import Column, KeyWindow, Topic
 
 _WRITTEN = "the records that are there have it as it was: they are written anew"
@@ -60,7 +60,6 @@ def _differences(old: Source, new: Source, users: Collection[str]) -> Iterator[D
 
 
 def _lookups(old: Source, new: Source) -> Iterator[Difference]:
-    """Queries ask where they were told to when they were made."""
     effect = "queries go on as they were made: DROP it with what joins it, and create it again"
     was, now = (_place(source) for source in (old, new))
     if was != now:

@@ -8,7 +8,7 @@ from streamsql.nodes import CreateAsSelect
 from streamsql.parser import parse_one
 from streamsql.planner.changes.columns import upgrade
 from streamsql.planner.changes.queries import compare_plans
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.operators import Operator
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query
 
@@ -45,7 +45,7 @@ def _is_the_same(query_id: str, before: Catalog, after: Catalog) -> bool:
     return not compare_plans(was, now).differences
 
 
-def _planned(made: Source, catalog: Catalog) -> LogicalPlan | None:
+def _planned(made: Source, catalog: Catalog) -> Operator | None:
     """The plan of the query that fills a source, without its end; None where it is none."""
     statement = parse_one(made.statement)
     if not isinstance(statement, CreateAsSelect):

@@ -11,10 +11,10 @@ from streamsql.nodes import AlterQuery, CreateAsSelect, Property
 from streamsql.parser import parse_one
 from streamsql.planner.changes.keeping import moves_state
 from streamsql.planner.ddl.control import check_runs
+from streamsql.planner.operators import state_stores
 from streamsql.planner.plans.context import Planning
 from streamsql.planner.plans.dispatch import plan_statement
-from streamsql.planner.plans.logical import QueryPlan
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.properties import OF_QUERIES, SHUFFLE_PARTITIONS, resolve, validate
 

@@ -19,7 +19,8 @@ from streamsql.planner.changes.users import users_of
 from streamsql.planner.ddl.replacing import check_upgrade
 from streamsql.planner.ddl.sinks import sink_of
 from streamsql.planner.joins.state_ttl import state_ttl
-from streamsql.planner.plans.logical import LogicalPlan, QueryPlan
+from streamsql.planner.operators import Operator
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.rules import optimize
 from streamsql.planner.select.build import build_query
 from streamsql.planner.with_clause.properties import Place, read_properties
@@ -82,7 +83,7 @@ def check_goes_on(existing: Source, change: Change, obstacle: str | None) -> Non
     )
 
 
-def _old_plan(existing: Source, catalog: Catalog) -> LogicalPlan | None:
+def _old_plan(existing: Source, catalog: Catalog) -> Operator | None:
     """The plan of the query that fills the source; None if its text plans no more."""
     statement = parse_one(existing.statement)
     if not isinstance(statement, CreateAsSelect):

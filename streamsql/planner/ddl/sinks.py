@@ -11,7 +11,7 @@ from streamsql.parser.generate.statements import to_sql
 from streamsql.planner.ddl.schema_inference import check_written_by
 from streamsql.planner.ddl.sources import timestamp_column
 from streamsql.planner.ddl.topics import Growth, check_conforms, existing_topic
-from streamsql.planner.plans.logical import LogicalPlan, Sink
+from streamsql.planner.operators import Operator, Sink
 from streamsql.planner.plans.statements import SchemaLookup, TopicLookup
 from streamsql.planner.select.build import Built
 from streamsql.planner.select.constraints import bound_constraints
@@ -72,7 +72,7 @@ def new_sink(
     return source, topics is not None and found is None
 
 
-def sink_of(rows: LogicalPlan, target: Source, types: Mapping[str, SQLType]) -> Sink:
+def sink_of(rows: Operator, target: Source, types: Mapping[str, SQLType]) -> Sink:
     """Where a query writes its rows, and what they must meet there."""
     constraints = bound_constraints(target.expected_of_writes, target, types)
     return Sink(rows, target, target.timestamp, constraints)

@@ -33,17 +33,7 @@ from streamsql.schema import (
     TimestampColumn,
     Topic,
 )
-from streamsql.types import (
-    BIGINT,
-    BYTES,
-    STRING,
-    TIMESTAMP,
-    SQLType,
-    array,
-    quote,
-    struct,
-    to_sql,
-)
+from streamsql.types import BIGINT, BYTES, STRING, TIMESTAMP, SQLType, array, quote, struct, to_sql
 
 HEADERS_TYPE = array(struct([("KEY", STRING), ("VALUE", BYTES)]))
 """The type of a HEADERS column: all headers of the record in their order."""

@@ -3,49 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import singledispatch
 
-from streamsql.catalog import Source
-from streamsql.errors import InternalError
-from streamsql.nodes import Duration, Emit, Window
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.joins.text import join_text
-from streamsql.planner.plans.bounded import SetOperation, Values
+from streamsql.planner.operators import FileSink, Operator, Sink, state_stores
 from streamsql.planner.plans.delivery import Replay, replay_of
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    FlatMap,
-    Join,
-    Limit,
-    LogicalPlan,
-    ModeDecision,
-    Named,
-    Ordering,
-    Project,
-    Qualify,
-    QueryPlan,
-    Repartition,
-    Scan,
-    Sink,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.lookups.text import lookup_line
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.matches.text import keys_text, match_text
 from streamsql.planner.plans.modes import lookups
-from streamsql.planner.plans.starts import start_text
-from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over, OverCall, duration
-from streamsql.planner.plans.windows import words as duration_text
+from streamsql.planner.plans.query_plan import ModeDecision, QueryPlan
 from streamsql.planner.rules import optimize
-from streamsql.planner.scopes.text import expression_text
-from streamsql.schema import Constraint, FormatSpec, KeyWindow, Topic
 from streamsql.status import QueryInfo
 from streamsql.types import quote
 
@@ -100,26 +64,22 @@ _TOLD_APART = {
 }
 
 
-def _state_lines(root: LogicalPlan) -> list[str]:
-    """What the query keeps between records, a line a store."""
+def _state_lines(root: Operator) -> list[str]:
     stores = state_stores(root)
     if not stores:
         return ["State: none"]
     return ["State:", *_indented([store.text for store in stores])]
 
 
-def _lookup_lines(root: LogicalPlan) -> list[str]:
-    """What a row finds depends on when it is processed."""
+def _lookup_lines(root: Operator) -> list[str]:
     names = ", ".join(dict.fromkeys(quote(join.lookup.name) for join in lookups(root)))
     then = "as it is when a row is processed; one that is processed again may find something else"
     return [f"Looked up: {names}, {then}"] if names else []
 
 
-def tree_lines(plan: LogicalPlan) -> list[str]:
+def tree_lines(plan: Operator) -> list[str]:
     """An operator a line, its inputs indented below; schemas under those that make columns."""
-    lines = [operator_line(plan)]
-    if isinstance(plan, (Project, Scan)):
-        lines.append(f"  columns: {plan.source.schema if isinstance(plan, Scan) else plan.schema}")
+    lines = [plan.line, *_indented(plan.details)]
     for source in plan.inputs:
         lines.extend(_indented(tree_lines(source)))
     return lines
@@ -127,224 +87,3 @@ def tree_lines(plan: LogicalPlan) -> list[str]:
 
 def _indented(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
-
-
-# -- operators -----------------------------------------------------------------------------------
-
-
-@singledispatch
-def operator_line(plan: LogicalPlan) -> str:
-    """What one operator does."""
-    raise InternalError(f"no text for {type(plan).__name__}")
-
-
-@operator_line.register
-def _scan(plan: Scan) -> str:
-    alias = f" AS {quote(plan.alias)}" if plan.alias != plan.source.name else ""
-    start = f", from {start_text(plan.start)}" if plan.start else ""
-    source = f"{quote(plan.source.name)}{alias}: {topic_text(plan.source)}"
-    expected = _expected(plan.source.expected_of_reads)
-    return f"Scan {plan.kind.value} {source}{start}{expected}"
-
-
-@operator_line.register
-def _derived(plan: Derived) -> str:
-    clock = ", at the time of the clock" if plan.by_clock else ""
-    return f"Derived {plan.kind.value} {quote(plan.alias)}{clock}"
-
-
-@operator_line.register
-def _union(plan: Union) -> str:
-    return "Union of all rows"
-
-
-@operator_line.register
-def _values(plan: Values) -> str:
-    count = f"{len(plan.rows)} row{'' if len(plan.rows) == 1 else 's'}"
-    return f"Values: {count}" if plan.schema.columns else "One row"
-
-
-@operator_line.register
-def _set_operation(plan: SetOperation) -> str:
-    return f"{plan.operator.value.capitalize()} of rows"
-
-
-@operator_line.register
-def _distinct(plan: Distinct) -> str:
-    return "Distinct" + (f" in each {window_text(plan.window)}" if plan.window else "")
-
-
-@operator_line.register
-def _filter(plan: Filter) -> str:
-    return f"Filter {plan.clause} {expression_text(plan.condition)}"
-
-
-@operator_line.register
-def _project(plan: Project) -> str:
-    return f"Project key: {_named_list(plan.key)}; value: {_named_list(plan.value)}"
-
-
-@operator_line.register
-def _flat_map(plan: FlatMap) -> str:
-    return f"FlatMap {_named_list(plan.functions)}"
-
-
-@operator_line.register
-def _qualify(plan: Qualify) -> str:
-    return f"Qualify {quote(plan.alias)}"
-
-
-@operator_line.register
-def _join(plan: Join) -> str:
-    key = f"key {quote(plan.key)}" if plan.key else "key of the left side"
-    return f"Join {join_text(plan)}: {key}"
-
-
-@operator_line.register
-def _lookup(plan: LookupJoin) -> str:
-    return f"Look-up join {lookup_line(plan)}"
-
-
-@operator_line.register
-def _repartition(plan: Repartition) -> str:
-    return f"Repartition by {_named_list(plan.keys)}"
-
-
-@operator_line.register
-def _aggregate(plan: Aggregate) -> str:
-    window = f" {window_text(plan.window)}" if plan.window else ""
-    keys = _named_list(plan.keys) if plan.keys else "all rows"
-    final = ", final results only" if plan.emit is Emit.FINAL else ""
-    return f"Aggregate{window} by {keys}: {_named_list(plan.aggregates)}{final}"
-
-
-@operator_line.register
-def _top(plan: TopN) -> str:
-    order = _orders(plan.order)
-    keys = f" of each {_named_list(plan.keys)}" if plan.keys else ""
-    if plan.rank:
-        counted = f"{plan.ranks.value} {quote(plan.rank)}, number {quote(plan.number)}"
-    else:
-        counted = f"rank {quote(plan.number)}"
-    return f"TopN {plan.count}{keys} by {order}: {counted}"
-
-
-def _orders(orders: Sequence[Ordering]) -> str:
-    return ", ".join(
-        expression_text(o.expression) + (" DESC" if o.descending else "") for o in orders
-    )
-
-
-@operator_line.register
-def _over(plan: Over) -> str:
-    keys = ", ".join(map(expression_text, plan.keys))
-    of = f" of each {keys}" if keys else ""
-    if plan.order:
-        of += f" by {_orders(plan.order)}"
-    grace = "" if plan.grace_ms is None else f" GRACE {duration_text(duration(plan.grace_ms))}"
-    rows = "all rows" if plan.order == () else "the rows before"
-    return f"Over {rows}{of}{grace}: {', '.join(map(over_text, plan.calls))}"
-
-
-@operator_line.register
-def _match(plan: Match) -> str:
-    keys = keys_text(plan)
-    of = f" of each {keys}" if keys else ""
-    grace = "" if plan.grace_ms is None else f" GRACE {duration_text(duration(plan.grace_ms))}"
-    return f"Match{of}{grace}: {match_text(plan)}"
-
-
-def over_text(call: OverCall) -> str:
-    """`SUM(X) ROWS 10 AS $OVER_0`."""
-    text = expression_text(call.expression)
-    if call.lag:
-        default = f", {expression_text(call.default)}" if call.default is not None else ""
-        text = f"LAG({text}, {call.lag}{default})"
-    return f"{text}{frame_text(call)} AS {quote(call.name)}"
-
-
-def frame_text(call: OverCall) -> str:
-    """The frame of an aggregate; all rows are not said."""
-    frame = call.frame
-    if call.lag or frame.unbounded:
-        return ""
-    if frame.rows is not None:
-        return f" ROWS {frame.rows}"
-    return f" RANGE {duration_text(duration(frame.ms or 0))}"
-
-
-@operator_line.register
-def _limit(plan: Limit) -> str:
-    return f"Limit {plan.count}"
-
-
-@operator_line.register
-def _sink(plan: Sink) -> str:
-    target = f"{quote(plan.target.name)}: {topic_text(plan.target)}"
-    return f"Sink {plan.target.kind.value} {target}{_expected(plan.target.expected_of_writes)}"
-
-
-@operator_line.register
-def _file_sink(plan: FileSink) -> str:
-    target = plan.target
-    by = f", partitioned by {', '.join(map(quote, plan.partition_by))}" if plan.partition_by else ""
-    interval = duration_text(duration(plan.interval_ms))
-    return (
-        f"Sink {quote(target.name)}: {target.format} files in '{target.path}'{by}, every {interval}"
-    )
-
-
-def _expected(constraints: Sequence[Constraint]) -> str:
-    return f", {'; '.join(map(str, constraints))}" if constraints else ""
-
-
-def _named_list(items: Sequence[Named]) -> str:
-    return ", ".join(_named(item) for item in items) or "none"
-
-
-def _named(item: Named) -> str:
-    text = expression_text(item.expression)
-    name = quote(item.name)
-    return text if text in (name, item.name) else f"{text} AS {name}"
-
-
-# -- topics and windows --------------------------------------------------------------------------
-
-
-def topic_text(source: Source) -> str:
-    """A source's topic, formats, window and time column."""
-    topic = source.topic
-    parts = [f"topic {topic.name}", f"key {_format(topic.key_format)}{_key_window(topic)}"]
-    parts.append(f"value {_format(topic.value_format)}")
-    if topic.partitions is not None:
-        parts.append(f"{topic.partitions} partition{'' if topic.partitions == 1 else 's'}")
-    if source.timestamp is not None:
-        pattern = f" in {source.timestamp.format}" if source.timestamp.format else ""
-        parts.append(f"time from {quote(source.timestamp.name)}{pattern}")
-    return ", ".join(parts)
-
-
-def _format(spec: FormatSpec) -> str:
-    options = ", ".join(f"{name} {value!r}" for name, value in sorted(spec.properties.items()))
-    return f"{spec.name} ({options})" if options else spec.name
-
-
-def _key_window(topic: Topic) -> str:
-    return f" windowed by {key_window_text(topic.window)}" if topic.window else ""
-
-
-def key_window_text(window: KeyWindow) -> str:
-    """`TUMBLING 60000 ms`, `SESSION`."""
-    size = f" {window.size_ms} ms" if window.size_ms is not None else ""
-    return window.type.value + size
-
-
-def window_text(window: Window) -> str:
-    """The window with its grace and retention."""
-    advance = f" ADVANCE BY {duration_text(window.advance)}" if window.advance else ""
-    rest = f"{_option('GRACE', window.grace)}{_option('RETENTION', window.retention)}"
-    return f"{window.type.value} {duration_text(window.size)}{advance}{rest}"
-
-
-def _option(name: str, value: Duration | None) -> str:
-    return "" if value is None else f" {name} {duration_text(value)}"

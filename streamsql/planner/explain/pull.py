@@ -47,7 +47,6 @@ def _answered_by(route: Route, reads: tuple[str, ...]) -> str:
 
 
 def route_text(route: KeyLookup | KeyRange | TableScan) -> str:
-    """What is looked up in a store."""
     match route:
         case KeyLookup(keys):
             shown = ", ".join(_key(key) for key in keys[:MAX_SHOWN])

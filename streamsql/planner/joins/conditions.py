@@ -12,7 +12,7 @@ from streamsql.errors import PlanError, Span, StreamSQLError, UnsupportedError
 from streamsql.ksqldb import Sentence, says
 from streamsql.nodes import Expression
 from streamsql.planner.joins.scope import JoinScope
-from streamsql.planner.plans.combined import combined
+from streamsql.planner.operators.combined import combined
 from streamsql.planner.plans.rewriting import conjunction
 from streamsql.planner.scopes.qualified import qualifier
 from streamsql.planner.scopes.spans import span_of
@@ -43,7 +43,6 @@ class Condition:
 
     @property
     def equalities(self) -> tuple[Condition, ...]:
-        """All of them."""
         return self.parts or (self,)
 
     @property

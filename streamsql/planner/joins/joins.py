@@ -21,16 +21,17 @@ from streamsql.planner.joins.restrictions import (
     matched,
 )
 from streamsql.planner.joins.scope import JoinScope, joined_name
-from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.join_windows import FOREVER_MS, JoinWindow
-from streamsql.planner.plans.logical import (
+from streamsql.planner.operators import (
+    FOREVER_MS,
     Filter,
     Join,
     JoinKind,
+    JoinWindow,
     Leaf,
-    LogicalPlan,
+    Operator,
     Qualify,
 )
+from streamsql.planner.operators.combined import parts_of
 from streamsql.planner.plans.rewriting import conjunction
 from streamsql.planner.scopes.qualified import bare_name, mark_qualified, qualified_name, qualifier
 from streamsql.planner.scopes.scope import Scope, column_node, folded
@@ -122,7 +123,6 @@ def join_scope(
     key: str | None = None,
     shared: Mapping[str, str] | None = None,
 ) -> JoinScope:
-    """The scope of joined sources: over `schema`, or over just their columns."""
     if schema is None:
         every = (Qualify(scan, scan.alias).schema for scan in scans)
         schema = Schema(tuple(chain.from_iterable(every)))
@@ -197,7 +197,7 @@ def _joined(
     return Side(_filtered(plan, besides), scans, key, equals)
 
 
-def _filtered(join: Join, besides: Expression | None) -> LogicalPlan:
+def _filtered(join: Join, besides: Expression | None) -> Operator:
     """What rows of an inner join have to meet besides, they may as well meet afterwards."""
     inner = join.type is JoinType.INNER and besides is not None
     return Filter(join, besides, "ON") if inner and besides is not None else join
@@ -225,7 +225,6 @@ def _window(within: nodes.Within | None) -> JoinWindow:
 
 
 def _key_name(scans: Sequence[Leaf]) -> str:
-    """The name of the key column of the last join."""
     return synthetic_name([column.name for scan in scans for column in scan.schema])
 
 

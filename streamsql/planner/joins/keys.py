@@ -14,7 +14,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from streamsql.errors import PlanError, Span
-from streamsql.planner.plans.combined import part
+from streamsql.planner.operators.combined import part
 from streamsql.planner.scopes.qualified import bare_name
 from streamsql.planner.select_list.items import Item
 from streamsql.planner.select_list.projection import Keys, Selected
@@ -45,14 +45,12 @@ class SourceKey:
     alias: str
 
     def keys(self, items: Sequence[Item]) -> Keys:
-        """Its columns, wherever they are selected."""
         return Keys(self.columns, "key column", self.alias)
 
     def check(self, selected: Selected, span: Span | None) -> None:
         """Nothing: a key that is not selected has been refused before."""
 
     def over(self, selected: Selected) -> Selected:
-        """What is selected, as it is."""
         return selected
 
 
@@ -69,7 +67,6 @@ class JoinKey:
         return not self.viable
 
     def keys(self, items: Sequence[Item]) -> Keys:
-        """The first viable column that is selected."""
         if self.synthetic:
             name = self.column.name
             note = (
@@ -85,7 +82,6 @@ class JoinKey:
         """Nothing: a key that is not selected has been refused before."""
 
     def over(self, selected: Selected) -> Selected:
-        """What is selected, the key by way of the join's own column."""
         key = tuple(
             item and with_changes(item, expression=reference(self.column.name, item.expression))
             for item in selected.key
@@ -101,7 +97,6 @@ class JoinKeys:
     viable: tuple[tuple[exp.Column, ...], ...]
 
     def keys(self, items: Sequence[Item]) -> Keys:
-        """The first viable column of each part that is selected."""
         selected = [item.expression for item in items]
         chosen = (next((c for c in part if c in selected), part[0]) for part in self.viable)
         return Keys(tuple(chosen), "join expression", "")
@@ -110,7 +105,6 @@ class JoinKeys:
         """Nothing: a key that is not selected has been refused before."""
 
     def over(self, selected: Selected) -> Selected:
-        """What is selected, each part of the key out of the join's own column."""
         key = tuple(
             item
             and with_changes(item, expression=part(self.column, number, type_of(item.expression)))
@@ -127,7 +121,6 @@ class LeftKey:
     alias: str
 
     def keys(self, items: Sequence[Item]) -> Keys:
-        """The columns of the left table's key."""
         return Keys(self.columns, "key column", "")
 
     def check(self, selected: Selected, span: Span | None) -> None:
@@ -147,7 +140,6 @@ class LeftKey:
             )
 
     def over(self, selected: Selected) -> Selected:
-        """What is selected, as it is."""
         return selected
 
 

@@ -7,8 +7,7 @@ from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Join, JoinType
 from streamsql.planner.joins.conditions import Condition
 from streamsql.planner.joins.restrictions import Side, matched_pair
-from streamsql.planner.plans.logical import Filter, JoinKind, Leaf, LogicalPlan, Scan
-from streamsql.planner.plans.lookups.join import LookupJoin
+from streamsql.planner.operators import Filter, JoinKind, Leaf, LookupJoin, Operator, Scan
 from streamsql.schema import Kind
 from streamsql.types import quote
 
@@ -40,7 +39,7 @@ def joined_lookup(left: Side, right: Side, join: Join, condition: Condition) -> 
     keys = {part.right: part for part in condition.equalities}
     on = tuple(matched_pair(JoinKind.STREAM_TABLE, keys[key])[0] for key in right.keys)
     outer = condition.besides if join.type is JoinType.LEFT else None
-    plan: LogicalPlan = LookupJoin(left.plan, scan.source, scan.alias, join.type, on, outer)
+    plan: Operator = LookupJoin(left.plan, scan.source, scan.alias, join.type, on, outer)
     if join.type is JoinType.INNER and condition.besides is not None:
         plan = Filter(plan, condition.besides, "ON")
     return Side(plan, (*left.scans, scan), left.key, left.equals, left.keys)
@@ -80,7 +79,7 @@ def _check(left: Side, right: Side, join: Join, condition: Condition) -> None:
         )
 
 
-def looked_up_last(plan: LogicalPlan) -> LogicalPlan:
+def looked_up_last(plan: Operator) -> Operator:
     """The join or the source below the look-ups that stand last in FROM, and their conditions."""
     while isinstance(plan, LookupJoin) or (isinstance(plan, Filter) and plan.clause == "ON"):
         plan = plan.input

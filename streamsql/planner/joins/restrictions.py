@@ -10,9 +10,8 @@ from streamsql.formats import format_named
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, JoinType
 from streamsql.planner.joins.conditions import Condition
-from streamsql.planner.plans.combined import combined
-from streamsql.planner.plans.logical import JoinKind, Leaf, LogicalPlan, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import JoinKind, Leaf, Operator, Scan, operators
+from streamsql.planner.operators.combined import combined
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import KeyWindow, Kind
 from streamsql.types import common_type, is_numeric, quote, type_of, widens_to
@@ -30,7 +29,7 @@ _NOT_FOR_STREAM_TABLE = {JoinType.RIGHT: "right-outer", JoinType.FULL: "full-out
 class Side:
     """One input of a join: a source, or what the joins before it give."""
 
-    plan: LogicalPlan
+    plan: Operator
     scans: tuple[Leaf, ...]
     key: Expression | None
     """The column that holds the key; None where there is none, or several."""
@@ -47,23 +46,19 @@ class Side:
 
     @property
     def kind(self) -> Kind:
-        """Whether its rows are those of a stream or of a table."""
         return self.plan.kind
 
     @property
     def window(self) -> KeyWindow | None:
-        """The window in its keys, if there is one."""
         return self.scans[0].source.topic.window
 
     def scan(self, alias: str) -> Leaf:
-        """The source of that name."""
         return next(scan for scan in self.scans if scan.alias == alias)
 
 
 def join_kind(
     left: Side, right: Side, join: Join, condition: Condition, *, bounded: bool
 ) -> JoinKind:
-    """What kind of join it is; an error where no such join is supported."""
     _check_formats(left, right, join)
     if bounded and _joins_rows(left, right, join, condition):
         _check_windows(left, right, condition)
@@ -201,12 +196,10 @@ def matched(
 
 
 def _place(part: Condition, right: Side) -> int:
-    """The key of a table has an order."""
     return right.keys.index(part.right) if part.right in right.keys else 0
 
 
 def matched_pair(kind: JoinKind, condition: Condition) -> tuple[Expression, Expression]:
-    """The same of one equality."""
     a, b = type_of(condition.left), type_of(condition.right)
     if a == b:
         return condition.left, condition.right
@@ -299,7 +292,6 @@ def check_partitions(left: Side, right: Side, condition: Condition) -> None:
 
 
 def check_sources(scans: Sequence[Leaf], joins: Sequence[Join]) -> None:
-    """No name twice."""
     for index, (join, scan) in enumerate(zip(joins, scans[1:], strict=True), start=1):
         before = scans[:index]
         if any(s.alias == scan.alias for s in before):

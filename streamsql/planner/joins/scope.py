@@ -31,7 +31,6 @@ class JoinScope(Scope):
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Of all sources, in the order of FROM."""
         return tuple(alias for alias, _ in self.sources)
 
     def resolve(self, column: exp.Column, clause: str) -> exp.Column:
@@ -52,14 +51,12 @@ class JoinScope(Scope):
         return self.reference(found)
 
     def _of(self, column: exp.Column, name: str) -> list[str]:
-        """The sources that the column may be of, if it is called so."""
         if not column.table:
             return [self.shared[name]] if name in self.shared else self._owners(name)
         alias = self.alias_of(column.table)
         return [alias] if alias is not None and self._has(alias, name) else []
 
     def reference(self, column: Column) -> exp.Column:
-        """The node for a column of the join's schema."""
         node = column_node(column)
         for alias, schema in self.sources:
             if any(qualified_name(alias, c.name) == column.name for c in schema):
@@ -72,7 +69,6 @@ class JoinScope(Scope):
         return NameGenerator([*bare, *taken], self._result_name)
 
     def has_column(self, name: str) -> bool:
-        """Whether a source has a column of that name."""
         return bool(self._owners(name) or self._owners(folded(name)))
 
     def suggestion(self, column: exp.Column) -> str:

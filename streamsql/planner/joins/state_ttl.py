@@ -16,10 +16,8 @@ from streamsql.nodes import (
     WindowFunction,
     Within,
 )
-from streamsql.planner.plans.join_windows import FOREVER_MS, JoinWindow
-from streamsql.planner.plans.logical import Join as JoinPlan
-from streamsql.planner.plans.logical import LogicalPlan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import FOREVER_MS, JoinWindow, Operator, operators
+from streamsql.planner.operators import Join as JoinPlan
 from streamsql.planner.with_clause.properties import WithProperties
 
 _NAME = "STATE_TTL"
@@ -64,8 +62,7 @@ def _relation(relation: Relation, ttl: Within) -> Relation:
     return relation
 
 
-def check_ttl_is_used(root: LogicalPlan, properties: WithProperties) -> None:
-    """ConfigError where STATE_TTL is given and joins no streams."""
+def check_ttl_is_used(root: Operator, properties: WithProperties) -> None:
     if properties.text(_NAME) is None or any(_windows(root)):
         return
     raise ConfigError(
@@ -75,7 +72,7 @@ def check_ttl_is_used(root: LogicalPlan, properties: WithProperties) -> None:
     )
 
 
-def growth_warning(root: LogicalPlan, properties: WithProperties | None) -> str | None:
+def growth_warning(root: Operator, properties: WithProperties | None) -> str | None:
     """What to say of joins that keep every row, unless STATE_TTL says that it is meant.
 
     `properties` are those of WITH, which a push query has not.
@@ -92,8 +89,7 @@ def growth_warning(root: LogicalPlan, properties: WithProperties | None) -> str 
     )
 
 
-def _windows(root: LogicalPlan) -> Iterator[JoinWindow]:
-    """Those of joins of two streams."""
+def _windows(root: Operator) -> Iterator[JoinWindow]:
     for node in operators(root):
         if isinstance(node, JoinPlan) and node.window is not None:
             yield node.window

@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from streamsql.catalog import Catalog
 from streamsql.functions.user import using
 from streamsql.planner.ddl.user_functions import functions_of
-from streamsql.planner.lineage.edges import Transformation, chained
-from streamsql.planner.lineage.operators import Lineage, lineage
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.operators import Operator
+from streamsql.planner.operators.edges import Transformation, chained
+from streamsql.planner.operators.lineage import Lineage
 from streamsql.planner.select.build import build_inner
 
 
@@ -51,7 +51,7 @@ _Next = Callable[[_State], Iterable[tuple[_State, str | None]]]
 class Graph:
     """The lineage of what a catalog holds; plans are looked at as they are needed."""
 
-    def __init__(self, catalog: Catalog, plan_of: Callable[[str], LogicalPlan]) -> None:
+    def __init__(self, catalog: Catalog, plan_of: Callable[[str], Operator]) -> None:
         """`plan_of` gives the plan of the query of an id."""
         self.catalog = catalog
         self._plan_of = plan_of
@@ -70,7 +70,6 @@ class Graph:
         return self._found(begin, further, lambda at: self._is_origin(at, place))
 
     def downstream(self, place: Place) -> list[Related]:
-        """What comes from a place, directly or by way of others."""
 
         def further(state: _State) -> Iterator[tuple[_State, str | None]]:
             at, by = state
@@ -109,7 +108,6 @@ class Graph:
         return place != begin and place not in self._steps(place.source)
 
     def _steps_of(self, name: str) -> dict[Place, list[_Step]]:
-        """From the places of a stream, table or view."""
         found: dict[Place, list[_Step]] = {}
         with using(functions_of(self.catalog)):
             for query, made in self._written(name):
@@ -127,12 +125,11 @@ class Graph:
         return found
 
     def _written(self, name: str) -> Iterator[tuple[str | None, Lineage]]:
-        """Each query that writes it, with the lineage of its rows."""
         view = self.catalog.views.get(name)
         if view is not None:
-            yield None, lineage(build_inner(view.query, self.catalog, name))
+            yield None, build_inner(view.query, self.catalog, name).lineage()
         for query_id in self.catalog.writers(name):
-            yield query_id, lineage(self._plan_of(query_id))
+            yield query_id, self._plan_of(query_id).lineage()
 
 
 def _steps(name: str, found: Lineage, query: str | None) -> Iterator[_Step]:

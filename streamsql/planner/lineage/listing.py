@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import BindError, CatalogError, Span, did_you_mean
 from streamsql.planner.ddl.views import source_of
-from streamsql.planner.lineage.edges import Transformation
 from streamsql.planner.lineage.graph import Graph, Place, Related
+from streamsql.planner.operators.edges import Transformation
 from streamsql.schema import ROWTIME, WINDOW_BOUNDS
 from streamsql.types import quote
 
@@ -77,7 +77,6 @@ def _find(name: str, catalog: Catalog) -> Source:
 
 
 def _shown(source: Source) -> tuple[str, ...]:
-    """Its columns, and the bounds of the windows that its key has."""
     bounds = WINDOW_BOUNDS if source.is_windowed else ()
     return tuple(column.name for column in (*source.schema, *bounds))
 

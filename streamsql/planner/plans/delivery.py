@@ -9,22 +9,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from streamsql.planner.plans.logical import (
-    Filter,
-    FlatMap,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Project,
-    Qualify,
-    Repartition,
-    Sink,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.operators import Operator, state_stores
 from streamsql.schema import Kind
-
-_STATELESS = (Filter, FlatMap, LookupJoin, Project, Qualify, Repartition, Sink)
 
 
 class Replay(Enum):
@@ -45,22 +31,9 @@ class Replay(Enum):
         return self is not Replay.TASK
 
 
-def replay_of(root: LogicalPlan) -> Replay:
-    """How the plan's rows are told apart."""
+def replay_of(root: Operator) -> Replay:
     if not state_stores(root):
         return Replay.SOURCE
     if root.kind is Kind.TABLE:
         return Replay.KEY
-    return Replay.CAUSE if _joins_records(root) else Replay.TASK
-
-
-def _joins_records(root: LogicalPlan) -> bool:
-    """Whether all its state is that of one join of a stream, as it was read, with a table."""
-    node = root
-    while isinstance(node, _STATELESS):
-        (node,) = node.inputs
-    return (
-        isinstance(node, Join)
-        and node.join_kind is JoinKind.STREAM_TABLE
-        and not state_stores(node.left, root)
-    )
+    return Replay.CAUSE if root.knows_cause else Replay.TASK

@@ -3,78 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from streamsql.planner.plans.combined import parts_of
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Distinct,
-    Filter,
-    Join,
-    LogicalPlan,
-    Named,
-    Scan,
-    TopN,
-    Union,
-)
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.matches.text import column_text, keys_text, match_text
-from streamsql.planner.plans.retraction import remembers_passed
-from streamsql.planner.plans.windows import Over
-from streamsql.planner.scopes.text import expression_text
+from streamsql.planner.operators import Operator
 
 
-def fingerprint(root: LogicalPlan) -> str:
+def fingerprint(root: Operator) -> str:
     """The same for plans whose operators keep the same: in every process, and whatever rules have
     made of projections and of filters that keep nothing."""
     text = "\n".join(kept_parts(root, root))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def kept_parts(node: LogicalPlan, root: LogicalPlan) -> Iterator[str]:
+def kept_parts(node: Operator, root: Operator) -> Iterator[str]:
     """A line for each operator that reads rows or keeps some, from the sources on."""
     for child in node.inputs:
         yield from kept_parts(child, root)
-    match node:
-        case Scan():
-            yield f"reads {node.source.name} from {node.source.topic.name}"
-        case Derived(by_clock=True):
-            yield "by the clock"
-        case Union():
-            yield "union"
-        case Join():
-            left, right = (
-                ", ".join(map(expression_text, parts_of(on)))
-                for on in (node.left_on, node.right_on)
-            )
-            yield f"{node.type.value} {node.join_kind.value} join of {left} and {right}"
-            if node.window is not None:
-                times = (node.window.before_ms, node.window.after_ms, node.window.lateness_ms)
-                yield "within " + ", ".join(map(str, times))
-        case Aggregate():
-            yield f"grouped by {_texts(node.keys)}: {_texts(node.aggregates)}"
-            if (w := node.window) is not None:
-                sizes = (size.ms if size else None for size in (w.size, w.advance, w.grace))
-                yield f"in {w.type.value} windows of {[*sizes]}"
-        case TopN():
-            order = ", ".join(f"{expression_text(o.expression)} {o.descending}" for o in node.order)
-            ranks = f" by {node.ranks.value}" if node.rank else ""
-            yield f"the first {node.count} of {_texts(node.keys)} by {order}{ranks}"
-        case Over():
-            yield f"over {', '.join(map(expression_text, node.keys))} by time, {node.grace_ms}"
-            for call in node.calls:
-                frame = (call.lag, call.frame.rows, call.frame.ms, call.frame.peers)
-                yield f"{expression_text(call.expression)} over {frame}"
-        case Match():
-            yield f"matches of {keys_text(node)} by time, {node.grace_ms}: {match_text(node)}"
-            yield from map(column_text, node.decisive)
-        case Distinct():
-            window = f" in {node.window.size.ms}" if node.window else ""
-            yield f"distinct {', '.join(c.name for c in node.schema)}{window}"
-        case Filter() if remembers_passed(node, root):
-            yield f"remembers who passes {node.clause}"
-
-
-def _texts(items: Iterable[Named]) -> str:
-    return ", ".join(expression_text(item.expression) for item in items)
+    yield from node.identity(root)

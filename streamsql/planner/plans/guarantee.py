@@ -16,7 +16,6 @@ class Guarantee(Enum):
 
 
 def guarantee(properties: Mapping[str, str]) -> Guarantee:
-    """What the session asks for."""
     asked = get_text(properties, GUARANTEE) or ""
     exactly = asked.startswith(Guarantee.EXACTLY_ONCE.value)
     return Guarantee.EXACTLY_ONCE if exactly else Guarantee.AT_LEAST_ONCE

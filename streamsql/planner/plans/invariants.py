@@ -6,25 +6,11 @@ from collections.abc import Iterator
 
 from streamsql.errors import InternalError
 from streamsql.nodes import Expression
-from streamsql.planner.plans.bounded import Values
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Filter,
-    FlatMap,
-    Join,
-    LogicalPlan,
-    Project,
-    Repartition,
-    Sink,
-    TopN,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.windows import Over
+from streamsql.planner.operators import Join, Operator
 from streamsql.planner.types.binding import columns_in
 
 
-def check_rewrite(rule: str, before: LogicalPlan, after: LogicalPlan) -> None:
+def check_rewrite(rule: str, before: Operator, after: Operator) -> None:
     """InternalError where a rule changed the result's schema or left a plan that is not sound."""
     if before.schema != after.schema:
         raise InternalError(
@@ -34,13 +20,12 @@ def check_rewrite(rule: str, before: LogicalPlan, after: LogicalPlan) -> None:
         raise InternalError(f"rule {rule} left a broken plan: {problem}")
 
 
-def problems(plan: LogicalPlan) -> Iterator[str]:
-    """What is wrong with a plan, operator by operator."""
+def problems(plan: Operator) -> Iterator[str]:
     name = type(plan).__name__
     names = plan.schema.names
     if len(set(names)) != len(names):
         yield f"{name} has two columns of one name: {', '.join(names)}"
-    for expression, source in _over_inputs(plan):
+    for expression, source in plan.bindings:
         yield from (f"{name}: {text}" for text in _unsound(expression, source))
     if isinstance(plan, Join) and plan.left_on.type != plan.right_on.type:
         yield f"{name} compares {plan.left_on.type} with {plan.right_on.type}"
@@ -48,56 +33,7 @@ def problems(plan: LogicalPlan) -> Iterator[str]:
         yield from problems(source)
 
 
-def _over_inputs(plan: LogicalPlan) -> Iterator[tuple[Expression, LogicalPlan]]:
-    """Each expression with the input whose columns it reads."""
-    if isinstance(plan, Join):
-        yield plan.left_on, plan.left
-        yield plan.right_on, plan.right
-        if plan.condition is not None:
-            yield plan.condition, plan
-    elif isinstance(plan, LookupJoin):
-        yield from ((key, plan.input) for key in plan.keys)
-        if plan.condition is not None:
-            yield plan.condition, plan
-    elif plan.inputs:
-        yield from ((expression, plan.inputs[0]) for expression in expressions_of(plan))
-
-
-def expressions_of(plan: LogicalPlan) -> tuple[Expression, ...]:
-    """The expressions of one operator, over the columns of its inputs."""
-    match plan:
-        case Join():
-            besides = () if plan.condition is None else (plan.condition,)
-            return plan.left_on, plan.right_on, *besides
-        case LookupJoin():
-            return (*plan.keys, *(() if plan.condition is None else (plan.condition,)))
-        case Filter():
-            return (plan.condition,)
-        case Sink():
-            return tuple(constraint.condition for constraint in plan.constraints)
-        case Project():
-            return tuple(named.expression for named in (*plan.key, *plan.value))
-        case FlatMap():
-            return tuple(named.expression for named in plan.functions)
-        case Repartition():
-            return tuple(named.expression for named in plan.keys)
-        case TopN():
-            groups = tuple(named.expression for named in plan.keys)
-            return (*groups, *(order.expression for order in plan.order))
-        case Over():
-            orders = (order.expression for order in plan.order or ())
-            return (*plan.keys, *(e for call in plan.calls for e in call.expressions), *orders)
-        case Match():
-            keys = tuple(named.expression for named in plan.keys)
-            return (*keys, *(column.expression for column in plan.all_columns))
-        case Aggregate():
-            return tuple(named.expression for named in (*plan.keys, *plan.aggregates))
-        case Values():
-            return tuple(value for row in plan.rows for value in row)
-    return ()
-
-
-def _unsound(expression: Expression, source: LogicalPlan) -> Iterator[str]:
+def _unsound(expression: Expression, source: Operator) -> Iterator[str]:
     for column in columns_in(expression):
         found = source.schema.find(column.name)
         if found is None:

@@ -7,26 +7,11 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from streamsql.errors import ConfigError
-from streamsql.nodes import Emit, Expression, JoinType
+from streamsql.nodes import Emit
+from streamsql.planner.operators import LookupJoin, Operator, Scan, Sink, operators
 from streamsql.planner.plans.delivery import replay_of
 from streamsql.planner.plans.guarantee import Guarantee, guarantee
-from streamsql.planner.plans.invariants import expressions_of
-from streamsql.planner.plans.logical import (
-    Aggregate,
-    Derived,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Mode,
-    ModeDecision,
-    Scan,
-    Sink,
-)
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.state_stores import state_stores
-from streamsql.planner.plans.windows import Over
-from streamsql.planner.types.binding import aggregate_function
+from streamsql.planner.plans.query_plan import Mode, ModeDecision
 from streamsql.properties import PROCESSING_MODE, get_text
 
 _NOT_IN_PARTS = (
@@ -35,7 +20,7 @@ _NOT_IN_PARTS = (
 )
 
 
-def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
+def decide_mode(root: Operator, emit: Emit, properties: Mapping[str, str]) -> ModeDecision:
     """The mode; ConfigError where the session asks for real time and the query cannot have it."""
     wanted = get_text(properties, PROCESSING_MODE)
     exactly_once = guarantee(properties) is Guarantee.EXACTLY_ONCE
@@ -54,105 +39,41 @@ def decide_mode(root: LogicalPlan, emit: Emit, properties: Mapping[str, str]) ->
     return ModeDecision(Mode.REAL_TIME, "all its operators run in Real-Time Mode")
 
 
-def _obstacles(root: LogicalPlan, emit: Emit) -> Iterator[str]:
-    """Why Spark's Real-Time Mode does not run the plan."""
+def _obstacles(root: Operator, emit: Emit) -> Iterator[str]:
     if emit is Emit.FINAL:
         yield "EMIT FINAL waits for the end of a batch, which lasts a minute in Real-Time Mode"
     for operator in operators(root):
-        if isinstance(operator, Derived) and operator.by_clock:
-            yield (
-                "rows that are processed again are in other windows of the clock, and a batch of "
-                "them lasts a minute in Real-Time Mode"
-            )
-        if _merges_shuffled(operator, root):
+        if sum(operator.shuffled_inputs(root)) > 1:
             yield "Spark's Real-Time Mode does not merge the rows of two stateful operators"
         for name in python_functions(operator):
             yield f"Spark does not run Python functions such as {name} in Real-Time Mode"
-        if isinstance(operator, Over) and operator.grace_ms is not None:
-            yield (
-                "GRACE PERIOD in OVER waits for times that other rows bring, which are known at "
-                "the end of a batch: it lasts a minute in Real-Time Mode"
-            )
-        if isinstance(operator, Match) and operator.grace_ms is not None:
-            yield (
-                "GRACE PERIOD in MATCH_RECOGNIZE waits for times that other rows bring, which are "
-                "known at the end of a batch: it lasts a minute in Real-Time Mode"
-            )
-        for call in _aggregate_calls(operator):
-            function = aggregate_function(call)
-            if not function.real_time:
-                yield f"the aggregate function {function.name} needs micro-batches"
+        yield from operator.obstacles
 
 
-def _aggregate_calls(operator: LogicalPlan) -> list[Expression]:
-    if isinstance(operator, Aggregate):
-        return [named.expression for named in operator.aggregates]
-    if isinstance(operator, Over):
-        return [call.expression for call in operator.calls if not call.lag]
-    if isinstance(operator, Match):
-        return [column.expression for column in operator.all_columns if column.place is None]
-    return []
-
-
-def _merges_shuffled(operator: LogicalPlan, root: LogicalPlan) -> bool:
-    """Whether more than one of the inputs comes out of a shuffle."""
-    # All that has state is shuffled to it by key.
-    shuffled = [bool(state_stores(source, root)) for source in operator.inputs]
-    if isinstance(operator, Join) and operator.join_kind is JoinKind.FOREIGN_KEY:
-        shuffled[0] = True  # to the rows that are referred to
-    return sum(shuffled) > 1
-
-
-def python_functions(operator: LogicalPlan) -> Iterator[str]:
-    """The names of the users' functions that the operator calls."""
-    for expression in expressions_of(operator):
+def python_functions(operator: Operator) -> Iterator[str]:
+    for expression in operator.expressions:
         for call in expression.find_all(exp.Anonymous):
             if "user_function" in call.meta:
                 yield call.name
 
 
-def sources_read(root: LogicalPlan) -> tuple[str, ...]:
+def sources_read(root: Operator) -> tuple[str, ...]:
     """The names of the sources, each once, from left to right, and then of what is looked up."""
     scans = (operator for operator in operators(root) if isinstance(operator, Scan))
     found = [scan.source.name for scan in scans]
     return tuple(dict.fromkeys((*found, *(join.lookup.name for join in lookups(root)))))
 
 
-def topics_read(root: LogicalPlan) -> frozenset[str]:
-    """The topics of the sources that the plan reads."""
+def topics_read(root: Operator) -> frozenset[str]:
     return frozenset(o.source.topic.name for o in operators(root) if isinstance(o, Scan))
 
 
-def lookups(root: LogicalPlan) -> list[LookupJoin]:
+def lookups(root: Operator) -> list[LookupJoin]:
     """What is looked up outside of Kafka, in the order of FROM."""
     found = [operator for operator in operators(root) if isinstance(operator, LookupJoin)]
     return found[::-1]
 
 
-def operators(root: LogicalPlan) -> Iterator[LogicalPlan]:
-    """All operators, the root first."""
-    yield root
-    for operator in root.inputs:
-        yield from operators(operator)
-
-
-def time_decides(root: LogicalPlan) -> bool:
+def time_decides(root: Operator) -> bool:
     """Whether time alone may give rows to write in real time, without a record of their key."""
-    return any(
-        (isinstance(node, Match) and node.within_ms is not None)
-        or (
-            isinstance(node, Join)
-            and node.join_kind is JoinKind.STREAM_STREAM
-            and node.type is not JoinType.INNER
-        )
-        for node in operators(root)
-    )
-
-
-def joins_own_groups(node: LogicalPlan) -> bool:
-    """Whether a stream is joined with a table that the query itself groups."""
-    return (
-        isinstance(node, Join)
-        and node.join_kind is JoinKind.STREAM_TABLE
-        and any(isinstance(operator, Aggregate) for operator in operators(node.right))
-    )
+    return any(operator.time_decides for operator in operators(root))

@@ -8,19 +8,19 @@ from dataclasses import fields, replace
 from sqlglot import exp
 
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import LogicalPlan
+from streamsql.planner.operators import Operator
 from streamsql.types import BOOLEAN
 
-Rule = Callable[[LogicalPlan], LogicalPlan]
+Rule = Callable[[Operator], Operator]
 """From a plan to one with the same schema and rows."""
 
 
-def transform_up(plan: LogicalPlan, change: Rule) -> LogicalPlan:
+def transform_up(plan: Operator, change: Rule) -> Operator:
     """The plan with `change` applied to every operator, inputs first."""
     changed = {}
     for field in fields(plan):
         source = getattr(plan, field.name)
-        if isinstance(source, LogicalPlan):
+        if isinstance(source, Operator):
             new = transform_up(source, change)
             if new is not source:
                 changed[field.name] = new
@@ -30,14 +30,12 @@ def transform_up(plan: LogicalPlan, change: Rule) -> LogicalPlan:
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of nested ANDs."""
     if isinstance(condition, exp.And):
         return [*conjuncts(condition.this), *conjuncts(condition.expression)]
     return [condition]
 
 
 def conjunction(parts: list[Expression]) -> Expression:
-    """The parts joined by AND; at least one."""
     result = parts[0].copy()
     for part in parts[1:]:
         result = exp.And(this=result, expression=part.copy())

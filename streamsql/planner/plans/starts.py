@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from streamsql.errors import PlanError
 from streamsql.nodes import Start, StartPosition
-from streamsql.planner.plans.logical import LogicalPlan, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Operator, Scan, operators
 from streamsql.planner.types.timestamps import parse_timestamp
 from streamsql.types import quote
 
 
-def starts_of(root: LogicalPlan) -> dict[str, StartPosition]:
+def starts_of(root: Operator) -> dict[str, StartPosition]:
     """The positions by topics; PlanError for one that cannot be, or two of one topic."""
     scans = [operator for operator in operators(root) if isinstance(operator, Scan)]
     found: dict[str, StartPosition] = {}
@@ -54,10 +53,3 @@ def timestamp_of(start: StartPosition) -> int | None:
     if text.isascii() and text.isdecimal() and len(text) > 4:
         return int(text)
     return parse_timestamp(text)
-
-
-def start_text(start: StartPosition) -> str:
-    """As it is written in the query."""
-    if start.offsets:
-        return "OFFSETS " + ", ".join(f"{p}:{offset}" for p, offset in start.offsets)
-    return start.start.value + (f" {start.timestamp}" if start.timestamp else "")

@@ -11,8 +11,8 @@ from typing import Protocol
 from streamsql.catalog import ExternalSink, Source, Thing
 from streamsql.formats.registered import SchemaText
 from streamsql.nodes import CreateConnector, Expression, Print, SelectQuery, Statement
-from streamsql.planner.plans.logical import QueryPlan
 from streamsql.planner.plans.modes import topics_read
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.routes import Route
 from streamsql.schema import Schema
 
@@ -67,7 +67,6 @@ class Planned:
 
     @property
     def ends(self) -> tuple[Thing, ...]:
-        """What is no more afterwards."""
         return ()
 
 
@@ -200,7 +199,6 @@ class InsertValuesPlan(Planned):
 
     @property
     def rows(self) -> tuple[InsertValuesPlan, ...]:
-        """A plan for each row."""
         return (replace(self, more=()), *self.more)
 
 

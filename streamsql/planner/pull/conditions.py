@@ -78,7 +78,6 @@ class _Bounds:
     high_inclusive: bool = True
 
     def narrow(self, operator: type[Expression], value: Value) -> None:
-        """Take in one more comparison."""
         if operator in (exp.EQ, exp.GT, exp.GTE):
             inclusive = operator is not exp.GT
             if self.low is None or (value, not inclusive) > (self.low, not self.low_inclusive):

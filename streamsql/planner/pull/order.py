@@ -93,7 +93,6 @@ def _shown(value: Expression, query: Query, aliases: dict[str, Expression]) -> s
 
 
 def _over_source(value: Expression, aliases: dict[str, Expression]) -> Expression:
-    """The expression with aliases replaced by what they stand for."""
 
     def original(node: Expression) -> Expression:
         if isinstance(node, exp.Column) and not node.table and node.name in aliases:
@@ -104,7 +103,6 @@ def _over_source(value: Expression, aliases: dict[str, Expression]) -> Expressio
 
 
 def ordered(sorting: Sorting, built: Built) -> tuple[ResultOrder, ...]:
-    """What the built query's rows are sorted by."""
     shown = built.columns[: len(built.columns) - sorting.added]
     return tuple(
         ResultOrder(_column(by, order, built, shown), bool(order.args["desc"]), _nulls_first(order))

@@ -11,26 +11,14 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
-from streamsql.nodes import Emit, Expression, JoinType, SelectQuery
-from streamsql.planner.plans.bounded import SetOperation, Values
+from streamsql.nodes import Emit, Expression, SelectQuery
+from streamsql.planner.operators import Filter, Operator, Project, Scan, TopN, operators
 from streamsql.planner.plans.context import Planning
-from streamsql.planner.plans.logical import (
-    Filter,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Mode,
-    ModeDecision,
-    Project,
-    QueryPlan,
-    Scan,
-    TopN,
-)
-from streamsql.planner.plans.modes import operators, python_functions, sources_read
+from streamsql.planner.plans.modes import python_functions, sources_read
+from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.planner.plans.routes import Batch, Route, StoredTables
 from streamsql.planner.plans.starts import starts_of
 from streamsql.planner.plans.statements import PullPlan
-from streamsql.planner.plans.windows import Over
 from streamsql.planner.pull.conditions import lookup_of
 from streamsql.planner.pull.order import naming_order_by, ordered, with_order_columns
 from streamsql.planner.pull.restrictions import (
@@ -44,15 +32,12 @@ from streamsql.planner.select.build import Built, build_query
 from streamsql.planner.select.checks import CHECKS
 from streamsql.planner.select.limits import note_limits
 from streamsql.schema import WINDOW_BOUNDS, Column, Kind, Namespace, Schema
-from streamsql.types import quote
 
 _BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
-_JOINS_OF_TABLES = (JoinKind.TABLE_TABLE, JoinKind.FOREIGN_KEY)
 _MODE = ModeDecision(Mode.MICRO_BATCH, "a pull query ends where its topics end")
 
 
 def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
-    """The plan of a SELECT without EMIT."""
     asked = statement.query
     check_enabled(asked, planning)
     if asked.limit is not None and asked.limit < 0:
@@ -97,7 +82,7 @@ def _planned(statement: SelectQuery, planning: Planning) -> PullPlan:
     )
 
 
-def _check_ranked(root: LogicalPlan) -> None:
+def _check_ranked(root: Operator) -> None:
     for operator in operators(root):
         if isinstance(operator, TopN):
             ranked = operator.input
@@ -116,7 +101,7 @@ def choose_route(root: Project) -> Route:
     reason = _needs_batch(root)
     if reason is not None:
         return Batch(reason)
-    below: LogicalPlan = root.input
+    below: Operator = root.input
     conditions: list[Expression] = []
     while isinstance(below, Filter):
         conditions.append(below.condition)
@@ -128,40 +113,12 @@ def choose_route(root: Project) -> Route:
 
 
 def _needs_batch(root: Project) -> str | None:
-    """Why stores do not suffice."""
     for operator in operators(root):
-        reason = _not_served(operator) if isinstance(operator, Scan) else None
-        if reason is not None:
-            return reason
-        if isinstance(operator, Values):
-            return "it has rows of its own"
-        if isinstance(operator, Over) and operator.order is not None:
-            return "it orders rows for OVER"
-        if isinstance(operator, SetOperation):
-            return f"it compares rows for {operator.operator.value}"
+        if operator.needs_batch is not None:
+            return operator.needs_batch
         name = next(iter(python_functions(operator)), None)
         if name is not None:
             return f"Spark runs Python functions such as {name}"
-        if isinstance(operator, Join) and operator.join_kind not in _JOINS_OF_TABLES:
-            full = operator.join_kind is JoinKind.ROWS and operator.type is JoinType.FULL
-            return "it compares the rows of a FULL JOIN" if full else "it joins a stream"
-    return None
-
-
-def _not_served(scan: Scan) -> str | None:
-    """Why no store has the rows."""
-    source = scan.source
-    name = quote(source.name)
-    if source.kind is Kind.STREAM:
-        return f"it reads the history of the stream {name}"
-    if source.created_by_query is None and not source.is_source:
-        return f"the table {name}, made by CREATE TABLE, is not served from a store"
-    if source.schema.headers:
-        return f"{name} has header columns, which no store keeps"
-    if scan.constraints:
-        return f"{name} has constraints, which no store checks"
-    if scan.start is not None:
-        return f"it says where reading of {name} begins"
     return None
 
 

@@ -23,8 +23,8 @@ from streamsql.errors import (
 from streamsql.formats.base import columns_text
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Join, Query, SelectExpression, Subquery
+from streamsql.planner.operators import Filter, Operator, Scan
 from streamsql.planner.plans.context import Planning
-from streamsql.planner.plans.logical import Filter, LogicalPlan, Scan
 from streamsql.planner.plans.routes import Batch, KeyLookup, KeyRange, Route, StoredTables
 from streamsql.planner.pull.conditions import compared_column, disjuncts_of
 from streamsql.planner.scopes.spans import span_of
@@ -103,7 +103,6 @@ def check_columns(query: Query) -> None:
 
 
 def check_allowed(query: Query, built: Built, route: Route, planning: Planning) -> None:
-    """What the properties, and the types of keys, forbid."""
     source = _single_source(built)
     if source is not None and source.kind is Kind.TABLE:
         _check_in_lists(query.where, source)
@@ -126,7 +125,6 @@ def check_allowed(query: Query, built: Built, route: Route, planning: Planning) 
 
 
 def _single_source(built: Built) -> Source | None:
-    """The one source, if that is all the query reads."""
     below = built.root.input
     while isinstance(below, Filter):
         below = below.input
@@ -187,8 +185,7 @@ def _clauses(query: Query) -> Mapping[str, bool]:
     }
 
 
-def _needs_scan(rows: LogicalPlan, source: Source) -> PlanError:
-    """What of the condition is to blame."""
+def _needs_scan(rows: Operator, source: Source) -> PlanError:
     conditions: list[Expression] = []
     while isinstance(rows, Filter):
         conditions.append(rows.condition)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamsql.planner.operators import Operator
 from streamsql.planner.plans.invariants import check_rewrite
-from streamsql.planner.plans.logical import LogicalPlan
 from streamsql.planner.plans.rewriting import Rule
 from streamsql.planner.rules.fold_conditions import fold_conditions
 from streamsql.planner.rules.merge_filters import merge_filters
@@ -29,18 +29,18 @@ class Step:
     """The plan after a rule that changed it."""
 
     rule: str
-    plan: LogicalPlan
+    plan: Operator
 
 
 @dataclass(frozen=True)
 class Optimized:
     """The plan after all rules, and the steps that led there."""
 
-    root: LogicalPlan
+    root: Operator
     steps: tuple[Step, ...]
 
 
-def optimize(plan: LogicalPlan) -> Optimized:
+def optimize(plan: Operator) -> Optimized:
     """All rules, one after the other; InternalError where one breaks the plan."""
     steps = []
     for rule in RULES:

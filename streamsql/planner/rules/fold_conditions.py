@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Filter, LogicalPlan
+from streamsql.planner.operators import Filter, Operator
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.constants import evaluate_constant
 from streamsql.planner.types.inference import is_constant
@@ -28,12 +28,11 @@ _COMPARISONS: dict[type[Expression], Callable[[Any, Any], bool]] = {
 }
 
 
-def fold_conditions(plan: LogicalPlan) -> LogicalPlan:
-    """The plan with conditions replaced by what they always are, where that is known."""
+def fold_conditions(plan: Operator) -> Operator:
     return transform_up(plan, _fold)
 
 
-def _fold(plan: LogicalPlan) -> LogicalPlan:
+def _fold(plan: Operator) -> Operator:
     if not isinstance(plan, Filter):
         return plan
     parts = conjuncts(plan.condition)

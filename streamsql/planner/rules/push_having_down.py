@@ -7,18 +7,17 @@ where a filter keeps state of its own.
 from __future__ import annotations
 
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan
+from streamsql.planner.operators import Aggregate, Filter, Operator
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.binding import columns_in, replace
 from streamsql.schema import Kind
 
 
-def push_having_down(plan: LogicalPlan) -> LogicalPlan:
-    """The plan with conditions of HAVING on the keys alone below the aggregation."""
+def push_having_down(plan: Operator) -> Operator:
     return transform_up(plan, _push)
 
 
-def _push(plan: LogicalPlan) -> LogicalPlan:
+def _push(plan: Operator) -> Operator:
     if not isinstance(plan, Filter) or not isinstance(plan.input, Aggregate):
         return plan
     aggregate = plan.input

@@ -10,19 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Filter, Join, JoinKind, LogicalPlan
-from streamsql.planner.plans.lookups.join import LookupJoin
+from streamsql.planner.operators import Filter, Join, JoinKind, LookupJoin, Operator
 from streamsql.planner.plans.rewriting import conjunction, conjuncts, transform_up
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME
 
 
-def push_where_below_join(plan: LogicalPlan) -> LogicalPlan:
-    """The plan with conditions of WHERE on one side alone below the join."""
+def push_where_below_join(plan: Operator) -> Operator:
     return transform_up(plan, _push)
 
 
-def _push(plan: LogicalPlan) -> LogicalPlan:
+def _push(plan: Operator) -> Operator:
     if not isinstance(plan, Filter) or not isinstance(plan.input, Join | LookupJoin):
         return plan
     join = plan.input
@@ -35,7 +33,7 @@ def _push(plan: LogicalPlan) -> LogicalPlan:
     if not below:
         return plan
     filtered = _push(Filter(stream, conjunction(below), plan.clause))
-    lowered: LogicalPlan
+    lowered: Operator
     if isinstance(join, Join):
         lowered = replace(join, left=filtered)
     else:
@@ -43,7 +41,7 @@ def _push(plan: LogicalPlan) -> LogicalPlan:
     return Filter(lowered, conjunction(above), plan.clause) if above else lowered
 
 
-def _only_over(part: Expression, side: LogicalPlan) -> bool:
+def _only_over(part: Expression, side: Operator) -> bool:
     """Whether a condition reads the side's columns, and nothing that the join makes anew."""
     columns = columns_in(part)
     names = {column.name for column in side.schema} - {ROWTIME.name}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from streamsql.planner.plans.logical import LogicalPlan, Named, Repartition
+from streamsql.planner.operators import Named, Operator, Repartition
 from streamsql.planner.plans.rewriting import transform_up
 
 
-def remove_repartitions(plan: LogicalPlan) -> LogicalPlan:
-    """The plan without repartitions to the key that there is already."""
+def remove_repartitions(plan: Operator) -> Operator:
     return transform_up(plan, _remove)
 
 
-def _remove(plan: LogicalPlan) -> LogicalPlan:
+def _remove(plan: Operator) -> Operator:
     if not isinstance(plan, Repartition):
         return plan
     key = tuple(column.name for column in plan.input.schema.key)

@@ -38,11 +38,9 @@ class NameGenerator:
         return self._numbered(GENERATED_PREFIX)
 
     def generated(self) -> str:
-        """The next KSQL_COL_<n>."""
         return self._numbered(GENERATED_PREFIX)
 
     def aggregate(self) -> str:
-        """The next KSQL_AGG_VARIABLE_<n>."""
         return self._numbered(AGGREGATE_PREFIX)
 
     def _numbered(self, prefix: str) -> str:

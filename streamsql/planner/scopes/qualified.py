@@ -29,7 +29,6 @@ def qualifier(column: exp.Column) -> str | None:
 
 
 def bare_name(column: exp.Column) -> str:
-    """The column's name without its source's."""
     alias = qualifier(column)
     return column.name if alias is None else column.name.removeprefix(f"{alias}.")
 

@@ -41,11 +41,9 @@ class Scope:
         return self.reference(found)
 
     def reference(self, column: Column) -> exp.Column:
-        """A typed reference to a column of the scope."""
         return column_node(column)
 
     def check_source(self, name: str, span: Span | None) -> None:
-        """BindError where no source is called so."""
         if self.alias_of(name) is None:
             message = f"'{name}' is not a valid stream/table name or alias."
             raise BindError(
@@ -61,7 +59,6 @@ class Scope:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """What the sources are called."""
         return (self.alias,)
 
     def names(self, taken: Collection[str] = ()) -> NameGenerator:
@@ -69,7 +66,6 @@ class Scope:
         return NameGenerator([*self.schema.names, *taken])
 
     def has_column(self, name: str) -> bool:
-        """Whether some source has a column of that name."""
         return any(self.schema.find(n) is not None for n in (name, folded(name)))
 
     def _called(self) -> str:
@@ -125,7 +121,6 @@ def suggestion(name: str, alias: str, schema: Schema) -> str:
 
 
 def column_node(column: Column) -> exp.Column:
-    """A typed reference to a column of an operator's input."""
     node = exp.Column(this=exp.to_identifier(column.name, quoted=True))
     node.type = column.type
     return node

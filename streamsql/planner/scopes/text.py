@@ -10,7 +10,6 @@ from streamsql.planner.scopes.qualified import as_written
 
 
 def expression_text(expression: Expression) -> str:
-    """Canonical SQL."""
     return to_sql(as_written(expression))
 
 

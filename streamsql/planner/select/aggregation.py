@@ -11,7 +11,7 @@ from sqlglot import exp
 from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Emit, Expression, Query
-from streamsql.planner.plans.logical import Aggregate, Filter, LogicalPlan, Named, Project
+from streamsql.planner.operators import Aggregate, Filter, Named, Operator, Project
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of
@@ -33,13 +33,7 @@ from streamsql.planner.types.binding import (
 from streamsql.planner.types.calls import COLLECTS_FOR
 from streamsql.planner.types.inference import require_boolean
 from streamsql.planner.types.scope import text_of
-from streamsql.schema import (
-    RESERVED_COLUMNS,
-    ROWTIME,
-    WINDOW_BOUNDS,
-    Kind,
-    Schema,
-)
+from streamsql.schema import RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Kind, Schema
 
 _BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 
@@ -52,7 +46,6 @@ class Grouping:
     aggregates: tuple[Named, ...]
 
     def rewrite(self, expression: Expression) -> Expression:
-        """The expression over the aggregation's columns."""
 
         def result_of(node: Expression) -> Expression | None:
             for made in (*self.keys, *self.aggregates):
@@ -66,7 +59,7 @@ class Grouping:
 def build_aggregation(
     query: Query,
     scope: Scope,
-    source: LogicalPlan,
+    source: Operator,
     stars: Stars,
     sink: str | None,
     *,
@@ -96,7 +89,7 @@ def build_aggregation(
     named = () if of_window else _named_keys(groups, selected, scope)
     grouping = Grouping(named, _named_aggregates(calls))
     emit = query.emit or Emit.CHANGES
-    plan: LogicalPlan = Aggregate(source, grouping.keys, grouping.aggregates, query.window, emit)
+    plan: Operator = Aggregate(source, grouping.keys, grouping.aggregates, query.window, emit)
     if having is not None:
         plan = Filter(plan, grouping.rewrite(having), "HAVING")
     result = Selected(
@@ -280,7 +273,6 @@ def _named_aggregates(calls: Sequence[Expression]) -> tuple[Named, ...]:
 def _check_non_aggregate(
     query: Query, items: Sequence[Item], having: Expression | None, groups: Sequence[Expression]
 ) -> None:
-    """Every column must stand inside an aggregate or a grouping expression."""
     wrong = [i.expression for i in items if _loose_columns(i.expression, groups, query)]
     if wrong:
         shown = ", ".join(text_of(e) for e in wrong)

@@ -25,8 +25,7 @@ from streamsql.nodes import (
     Within,
 )
 from streamsql.planner.joins.state_ttl import with_ttl
-from streamsql.planner.plans.logical import Derived, Distinct, Filter, LogicalPlan, Project
-from streamsql.planner.plans.windows import complete_window, key_window
+from streamsql.planner.operators import Derived, Distinct, Filter, Operator, Project
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
@@ -48,6 +47,7 @@ from streamsql.planner.select_list.projection import Selected, check_stored, div
 from streamsql.planner.select_list.table_functions import check_table_functions, flat_map
 from streamsql.planner.types.binding import aggregates_in, bind, resolve_names, table_functions_in
 from streamsql.planner.types.inference import require_boolean
+from streamsql.planner.windows import complete_window, key_window
 from streamsql.schema import KeyWindow, Kind, WindowType
 from streamsql.types import quote
 
@@ -78,7 +78,6 @@ class _Place:
 
     @property
     def named(self) -> str | None:
-        """What the result is called, if anything."""
         return self.sink if self.inner is None else self.inner
 
     def stored(self, kind: Kind) -> str | None:
@@ -123,7 +122,6 @@ def _check_not_ordered(query: Query) -> None:
 
 
 def build_inner(query: Query, catalog: Catalog, name: str) -> Derived:
-    """The plan of a query as a source called `name`."""
     place = _Place(catalog, None)
     return _build_subquery(place, Subquery(expand(query, catalog.views), name, query.span))
 
@@ -233,7 +231,6 @@ def _source(query: Query, place: _Place) -> tuple[Query, From]:
 
 
 def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRecognize) -> Derived:
-    """The subquery that a Top-N stands in."""
     assert isinstance(subquery, Subquery)
     name = subquery.alias or "SUBQUERY"
     inner, source = _source(subquery.query, replace(place, inner=name))
@@ -243,7 +240,6 @@ def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRe
 
 
 def _build_match(place: _Place, match: MatchRecognize) -> Derived:
-    """The matches of a pattern in FROM."""
     side = match.source
     own = side.name if isinstance(side, SourceRef) else "MATCHES"
     name = match.alias or side.alias or own
@@ -253,7 +249,6 @@ def _build_match(place: _Place, match: MatchRecognize) -> Derived:
 
 
 def _build_distinct(query: Query, place: _Place) -> Built:
-    """Each row once; with a WINDOW, once in each."""
     if query.window is not None and query.window.type is not WindowType.TUMBLING:
         raise PlanError(
             "SELECT DISTINCT takes TUMBLING windows only.",
@@ -309,7 +304,6 @@ def _check_groupable(source: From, query: Query) -> None:
 
 
 def _check_no_aggregation(query: Query) -> None:
-    """Clauses that need a GROUP BY."""
     if query.window is not None:
         raise PlanError(
             "WINDOW clause requires a GROUP BY clause.",
@@ -335,7 +329,7 @@ def _keyless(root: Project) -> Project:
     return Project(root.input, (), (*root.key, *root.value))
 
 
-def _where(query: Query, source: From, place: _Place) -> LogicalPlan:
+def _where(query: Query, source: From, place: _Place) -> Operator:
     semi_joins, rest = split(query.where, source.scope)
     rows = source.root
     if rest is not None:
@@ -368,7 +362,7 @@ def bind_condition(expression: Expression, scope: Scope, clause: str) -> Express
 
 
 def _build_plain(
-    query: Query, source: From, rows: LogicalPlan, place: _Place, stored: str | None
+    query: Query, source: From, rows: Operator, place: _Place, stored: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """Rows that keep their key: projection, filter, table functions."""
     items = select_items(query, source.scope, source.stars, persistent=place.named is not None)

@@ -7,10 +7,7 @@ from collections.abc import Callable
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.formats.base import maps_have_text_keys
 from streamsql.ksqldb import says
-from streamsql.planner.file_sink import FileSink
-from streamsql.planner.plans.invariants import expressions_of
-from streamsql.planner.plans.logical import Aggregate, Distinct, LogicalPlan, Sink
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Aggregate, Distinct, FileSink, Operator, Sink, operators
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.types import (
@@ -29,10 +26,10 @@ from streamsql.types import (
     type_of,
 )
 
-Check = Callable[[LogicalPlan], None]
+Check = Callable[[Operator], None]
 
 
-def groups_are_comparable(root: LogicalPlan) -> None:
+def groups_are_comparable(root: Operator) -> None:
     """A MAP has no order of its entries, so that equal maps could be different groups."""
     for operator in operators(root):
         if isinstance(operator, Aggregate):
@@ -52,8 +49,7 @@ def groups_are_comparable(root: LogicalPlan) -> None:
                     )
 
 
-def distinct_rows_are_comparable(root: LogicalPlan) -> None:
-    """The same of the columns of SELECT DISTINCT."""
+def distinct_rows_are_comparable(root: Operator) -> None:
     for operator in operators(root):
         if isinstance(operator, Distinct):
             for column in operator.schema:
@@ -65,10 +61,10 @@ def distinct_rows_are_comparable(root: LogicalPlan) -> None:
                     )
 
 
-def decimals_are_not_too_wide(root: LogicalPlan) -> None:
+def decimals_are_not_too_wide(root: Operator) -> None:
     """Spark's DECIMAL has 38 digits."""
     for operator in operators(root):
-        for expression in expressions_of(operator):
+        for expression in operator.expressions:
             if _too_wide(type_of(expression)):
                 raise UnsupportedError(
                     f"{expression_text(expression)} is of type {to_sql(type_of(expression))}: "
@@ -78,7 +74,7 @@ def decimals_are_not_too_wide(root: LogicalPlan) -> None:
                 )
 
 
-def shown_maps_have_text_keys(root: LogicalPlan) -> None:
+def shown_maps_have_text_keys(root: Operator) -> None:
     """Rows of a push query are written as JSON, whose objects have text keys."""
     if isinstance(root, Sink | FileSink):
         return

@@ -12,7 +12,7 @@ from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
 from streamsql.nodes import ConstraintDefinition, Expression
 from streamsql.parser import parse_expression
-from streamsql.planner.plans.logical import Scan
+from streamsql.planner.operators import Scan
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
@@ -63,7 +63,6 @@ def _of_several(condition: Expression) -> list[Expression]:
 def bound_constraints(
     constraints: tuple[Constraint, ...], source: Source, types: Mapping[str, SQLType]
 ) -> tuple[ConstraintDefinition, ...]:
-    """Constraints of a source as they are checked."""
     return tuple(
         ConstraintDefinition(
             constraint.name,

@@ -28,15 +28,7 @@ from streamsql.planner.joins.joins import (
 from streamsql.planner.joins.keys import Identity, JoinKey, JoinKeys, LeftKey, SourceKey
 from streamsql.planner.joins.lookups import check_not_read, looked_up_last
 from streamsql.planner.joins.scope import JoinScope, joined_name
-from streamsql.planner.plans.logical import (
-    Derived,
-    Join,
-    JoinKind,
-    Leaf,
-    LogicalPlan,
-    Named,
-    Scan,
-)
+from streamsql.planner.operators import Derived, Join, JoinKind, Leaf, Named, Operator, Scan
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node, folded
 from streamsql.planner.select.constraints import bound_constraints
@@ -50,7 +42,7 @@ from streamsql.types import quote
 class From:
     """What the clauses after FROM are planned with."""
 
-    root: LogicalPlan
+    root: Operator
     scans: tuple[Leaf, ...]
     scope: Scope
     stars: Stars
@@ -58,7 +50,6 @@ class From:
 
     @property
     def kind(self) -> Kind:
-        """Whether the rows are those of a stream or of a table."""
         return self.root.kind
 
     @property
@@ -73,7 +64,6 @@ class From:
 
     @property
     def window(self) -> KeyWindow | None:
-        """How the key is windowed."""
         return self.origin.source.topic.window
 
 
@@ -116,7 +106,6 @@ def build_from(
 
 
 def check_relation(relation: Relation, catalog: Catalog) -> None:
-    """CatalogError where a source does not exist."""
     for ref in _flat(relation)[0]:
         ref = ref.source if isinstance(ref, WindowFunction | MatchRecognize) else ref
         if isinstance(ref, Subquery):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamsql.planner.plans.logical import Aggregate, LogicalPlan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Aggregate, Operator, operators
 from streamsql.planner.types.calls import COLLECTS_FOR
 from streamsql.properties import COLLECT_LIST_LIMIT, COLLECT_SET_LIMIT, get_int
 
@@ -15,7 +14,7 @@ LIMIT = "limit"
 _PROPERTIES = {"COLLECT_LIST": COLLECT_LIST_LIMIT, "COLLECT_SET": COLLECT_SET_LIMIT}
 
 
-def note_limits(root: LogicalPlan, session: Mapping[str, str]) -> None:
+def note_limits(root: Operator, session: Mapping[str, str]) -> None:
     """Gives every call of COLLECT_LIST and COLLECT_SET in the plan its limit; what is collected for
     a user's aggregate has none, since it would be wrong without the rest."""
     for operator in operators(root):

@@ -9,8 +9,7 @@ from sqlglot import exp
 from streamsql.errors import PlanError, StreamSQLError, UnsupportedError
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Emit, Expression, Query, SelectExpression
-from streamsql.planner.plans.logical import LogicalPlan, Ordering, Scan
-from streamsql.planner.plans.windows import Frame, Over, OverCall
+from streamsql.planner.operators import Frame, Operator, Ordering, Over, OverCall, Scan
 from streamsql.planner.scopes.names import HIDDEN_PREFIX
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
@@ -52,7 +51,6 @@ class _Spec:
 
 
 def windows_of(query: Query) -> list[exp.Window]:
-    """The windows of OVER in the SELECT, each once."""
     found: list[exp.Window] = []
     for item in query.items:
         if isinstance(item, SelectExpression):
@@ -61,9 +59,7 @@ def windows_of(query: Query) -> list[exp.Window]:
     return found
 
 
-def build_over(
-    query: Query, source: From, rows: LogicalPlan, *, bounded: bool
-) -> tuple[Query, From]:
+def build_over(query: Query, source: From, rows: Operator, *, bounded: bool) -> tuple[Query, From]:
     """The query over rows that have what OVER makes as columns; `rows` are those of FROM that
     WHERE lets through."""
     windows = windows_of(query)
@@ -94,7 +90,6 @@ def build_over(
 
 
 def _column(node: Expression, names: dict[exp.Window, str]) -> Expression:
-    """The column that holds a window's result, in its place."""
     if not isinstance(node, exp.Window):
         return node
     column = exp.Column(this=exp.to_identifier(names[node], quoted=True))
@@ -215,7 +210,6 @@ def is_time(bound: Expression, source: From) -> bool:
 
 
 def _frame(window: exp.Window) -> Frame:
-    """The frame; without one all rows up to this, and those of the same time."""
     spec = window.args.get("spec")
     if spec is None:
         return Frame(peers=True)

@@ -46,14 +46,12 @@ class _Groups:
 
     @property
     def items(self) -> tuple[SelectExpression, ...]:
-        """Those of its SELECT."""
         return tuple(
             SelectExpression(written.copy(), self._column(number), self._query.span)
             for number, written in enumerate(self._written)
         )
 
     def rewritten(self, node: Expression) -> Expression:
-        """An expression of the query, over the groups' columns."""
         if isinstance(node, exp.Window):
             return self._window(node)
         meant = self._meant(node)
@@ -77,7 +75,6 @@ class _Groups:
         return new
 
     def _meant(self, node: Expression) -> Expression:
-        """The same for all ways to name a column."""
         try:
             return resolve_names(node, self._scope, "SELECT")
         except BindError:

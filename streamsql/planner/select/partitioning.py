@@ -8,7 +8,7 @@ from streamsql.errors import PlanError
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression, Query
 from streamsql.planner.joins.scope import JoinScope
-from streamsql.planner.plans.logical import LogicalPlan, Named, Project, Repartition
+from streamsql.planner.operators import Named, Operator, Project, Repartition
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.from_clause import From, joined_items
@@ -21,7 +21,7 @@ from streamsql.types import quote
 
 
 def build_partitioning(
-    query: Query, source: From, rows: LogicalPlan, named: str | None, stored: str | None
+    query: Query, source: From, rows: Operator, named: str | None, stored: str | None
 ) -> tuple[Project, tuple[str, ...]]:
     """The plan of a query with PARTITION BY, and its columns in the order of the SELECT."""
     _check_source(query, source)
@@ -88,7 +88,6 @@ def _partition_expressions(query: Query, scope: Scope) -> tuple[Expression, ...]
 
 
 def _star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
-    """The new keys, the old values, the old keys."""
     if len(source.scans) > 1:
         return _joined_star(source, by)
     schema = source.origin.source.schema
@@ -113,7 +112,6 @@ def _joined_star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
 
 
 def _over_new_keys(selected: Selected, by: tuple[Named, ...]) -> Selected:
-    """The key's items read the columns that the Repartition makes."""
     key = tuple(
         None if item is None else Item(item.name, reference(new.name, new.expression), item.span)
         for item, new in zip(selected.key, by, strict=True)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import Emit, Expression, Query, SelectExpression, Subquery
-from streamsql.planner.plans.logical import LogicalPlan, Named, Ordering, Project, Ranks, TopN
+from streamsql.planner.operators import Named, Operator, Ordering, Project, Ranks, TopN
 from streamsql.planner.plans.rewriting import conjuncts
 from streamsql.planner.scopes.scope import Scope, column_node
 from streamsql.planner.scopes.spans import span_of
@@ -45,17 +45,14 @@ class Ranking:
 
     @property
     def window(self) -> exp.Window:
-        """The node of `.. OVER (..)`."""
         return _window(self.item)
 
     @property
     def ranks(self) -> Ranks:
-        """How rows are counted."""
         return _ranks(self.item) or Ranks.ROW_NUMBER
 
     @property
     def name(self) -> str:
-        """The column that holds the rank."""
         return _name(self.item)
 
 
@@ -172,7 +169,7 @@ def _conjunction(conditions: list[Expression]) -> Expression | None:
 
 
 def build_ranking(
-    ranking: Ranking, source: From, rows: LogicalPlan, named: str, *, bounded: bool
+    ranking: Ranking, source: From, rows: Operator, named: str, *, bounded: bool
 ) -> Project:
     """The subquery's plan; `rows` are those of FROM that WHERE lets through."""
     inner, scope = ranking.subquery.query, source.scope
@@ -204,7 +201,6 @@ def build_ranking(
 
 
 def _items(ranking: Ranking, source: From, rank: str, number: str) -> tuple[Item, ...]:
-    """The items of the SELECT, the ranking ones in their places."""
     inner = ranking.subquery.query
     items: list[Item] = []
     for item in inner.items:

@@ -24,16 +24,8 @@ from streamsql.nodes import (
     SourceRef,
     Subquery,
 )
-from streamsql.planner.plans import logical
-from streamsql.planner.plans.logical import (
-    Derived,
-    Filter,
-    JoinKind,
-    LogicalPlan,
-    Named,
-    Project,
-    Qualify,
-)
+from streamsql.planner.operators import Derived, Filter, JoinKind, Named, Operator, Project, Qualify
+from streamsql.planner.operators import Join as JoinRows
 from streamsql.planner.plans.rewriting import conjunction, conjuncts
 from streamsql.planner.scopes.qualified import qualified_name
 from streamsql.planner.scopes.scope import Scope, column_node
@@ -62,7 +54,6 @@ class SemiJoin:
 
 
 def split(where: Expression | None, scope: Scope) -> tuple[list[SemiJoin], Expression | None]:
-    """The semi-joins of a WHERE clause, and the other conditions."""
     if where is None:
         return [], None
     semis: list[SemiJoin] = []
@@ -114,9 +105,8 @@ def of_values(semi: SemiJoin, catalog: Catalog) -> SemiJoin:
 
 
 def semi_join(
-    rows: LogicalPlan, semi: SemiJoin, source: From, build: Callable[[Subquery], Derived]
-) -> LogicalPlan:
-    """The rows that pass; their columns are the same."""
+    rows: Operator, semi: SemiJoin, source: From, build: Callable[[Subquery], Derived]
+) -> Operator:
     if source.window is not None:
         raise UnsupportedError(
             "IN (SELECT ..) and EXISTS are not supported on windowed sources.", span=semi.span
@@ -128,7 +118,7 @@ def semi_join(
     on = replaced(value, lambda node: _renamed(node) if isinstance(node, exp.Column) else None)
     kind = _kind(rows, value)
     right_on = column_node(replace(key, name=qualified_name(_TABLE, key.name)))
-    join: LogicalPlan = logical.Join(
+    join: Operator = JoinRows(
         left,
         right,
         kind,
@@ -182,7 +172,7 @@ def _key(table: Derived, semi: SemiJoin) -> Column:
     return schema.key[0]
 
 
-def _kind(rows: LogicalPlan, value: Expression) -> JoinKind:
+def _kind(rows: Operator, value: Expression) -> JoinKind:
     if rows.kind is Kind.STREAM:
         return JoinKind.STREAM_TABLE
     keys = rows.schema.key
@@ -190,7 +180,7 @@ def _kind(rows: LogicalPlan, value: Expression) -> JoinKind:
     return JoinKind.TABLE_TABLE if own else JoinKind.FOREIGN_KEY
 
 
-def _others(rows: LogicalPlan) -> tuple[Column, ...]:
+def _others(rows: Operator) -> tuple[Column, ...]:
     keys = rows.schema.key
     return tuple(column for column in rows.schema if column not in keys)
 

@@ -21,7 +21,7 @@ from streamsql.nodes import (
     SourceRef,
     Subquery,
 )
-from streamsql.planner.plans.logical import Ranks
+from streamsql.planner.operators import Ranks
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
@@ -59,7 +59,6 @@ def written_out(query: Query, *, bounded: bool) -> Query:
 def changed(
     items: Iterable[SelectItem], change: Callable[[Expression], Expression]
 ) -> tuple[SelectItem, ...]:
-    """The items of a SELECT with other expressions; stars stay."""
     return tuple(
         replace(item, expression=change(item.expression))
         if isinstance(item, SelectExpression)
@@ -175,7 +174,6 @@ def grouped(query: Query, scope: Scope) -> Query:
 
 
 def aliases_of(query: Query) -> dict[str, Expression]:
-    """What the names stand for that the SELECT gives."""
     aliases = {
         item.alias: item.expression
         for item in query.items

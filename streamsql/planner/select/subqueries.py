@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from streamsql.catalog import Source
 from streamsql.errors import PlanError, Span
-from streamsql.planner.plans.logical import Derived, Project
+from streamsql.planner.operators import Derived, Project
 from streamsql.planner.select.from_clause import From
 from streamsql.schema import RESERVED_COLUMNS, KeyWindow
 from streamsql.types import quote

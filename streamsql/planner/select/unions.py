@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from streamsql.errors import PlanError, Span, UnsupportedError
 from streamsql.nodes import SetOperator
-from streamsql.planner.plans.bounded import SetOperation
-from streamsql.planner.plans.logical import LogicalPlan, Named, Project, Union
+from streamsql.planner.operators import Named, Operator, Project, SetOperation, Union
 from streamsql.planner.scopes.scope import column_node
 from streamsql.planner.types.inference import coerce
 from streamsql.schema import Column, KeyWindow, Kind
@@ -48,11 +47,11 @@ def combine(
         and all(_key_places(b) == places and b.window == first.window for b in branches)
     )
     keys = places if keyed else ()
-    shaped: list[LogicalPlan] = [_shaped(branch, first.columns, types, keys) for branch in branches]
+    shaped: list[Operator] = [_shaped(branch, first.columns, types, keys) for branch in branches]
     return over(_folded(shaped, operators)), first.window if keyed else None
 
 
-def _folded(rows: Sequence[LogicalPlan], operators: Sequence[SetOperator]) -> LogicalPlan:
+def _folded(rows: Sequence[Operator], operators: Sequence[SetOperator]) -> Operator:
     """From left to right, but INTERSECT first."""
     terms, between = [rows[0]], []
     for operator, right in zip(operators, rows[1:], strict=True):
@@ -97,8 +96,7 @@ _INSTEAD = {
 }
 
 
-def over(plan: LogicalPlan) -> Project:
-    """The plan's own columns as a result."""
+def over(plan: Operator) -> Project:
     return Project(plan, _references(plan.schema.key), _references(plan.schema.value))
 
 
@@ -156,7 +154,6 @@ def _common(branches: Sequence[Branch], position: int, operator: SetOperator) ->
 def _shaped(
     branch: Branch, names: Sequence[str], types: Sequence[SQLType], keys: Sequence[int]
 ) -> Project:
-    """The query's result under the common names and types."""
     items = [
         Named(name, coerce(_item(branch, position).expression, types[position]))
         for position, name in enumerate(names)

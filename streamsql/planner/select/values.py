@@ -5,8 +5,7 @@ from __future__ import annotations
 from streamsql.catalog import Catalog, Source
 from streamsql.errors import PlanError, UnsupportedError
 from streamsql.nodes import Expression, ValueRows
-from streamsql.planner.plans.bounded import Values
-from streamsql.planner.plans.logical import Derived
+from streamsql.planner.operators import Derived, Values
 from streamsql.planner.scopes.scope import Scope
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.types.binding import aggregates_in, bind, table_functions_in

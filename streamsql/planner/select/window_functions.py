@@ -28,19 +28,16 @@ from streamsql.nodes import (
     Window,
     WindowFunction,
 )
-from streamsql.planner.plans.windows import complete_window
 from streamsql.planner.scopes.scope import folded
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.shorthand import aliases_of, changed
 from streamsql.planner.types.binding import aggregates_in
+from streamsql.planner.windows import STEP, complete_window
 from streamsql.schema import WindowType
 from streamsql.types import quote
 
 BOUND = "bound of a window"
 """Key of the `meta` of an expression in GROUP BY that stands for the window by itself."""
-STEP = "$WINDOW"
-"""The hidden column that tells a row's windows apart: starts of hopping ones, ends of cumulating
-ones."""
 
 
 def without_functions(query: Query, catalog: Catalog, *, bounded: bool) -> Query:
@@ -71,7 +68,6 @@ _CLOCK_GRACE = Duration(1, "MINUTE")
 
 
 def _by_clock(function: WindowFunction, *, bounded: bool) -> WindowFunction:
-    """Over rows whose time is when they are processed."""
     if bounded:
         raise UnsupportedError(
             "a pull query processes all rows at one time, which makes no windows by PROCTIME()",
@@ -102,7 +98,6 @@ def _meant(expression: Expression, query: Query) -> Expression:
 
 
 def _bound(expression: Expression, function: WindowFunction) -> str | None:
-    """The column of a windowed aggregation that holds the same."""
     if not isinstance(expression, exp.Column):
         return None
     if expression.table not in ("", _name(function)):
@@ -117,7 +112,6 @@ def _name(function: WindowFunction) -> str:
 
 
 def _with_clause(query: Query, function: WindowFunction) -> Query:
-    """The same with WINDOW."""
     if query.window is not None:
         raise PlanError(
             "There is a window in FROM and one in the WINDOW clause.",
@@ -152,7 +146,6 @@ def _lasting(function: WindowFunction, query: Query) -> Window:
 
 
 def _item(item: SelectItem, function: WindowFunction, query: Query) -> SelectItem:
-    """Under the name that it had."""
     if isinstance(item, SelectExpression) and item.alias is None:
         if _bound(item.expression, function):
             return replace(item, alias=item.expression.name)
@@ -172,7 +165,6 @@ def _window_alone(items: tuple[SelectItem, ...], window: Window) -> Expression:
 
 
 def _check_session(function: WindowFunction, keys: tuple[Expression, ...]) -> None:
-    """A session is one of rows that are grouped together."""
     if function.window.type is not WindowType.SESSION:
         return
     wanted = {column.name for column in function.partition_by if isinstance(column, exp.Column)}
@@ -328,7 +320,6 @@ def _column(name: str, like: Expression | None = None) -> Expression:
 
 
 def _moment(ms: Expression, like: Expression | None = None) -> Expression:
-    """A TIMESTAMP."""
     moment = exp.Anonymous(this="FROM_UNIXTIME", expressions=[ms])
     if like is not None:
         moment.meta.update(like.meta)

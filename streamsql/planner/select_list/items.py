@@ -8,15 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from streamsql.errors import PlanError, Span, TypeMismatchError
-from streamsql.nodes import (
-    Expression,
-    Query,
-    SelectAll,
-    SelectExpression,
-    SelectItem,
-    SelectStruct,
-)
-from streamsql.planner.plans.logical import Named
+from streamsql.nodes import Expression, Query, SelectAll, SelectExpression, SelectItem, SelectStruct
+from streamsql.planner.operators import Named
 from streamsql.planner.scopes.names import NameGenerator
 from streamsql.planner.scopes.qualified import bare_name
 from streamsql.planner.scopes.scope import Scope

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streamsql.errors import PlanError, Span
 from streamsql.ksqldb import says
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import LogicalPlan, Named, Project
+from streamsql.planner.operators import Named, Operator, Project
 from streamsql.planner.scopes.text import expression_text, qualified_text
 from streamsql.planner.select_list.items import Item
 from streamsql.types import quote
@@ -38,7 +38,6 @@ class Selected:
 
     @property
     def key_items(self) -> tuple[Item, ...]:
-        """Those parts of the key that are selected."""
         return tuple(item for item in self.key if item is not None)
 
 
@@ -115,8 +114,7 @@ def _listed(texts: Sequence[str], conjunction: str) -> str:
     return f"{', '.join(head)} {conjunction} {last}" if head else last
 
 
-def project(source: LogicalPlan, selected: Selected) -> Project:
-    """The operator that makes the result's columns."""
+def project(source: Operator, selected: Selected) -> Project:
     return Project(
         source,
         tuple(Named(x.name, x.expression) for x in selected.key_items),

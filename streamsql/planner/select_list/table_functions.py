@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from streamsql.errors import PlanError
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import FlatMap, LogicalPlan, Named
+from streamsql.planner.operators import FlatMap, Named, Operator
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.select_list.items import Item
@@ -43,8 +43,7 @@ def check_table_functions(items: Sequence[Item], kind: Kind) -> None:
                 )
 
 
-def flat_map(source: LogicalPlan, selected: Selected) -> tuple[LogicalPlan, Selected]:
-    """The source with a FlatMap on it, and the items reading its columns."""
+def flat_map(source: Operator, selected: Selected) -> tuple[Operator, Selected]:
     calls: list[Expression] = []
     for item in (*selected.key_items, *selected.value):
         calls.extend(call for call in table_functions_in(item.expression) if call not in calls)

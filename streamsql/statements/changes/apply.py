@@ -21,8 +21,7 @@ from streamsql.nodes import Statement
 from streamsql.parser import to_sql
 from streamsql.planner.ddl.control import ControlPlan
 from streamsql.planner.ddl.drops import DropPlan
-from streamsql.planner.plans.logical import Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Scan, operators
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
 from streamsql.planner.statements import apply, plan
 from streamsql.results import Message, Result, Warning

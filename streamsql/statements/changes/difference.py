@@ -16,8 +16,8 @@ from streamsql.planner.changes.queries import compare_inserts, compare_queries
 from streamsql.planner.changes.rebuilding import rebuild_obstacle
 from streamsql.planner.changes.sources import as_known, compare_sources
 from streamsql.planner.changes.users import users_of, users_of_columns
-from streamsql.planner.plans.logical import QueryPlan
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.operators import state_stores
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import QueryStatementPlan
 from streamsql.runtime.history import canonical
 from streamsql.runtime.processing_log import STREAM as PROCESSING_LOG

@@ -23,7 +23,7 @@ from streamsql.executor.rebuilds.rewriting import Rewrite, StateNotKeptError
 from streamsql.log.entries import Offsets
 from streamsql.places.place import Place
 from streamsql.planner.changes.keeping import is_one_grouping
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.results import Warning
 from streamsql.runtime.state import EngineState
 from streamsql.statements.changes.retention import lost_of, wanted_offsets

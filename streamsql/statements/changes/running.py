@@ -10,7 +10,7 @@ from streamsql.errors import StreamSQLError
 from streamsql.log.entries import Entry
 from streamsql.nodes import CreateAsSelect, CreateSink
 from streamsql.parser import parse_one
-from streamsql.planner.plans.logical import QueryPlan
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.planner.plans.statements import Planned, QueryStatementPlan
 from streamsql.planner.statements import plan
 from streamsql.properties import GUARANTEE

@@ -20,7 +20,7 @@ from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.client import KafkaClient, NewRecord, Reader, Record
 from streamsql.nodes import ReplayErrors
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Mode
+from streamsql.planner.plans.query_plan import Mode
 from streamsql.results import Result
 from streamsql.runtime.state import Context
 from streamsql.statements.dispatch import handle

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamsql.errors import Span, UnsupportedError
-from streamsql.planner.file_sink import FileSink
+from streamsql.planner.operators import FileSink, FlatMap, Operator, Scan, operators, state_stores
 from streamsql.planner.plans.delivery import Replay, replay_of
-from streamsql.planner.plans.logical import FlatMap, LogicalPlan, QueryPlan, Scan
-from streamsql.planner.plans.modes import operators
-from streamsql.planner.plans.state_stores import state_stores
+from streamsql.planner.plans.query_plan import QueryPlan
 from streamsql.schema import Kind
 from streamsql.statements.repair.entries import Failure
 
@@ -40,7 +38,7 @@ def replayable(plan: QueryPlan, span: Span | None) -> Inputs:
     return Inputs(streams, frozenset(topics) - streams)
 
 
-def _obstacle(root: LogicalPlan, scans: list[Scan]) -> str | None:
+def _obstacle(root: Operator, scans: list[Scan]) -> str | None:
     if isinstance(root, FileSink):
         return "it writes files, in the order of its topic alone"
     replay = replay_of(root)

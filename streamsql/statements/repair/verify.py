@@ -13,16 +13,11 @@ from streamsql.executor.queries.offset_ranges import OffsetRanges, offset_ranges
 from streamsql.executor.queries.persistent_query import Definition
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit, VerifyQuery
-from streamsql.planner.file_sink import FileSink
+from streamsql.planner.operators import FileSink, operators
 from streamsql.planner.plans.guarantee import Guarantee
-from streamsql.planner.plans.logical import Aggregate, Mode, QueryPlan
-from streamsql.planner.plans.lookups.join import LookupJoin
-from streamsql.planner.plans.matches.match import Match
-from streamsql.planner.plans.modes import joins_own_groups, operators
-from streamsql.planner.plans.windows import Over
+from streamsql.planner.plans.query_plan import Mode, QueryPlan
 from streamsql.results import Field, Result, Rows, Text, Value, Warning
 from streamsql.runtime.state import Context
-from streamsql.schema import Kind
 from streamsql.statements.dispatch import handle
 
 if TYPE_CHECKING:
@@ -91,23 +86,8 @@ def _obstacle(plan: QueryPlan) -> str | None:
         return "what it writes are files, and a topic is what can be read here"
     if plan.emit is Emit.FINAL:
         return "EMIT FINAL writes when time has passed, which a batch does not know"
-    for operator in operators(plan.root):
-        if isinstance(operator, LookupJoin):
-            return (
-                f"what is looked up in {operator.lookup.name} may be another row than it was when "
-                "the query looked"
-            )
-        if isinstance(operator, Over):
-            return "OVER leaves out what came late, and a batch has all rows in order"
-        if isinstance(operator, Match):
-            return "MATCH_RECOGNIZE leaves out what came late, and a batch has all rows in order"
-        if joins_own_groups(operator):
-            return "a row was joined with its group as it was then, and a batch has the last only"
-        if isinstance(operator, Aggregate) and operator.input.kind is Kind.TABLE:
-            return (
-                "a batch has no groups of a table that have become empty, and the query keeps them"
-            )
-    return None
+    reasons = (operator.differs_in_batch for operator in operators(plan.root))
+    return next(filter(None, reasons), None)
 
 
 def _begun(ranges: OffsetRanges, definition: Definition) -> OffsetRanges:

@@ -33,8 +33,7 @@ from streamsql.executor.frames.keyed import normalized, operate, unpacked, unpac
 from streamsql.executor.frames.layouts import Columns
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.plans.logical import Aggregate, Named, Scan
-from streamsql.planner.plans.modes import operators
+from streamsql.planner.operators import Aggregate, Named, Scan, operators
 from streamsql.planner.scopes.text import expression_text
 from streamsql.planner.types.scope import text_of
 from streamsql.types import to_sql, type_of
@@ -59,18 +58,15 @@ class Grouping:
 
     @property
     def columns(self) -> list[Column]:
-        """Keys and arguments, by their names."""
         keys = [key.alias(name) for key, name in zip(self.keys, self.key_names, strict=True)]
         return [*keys, *(value.alias(name) for name, value in self.needed.items())]
 
     @property
     def key_names(self) -> list[str]:
-        """What the frame calls the expressions of GROUP BY."""
         return [f"$key{i}" for i in range(len(self.keys))]
 
     @property
     def text(self) -> str:
-        """The operator in words."""
         names = ", ".join(expression_text(item.expression) for item in self.node.keys)
         return f"GROUP BY {names}" if names else "aggregation of all rows"
 
@@ -93,7 +89,6 @@ class Grouping:
 
     @property
     def key_type(self) -> StructType:
-        """The type of `key`."""
         fields = [(item.name, spark_type(type_of(item.expression))) for item in self.node.keys]
         return StructType([StructField(*field) for field in fields or [("$all", IntegerType())]])
 
@@ -138,7 +133,6 @@ def keeps_headers(node: Aggregate) -> bool:
 
 
 def arrival() -> Column:
-    """The column ORDER."""
     return F.struct(quoted(OFFSET_COLUMN), quoted(PARTITION_COLUMN)).alias(ORDER)
 
 

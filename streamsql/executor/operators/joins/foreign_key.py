@@ -22,7 +22,7 @@ from streamsql.executor.frames.keyed import (
 from streamsql.executor.operators.joins.inputs import Side
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import JoinType
-from streamsql.planner.plans.logical import Join
+from streamsql.planner.operators import Join
 
 _FOREIGN_KEY, _ROW = "$foreign_key", "$row"
 

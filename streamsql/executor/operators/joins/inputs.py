@@ -22,17 +22,12 @@ from streamsql.executor.frames.context import (
     quoted,
 )
 from streamsql.executor.frames.guard import expression_context, reads_only
-from streamsql.executor.frames.keyed import (
-    columns_type,
-    keyed_rows,
-    normalized,
-    packed_columns,
-)
+from streamsql.executor.frames.keyed import columns_type, keyed_rows, normalized, packed_columns
 from streamsql.executor.frames.layouts import columns_of_type
+from streamsql.executor.operators.lowering import Inputs
 from streamsql.executor.spark.types import spark_type
 from streamsql.nodes import Expression
-from streamsql.planner.joins.text import join_text
-from streamsql.planner.plans.logical import Derived, Join, JoinKind, LogicalPlan, Scan
+from streamsql.planner.operators import Derived, Join, JoinKind, Operator, Scan, join_text
 from streamsql.planner.types.binding import columns_in
 from streamsql.schema import ROWTIME, Kind
 from streamsql.types import type_of
@@ -59,23 +54,19 @@ class Side:
 
     @property
     def key_type(self) -> StructType:
-        """The Spark type of `key`."""
         on, *bounds = columns_type(self.rows, [ON_COLUMN, *self.bounds])
         return StructType([StructField("key", on.dataType, on.nullable), *bounds])
 
     @property
     def type(self) -> StructType:
-        """That of a packed row."""
         return columns_type(self.rows, packed_columns(self.rows, self.columns))
 
     def keyed(self, number: int, scope: Scope) -> DataFrame:
-        """The operator's input of that number."""
         key = scope.jvm.pack(self.key, self.key_type)
         return keyed_rows(self.rows, key, number, scope, self.columns)
 
 
-def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side, Side]:
-    """Both inputs of a join, with what they are joined on."""
+def sides(node: Join, inputs: Inputs, scope: Scope) -> tuple[Side, Side]:
     left, right = inputs
     return (
         _side(left, node.left, node.left_on, 0, node, scope),
@@ -84,7 +75,7 @@ def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side
 
 
 def _side(
-    rows: DataFrame, plan: LogicalPlan, on: Expression, number: int, node: Join, scope: Scope
+    rows: DataFrame, plan: Operator, on: Expression, number: int, node: Join, scope: Scope
 ) -> Side:
     value = column(on, expression_context(plan.schema, scope, _STEP)).cast(spark_type(type_of(on)))
     if plan.kind is Kind.STREAM:
@@ -151,7 +142,7 @@ def window_bounds(node: Join) -> tuple[str, ...]:
     return (START_COLUMN, END_COLUMN) if _have_ends(node.left) else (START_COLUMN,)
 
 
-def _have_ends(plan: LogicalPlan) -> bool:
+def _have_ends(plan: Operator) -> bool:
     if isinstance(plan, (Derived, Scan)):
         window = plan.source.topic.window
         return window is not None and window.has_end

@@ -20,7 +20,7 @@ from streamsql.executor.frames.context import (
 )
 from streamsql.executor.operators.joins.inputs import ON_COLUMN, Side
 from streamsql.nodes import JoinType
-from streamsql.planner.plans.logical import Join
+from streamsql.planner.operators import Join
 
 _HOW = {
     JoinType.INNER: "inner",

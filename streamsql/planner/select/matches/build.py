@@ -8,8 +8,7 @@ from streamsql.errors import PlanError, UnsupportedError, did_you_mean
 from streamsql.functions import REGISTRY
 from streamsql.functions.base import ScalarFunction
 from streamsql.nodes import Expression, MatchRecognize
-from streamsql.planner.plans.logical import Named, Project
-from streamsql.planner.plans.matches.match import Condition, Match
+from streamsql.planner.operators import Condition, Match, Named, Project
 from streamsql.planner.scopes.spans import span_of
 from streamsql.planner.select.from_clause import From
 from streamsql.planner.select.matches.columns import MatchColumns

@@ -10,7 +10,7 @@ from sqlglot import exp
 from streamsql.errors import BindError, PlanError, UnsupportedError, did_you_mean
 from streamsql.functions import REGISTRY
 from streamsql.nodes import Expression
-from streamsql.planner.plans.matches.match import MatchColumn, Place
+from streamsql.planner.operators import MatchColumn, Place
 from streamsql.planner.scopes.qualified import mark_qualified
 from streamsql.planner.scopes.scope import Scope, folded
 from streamsql.planner.scopes.spans import span_of
@@ -49,7 +49,6 @@ class MatchColumns:
     made: dict[str, MatchColumn] = field(default_factory=dict)
 
     def bind(self, expression: Expression, clause: str) -> Expression:
-        """The expression over columns of a match, typed."""
 
         def change(node: Expression) -> Expression:
             if isinstance(node, exp.Anonymous):
@@ -87,7 +86,6 @@ class MatchColumns:
     # -- rows ------------------------------------------------------------------------------------
 
     def _placed(self, call: exp.Anonymous) -> tuple[Expression, Place]:
-        """What FIRST, LAST or PREV is of, and the row."""
         arguments = call.expressions
         if not 1 <= len(arguments) <= 2:
             raise _misspelt(call)

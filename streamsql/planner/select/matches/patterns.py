@@ -99,7 +99,6 @@ def _check_skip(after: AfterMatch, pattern: Pattern, variables: tuple[str, ...])
 
 
 def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:
-    """The parts that a pattern has directly."""
     match pattern:
         case PatternSequence() | PatternAlternatives() | PatternPermutation():
             return pattern.parts
@@ -115,7 +114,6 @@ def _parts(pattern: Pattern) -> Iterator[Pattern]:
 
 
 def _least(pattern: Pattern) -> int:
-    """How many rows a match has at least."""
     match pattern:
         case PatternVariable():
             return 1
@@ -137,7 +135,6 @@ def _steps(pattern: Pattern) -> int:
 
 
 def _always(name: str, pattern: Pattern) -> bool:
-    """Whether each match has a row of the variable."""
     match pattern:
         case PatternVariable():
             return pattern.name == name

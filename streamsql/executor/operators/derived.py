@@ -1,0 +1,45 @@
+"""Derived: a query's result has the pseudo columns that a source has, its time perhaps that of the
+clock."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+    system_columns,
+)
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.planner.operators import Derived
+
+_PSEUDO = {
+    "ROWTIME": TIME_COLUMN,
+    "ROWPARTITION": PARTITION_COLUMN,
+    "ROWOFFSET": OFFSET_COLUMN,
+    "WINDOWSTART": START_COLUMN,
+    "WINDOWEND": END_COLUMN,
+}
+
+
+def lower(node: Derived, inputs: Inputs, scope: Scope) -> DataFrame:
+    (rows,) = inputs
+    if node.by_clock:
+        # Of each row: Spark's current_timestamp stands still for a whole batch. And read once for
+        # all that goes by it, since Spark repeats nothing that is not deterministic.
+        rows = rows.withColumn(TIME_COLUMN, scope.jvm.clock())
+    own = [quoted(column.name) for column in node.source.schema]
+    pseudo = [
+        quoted(column).alias(name)
+        for name, column in _PSEUDO.items()
+        if node.schema.find(name) is not None
+    ]
+    return rows.select(*own, *pseudo, *system_columns())
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

@@ -1,0 +1,64 @@
+"""Values: rows of the statement itself, which are of no topic."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamsql.executor.expressions.expression import column
+from streamsql.executor.frames.context import (
+    END_COLUMN,
+    HEADERS_COLUMN,
+    HEADERS_TYPE,
+    NULL_COLUMN,
+    OFFSET_COLUMN,
+    PARTITION_COLUMN,
+    START_COLUMN,
+    TIME_COLUMN,
+    Scope,
+    quoted,
+)
+from streamsql.executor.frames.guard import expression_context
+from streamsql.executor.operators.lowering import Inputs, Lowering, row_by_row
+from streamsql.executor.spark.types import spark_type
+from streamsql.planner.operators import Values
+from streamsql.schema import Schema
+
+
+def lower(node: Values, inputs: Inputs, scope: Scope) -> DataFrame:
+    del inputs
+    context = expression_context(Schema(()), scope, "Values")
+    rows = [
+        F.struct(
+            F.lit(number).alias("$number"),
+            *(
+                column(value, context).cast(spark_type(to.type)).alias(to.name)
+                for value, to in zip(values, node.columns, strict=True)
+            ),
+        )
+        for number, values in enumerate(node.rows)
+    ]
+    one = scope.context.spark.createDataFrame(pa.table({"$row": [0]}))
+    made = one.select(F.explode(F.array(*rows)).alias("$row"))
+    cells = [quoted("$row").getField(c.name).alias(c.name) for c in node.columns]
+    place = quoted("$row").getField("$number").cast("bigint")
+    return made.select(*cells, *bounded_columns(place))
+
+
+def bounded_columns(offset: Column) -> list[Column]:
+    """The system columns of rows that are of no topic."""
+    none = F.lit(None).cast("bigint")
+    columns = {
+        TIME_COLUMN: F.unix_millis(F.current_timestamp()),
+        NULL_COLUMN: F.lit(False),
+        HEADERS_COLUMN: F.lit(None).cast(HEADERS_TYPE),
+        START_COLUMN: none,
+        END_COLUMN: none,
+        PARTITION_COLUMN: F.lit(0),
+        OFFSET_COLUMN: offset.cast("bigint"),
+    }
+    return [value.alias(name) for name, value in columns.items()]
+
+
+LOWERING = Lowering(lower, row_by_row(lower))

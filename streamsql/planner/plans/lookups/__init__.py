@@ -1,1 +1,0 @@
-"""Look-ups: rows of a stream with what is found for them outside of Kafka."""

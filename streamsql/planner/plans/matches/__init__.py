@@ -1,1 +1,0 @@
-"""Matches of patterns as operators of a plan, and as text."""

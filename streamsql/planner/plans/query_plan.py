@@ -1,0 +1,51 @@
+"""A planned query: its operators, and how it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from streamsql.nodes import Emit, StartPosition
+from streamsql.planner.operators import Operator
+from streamsql.planner.plans.guarantee import Guarantee
+from streamsql.schema import Schema
+
+
+class Mode(Enum):
+    """How a caught-up query runs."""
+
+    REAL_TIME = "real-time"
+    MICRO_BATCH = "micro-batch"
+
+
+@dataclass(frozen=True)
+class ModeDecision:
+    """The mode and, in words for EXPLAIN, why."""
+
+    mode: Mode
+    reason: str
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """A planned query: `root` is a Sink or FileSink, of a push query a Project or Limit."""
+
+    root: Operator
+    mode: ModeDecision
+    emit: Emit
+    reads: tuple[str, ...]
+    """Names of the sources it reads."""
+    query_id: str | None = None
+    columns: tuple[str, ...] = ()
+    """The names of the result's columns in the order of the SELECT (a schema has keys first)."""
+    starts: Mapping[str, StartPosition] = field(default_factory=dict)
+    """Where reading begins, by topics, of those for which the query says so."""
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
+    unoptimized: Operator | None = None
+    """The plan before the rules, for EXPLAIN VERBOSE."""
+    partitions: int | None = None  # of its state, where a number is told
+
+    @property
+    def schema(self) -> Schema:
+        return self.root.schema

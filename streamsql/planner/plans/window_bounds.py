@@ -1,0 +1,24 @@
+"""Windows: those of the WINDOW clause, with its defaults filled in, and those of OVER."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from streamsql.planner.operators import Operator, Project
+from streamsql.schema import WINDOW_BOUNDS
+
+
+def window_bounds(root: Operator) -> frozenset[str]:
+    """The columns of a query's result that are bounds of the window of its rows, by whatever
+    names."""
+    while not isinstance(root, Project) and len(root.inputs) == 1:
+        (root,) = root.inputs
+    names = frozenset(bound.name for bound in WINDOW_BOUNDS)
+    if not isinstance(root, Project):
+        return names & frozenset(root.schema.names)
+    items = (*root.key, *root.value)
+    return frozenset(
+        item.name
+        for item in items
+        if isinstance(item.expression, exp.Column) and item.expression.name in names
+    )
