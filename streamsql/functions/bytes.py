@@ -101,7 +101,7 @@ BYTES = (
     ),
     scalar(
         "TO_BYTES",
-        "The bytes that a text stands for in hex, utf8, ascii or base64.",
+        "The bytes of a text in hex, utf8, ascii or base64.",
         _CATEGORY,
         overload("text STRING, encoding STRING -> BYTES", _to_bytes),
         fallible=_WRONG_ENCODING,
@@ -117,7 +117,7 @@ BYTES = (
     ),
     scalar(
         "INT_FROM_BYTES",
-        "The INTEGER that 4 bytes hold.",
+        "The INTEGER of 4 bytes.",
         _CATEGORY,
         *(overload(f"value BYTES{order} -> INT", _int_from) for order in ("", _ORDER)),
         fallible=_WRONG_SIZE,
@@ -125,7 +125,7 @@ BYTES = (
     ),
     scalar(
         "BIGINT_FROM_BYTES",
-        "The BIGINT that 8 bytes hold.",
+        "The BIGINT of 8 bytes.",
         _CATEGORY,
         *(overload(f"value BYTES{order} -> BIGINT", _bigint_from) for order in ("", _ORDER)),
         fallible=_WRONG_SIZE,
@@ -133,7 +133,7 @@ BYTES = (
     ),
     scalar(
         "DOUBLE_FROM_BYTES",
-        "The DOUBLE that 8 bytes hold.",
+        "The DOUBLE of 8 bytes.",
         _CATEGORY,
         *(overload(f"value BYTES{order} -> DOUBLE", _double_from) for order in ("", _ORDER)),
         fallible=_WRONG_SIZE,

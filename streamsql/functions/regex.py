@@ -112,7 +112,7 @@ REGEXES = (
     ),
     scalar(
         "REGEXP_LIKE",
-        "Whether a pattern matches somewhere in the text; the flag 'i' makes case no matter.",
+        "Whether a pattern matches anywhere in the text; the flag 'i' ignores case.",
         _CATEGORY,
         overload("text STRING, pattern STRING -> BOOLEAN", _like, with_call=True),
         overload(
@@ -122,7 +122,7 @@ REGEXES = (
     ),
     scalar(
         "REGEXP_EXTRACT",
-        "The first match of a pattern, or a group of it; null if there is none.",
+        "The first match of a pattern, or one of its groups; null without a match.",
         _CATEGORY,
         overload("pattern STRING, text STRING -> STRING", _EXTRACT, with_call=True),
         overload("pattern STRING, text STRING, group INT -> STRING", _EXTRACT, with_call=True),
@@ -130,7 +130,7 @@ REGEXES = (
     ),
     scalar(
         "REGEXP_EXTRACT_ALL",
-        "All matches of a pattern, or a group of each.",
+        "All matches of a pattern, or one group of each match.",
         _CATEGORY,
         overload("pattern STRING, text STRING -> ARRAY<STRING>", _EXTRACT_ALL, with_call=True),
         overload(

@@ -118,7 +118,7 @@ def _of_epoch(F: Any, seconds: SparkColumn) -> SparkColumn:
 TEMPLATES = (
     scalar(
         "TO_CHAR",
-        "The timestamp or date as text in a pattern of PostgreSQL.",
+        "The timestamp or date formatted by PostgreSQL's pattern.",
         _CATEGORY,
         *(
             overload(
@@ -137,8 +137,8 @@ TEMPLATES = (
     ),
     scalar(
         "TO_TIMESTAMP",
-        "The timestamp that a text in a pattern of PostgreSQL means, or so many seconds after the "
-        "epoch.",
+        "The timestamp of a text, parsed by PostgreSQL's pattern, or of a number of seconds since "
+        "the epoch.",
         _CATEGORY,
         overload(
             "text STRING, const pattern STRING -> TIMESTAMP",
@@ -158,7 +158,7 @@ TEMPLATES = (
     ),
     scalar(
         "TO_DATE",
-        "The date that a text in a pattern of PostgreSQL means.",
+        "The date of a text, parsed by PostgreSQL's pattern.",
         _CATEGORY,
         overload(
             "text STRING, const pattern STRING -> DATE", _to_date, with_call=True, check=_check
