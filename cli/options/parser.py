@@ -184,7 +184,7 @@ def _apply(commands: Commands[argparse.ArgumentParser]) -> None:
     instead.add_argument(
         "--stage",
         action="store_true",
-        help="with --server: build what is built anew beside what runs, and do not switch",
+        help="with --server: rebuild the changed queries without switching to them",
     )
     instead.add_argument("--promote", action="store_true", help="switch to what is staged")
     instead.add_argument("--discard", action="store_true", help="give up what is staged")

@@ -67,7 +67,7 @@ def run_text(
 
 @dataclass(frozen=True)
 class _Files:
-    """Files as a text of statements that is run where they have not been run before."""
+    """Files as a text of statements that is run where they have not already been run."""
 
     engine: Engine
     scripts: Sequence[NamedText]

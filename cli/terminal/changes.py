@@ -113,7 +113,7 @@ def _sum(plan: ChangePlan, style: Style) -> str:
         return style.error(f"{count} error{'' if count == 1 else 's'}: nothing can be applied.")
     counts = Counter(item.action for item in plan.changes)
     if not counts:
-        return style.good("Nothing to do: what is written is what runs.")
+        return style.good("No changes. The running pipeline matches the files.")
     done = ", ".join(f"{count} {action}" for action, count in counts.items())
     refused = sum(item.change == 5 for item in plan.changes)
     return f"{done}." + (f" {refused} of them cannot be." if refused else "")

@@ -153,7 +153,7 @@ def test_apply_looks_before_it_starts_an_engine(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--undo"], "nothing has been applied: there is nothing to take back"),
+        (["--undo"], "no changes have been applied, so there is nothing to undo"),
         ([], "give the files that are to be applied, or --undo, --promote or --discard alone"),
         (["--undo", "f.sql"], "or --undo, --promote or --discard alone"),
         (["--stage", "f.sql"], "only a server has something staged"),

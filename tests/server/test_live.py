@@ -202,10 +202,10 @@ def test_files_are_planned_and_applied(server: LiveServer) -> None:
         (item,) = remote.changes.plan_undo().changes
         assert (item.name, item.parts[0].text) == ("APPLIED_LARGE", "V > 7, now V > 5")
         assert [r.text for r in remote.changes.undo() if isinstance(r, Message)] == changed
-        with pytest.raises(UnsupportedError, match="none of the queries is built anew"):
+        with pytest.raises(UnsupportedError, match="no query needs a rebuild"):
             remote.changes.stage([NamedText("f.sql", source + large.format(7))])
         for act in (remote.changes.promote, remote.changes.discard):
-            with pytest.raises(CatalogError, match="nothing is staged"):
+            with pytest.raises(CatalogError, match="no change is staged"):
                 act()
     part = {"files": [{"name": "g.sql", "sql": large.format(7)}], "partial": True}
     assert server.client.post("/streamsql/plan", json=part).json()["exit_code"] == 2

@@ -86,7 +86,7 @@ def test_files_that_are_a_part_change_what_they_define(sql: str) -> None:
     world.shell(STREAM)
     running, texts = running_of_log(world.entries), [NamedText("f.sql", sql)]
     (error,) = read_wanted(texts, Session(), None, running, partial=True).errors
-    assert "S is not defined in these files" in error.message
+    assert "S is not defined in these partial files" in error.message
     assert not read_wanted([NamedText("f.sql", STREAM + sql)], Session(), None, running).errors
 
 

@@ -110,7 +110,7 @@ function Item({ item }) {
 
 function summary({ errors }, changes) {
   if (errors.length) return "Nothing can be applied: see above.";
-  if (!changes.length) return "Nothing to do: what is written is what runs.";
+  if (!changes.length) return "No changes. The running pipeline matches the files.";
   const counts = Object.keys(SIGNS)
     .map((action) => [action, changes.filter((item) => item.action === action).length])
     .filter(([, count]) => count)
