@@ -15,7 +15,7 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", required=True, help="created if there is none")
     parser.add_argument("--key", metavar="COL,..", help=_KEY_HELP)
     parser.add_argument("--key-format", type=str.upper, choices=("KAFKA", "JSON", "DELIMITED"))
-    parser.add_argument("--timestamp", metavar="COL", help="the column with the event time")
+    parser.add_argument("--timestamp", metavar="COL", help="column with the event time")
     parser.add_argument(
         "--timestamp-format",
         metavar="PATTERN",
@@ -23,7 +23,7 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", type=str.upper, choices=("JSON", "DELIMITED"), default="JSON")
     parser.add_argument("--input-format", choices=("csv", "json", "parquet", "text"))
-    parser.add_argument("--partitions", type=positive, metavar="N", help="of a new topic")
+    parser.add_argument("--partitions", type=positive, metavar="N", help="replicas partitions of a new topic")
     parser.add_argument("--rate", type=positive, metavar="N", help="records a second")
     parser.add_argument("--limit", type=positive, metavar="N", help="records at most")
 
@@ -45,7 +45,7 @@ def add_datagen_options(parser: argparse.ArgumentParser) -> None:
         metavar="MS",
         help="the first event's time; the others follow at the rate, however fast they are written",
     )
-    parser.add_argument("--partitions", type=positive, metavar="N", help="of a new topic")
+    parser.add_argument("--partitions", type=positive, metavar="N", help="replicas partitions of a new topic")
 
 
 def positive(text: str) -> int:

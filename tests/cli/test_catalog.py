@@ -49,7 +49,7 @@ def test_export_of_a_service_whose_kafka_does_not_run(
 ) -> None:
     (data / "service").write_text("flights")
     assert main(["catalog", "export", "--data", str(data)]) == 1
-    assert "the service flights are in Kafka, which does not run" in capsys.readouterr().err
+    assert "the service flights are in Kafka, which is not running" in capsys.readouterr().err
 
 
 def test_import_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,7 +132,7 @@ def test_two_hundred_statements(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("changed", "code", "said"),
     [
-        ("n FROM", 0, "Nothing to do"),
+        ("n FROM", 0, "No changes"),
         ("n, LEN(k) AS l FROM", 1, "nobody can be asked"),
         ("n, SUM(v) AS l FROM", 1, "reads again: s"),
         ("n, COUNT(*) AS m FROM", 1, "nobody can be asked"),

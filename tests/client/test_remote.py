@@ -191,7 +191,7 @@ def test_users_and_passwords(behind: OfflineEngine, tmp_path: Path) -> None:
             assert [type(r) for r in engine.execute("SHOW STREAMS;")] == [Rows]
         with RemoteEngine(Address.of(url, "rob", "secret")) as reader:
             assert [type(r) for r in reader.execute("SHOW STREAMS;")] == [Rows]
-            with pytest.raises(UserError, match="needs the role developer, yours is read-only"):
+            with pytest.raises(UserError, match="requires the role developer; your role is read-only"):
                 list(reader.execute("CREATE TYPE t AS INT;"))
         with pytest.raises(ConfigError, match="does not let in the user ann"):
             RemoteEngine(Address.of(url, "ann", "wrong")).start()

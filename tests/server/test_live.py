@@ -210,9 +210,9 @@ def test_files_are_planned_and_applied(server: LiveServer) -> None:
     part = {"files": [{"name": "g.sql", "sql": large.format(7)}], "partial": True}
     assert server.client.post("/streamsql/plan", json=part).json()["exit_code"] == 2
     refused = server.client.post("/streamsql/plan", json={**part, "prune": True})
-    assert (refused.status_code, "do not say what is to go" in refused.text) == (400, True)
+    assert (refused.status_code, "cannot be combined with" in refused.text) == (400, True)
     refused = server.client.post("/streamsql/apply", json={"files": [{"sql": "x"}]})
     assert (refused.status_code, refused.json()["message"]) == (
         400,
-        'a file has a "name" and the text "sql"',
+        'a file requires a "name" and a text "sql"',
     )

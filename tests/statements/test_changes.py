@@ -352,7 +352,7 @@ def test_what_is_applied_needs_the_role_of_each_statement(
     too_little = list(Role)[list(Role).index(least) - 1]
     with Offline(tmp_path) as offline:
         changes = Changes(offline.state)
-        with pytest.raises(ForbiddenError, match=f"needs the role {least.value}"):
+        with pytest.raises(ForbiddenError, match=f"requires the role {least.value}"):
             changes.apply(texts, session=Session(role=too_little))
         session = Session(role=Role.READ_ONLY)
         (item,) = changes.plan(texts, session=session).changes
