@@ -24,8 +24,7 @@ class Connection(Protocol):
         """Run statements; their results as they come. Raises the StreamSQLError of the first that
         fails."""
 
-    def catalog(self) -> Catalog:
-        """What there is now."""
+    def catalog(self) -> Catalog: ...
 
     def queries(self) -> Sequence[QueryInfo]:
         """The persistent and push queries that there are."""

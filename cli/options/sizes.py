@@ -1,4 +1,4 @@
-"""The options that bound what an engine takes of its machine; each stands for a property."""
+"""Options for the resources of an engine, one per property."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_size_options(parser: argparse.ArgumentParser, default: object) -> None:
     """Those of an engine that runs queries; `default` is what an option is that is not given."""
     group = parser.add_argument_group(
         "sizes",
-        "What is not given follows from the memory and CPUs of the machine, or its container.",
+        "Defaults derive from the memory and CPUs of the machine or container.",
     )
     for name, (_, text) in SIZES.items():
         option = "--" + name.replace("_", "-")

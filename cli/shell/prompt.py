@@ -69,7 +69,7 @@ class Prompt:
         threading.Thread(target=load_language, name="load language", daemon=True).start()
 
     def read(self) -> str:
-        """What is typed until it is complete; KeyboardInterrupt, EOFError as `input` has them."""
+        """Reads until the statement is complete; KeyboardInterrupt and EOFError as `input`."""
         return self._session.prompt()
 
     def entries(self) -> Sequence[str]:
@@ -180,7 +180,7 @@ class EngineCompleter(Completer):
 
 
 class StatusLine:
-    """One line below the prompt: what is up, what is starting, how the queries are."""
+    """A line below the prompt with the status of startup and queries."""
 
     def __init__(self, engine: Connection) -> None:
         self._engine = engine

@@ -1,8 +1,6 @@
-"""The shell: a prompt that is there at once, while Kafka and Spark come up behind it.
-
-Also reads statements from a pipe. What a line means is decided elsewhere: commands.py for the
-shell's own commands, the engine for everything else.
-"""
+"""The shell: its prompt appears immediately, while Kafka and Spark start in the background. Also
+reads statements from a pipe. commands.py handles the shell's own commands, the engine all other
+lines."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ def _interactive(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _port(address: str | None, engine: Engine) -> Iterator[list[str]]:
-    """PostgreSQL's port, if one is wanted, and what is said of it."""
+    """PostgreSQL's port, if configured, and its message."""
     if address is None:
         yield []
         return
@@ -69,7 +67,7 @@ def _port(address: str | None, engine: Engine) -> Iterator[list[str]]:
 
 
 def converse(shell: Shell, prompt: Prompt) -> None:
-    """Read and run what is typed until the end of it."""
+    """Runs the input until its end."""
     shell.history_of = prompt.entries
     while not shell.left:
         try:
@@ -120,10 +118,8 @@ def _is_command(text: str) -> bool:
 
 
 class Shell:
-    """Runs what is typed; the state that the shell's own commands change.
-
-    `place` says where the engine is: a name and a value for `server`.
-    """
+    """Runs the input; holds the state that the shell's commands change. `place` identifies the
+    engine for `server`: a name and a value."""
 
     def __init__(
         self, engine: Connection, renderer: Renderer, place: tuple[str, str], debug: bool
@@ -167,7 +163,11 @@ class Shell:
         except Interrupted as interrupted:
             if stop_at_interrupt:
                 raise
-            ended = "Query ended." if interrupted.stream else "No longer waited for; it may go on."
+            ended = (
+                "Query ended."
+                if interrupted.stream
+                else "Stopped waiting; the statement may still complete."
+            )
             self._say_interrupted(ended)
 
     def _say_interrupted(self, said: str) -> None:

@@ -1,8 +1,5 @@
-"""`streamsql connect URL`: the shell, `-e`, `-f` and statements from a pipe, over a server.
-
-No Kafka, no Spark and no JVM here: everything is the server's, but for the session and the files of
-RUN SCRIPT.
-"""
+"""`streamsql connect URL`: the shell, `-e`, `-f` and statements from a pipe, over a server. Runs no
+Kafka, Spark or JVM; only the session and the files of RUN SCRIPT are local."""
 
 from __future__ import annotations
 

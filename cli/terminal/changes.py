@@ -61,11 +61,9 @@ def _item_lines(item: PlannedChange, depth: int, style: Style) -> Iterator[str]:
     if item.read_again:
         yield f"{margin}    reads again: {_listed(item.read_again)}{_size(item)}"
     if item.lost:
-        gone = style.warning("there no more")
+        gone = style.warning("deleted, only in the state")
         yield f"{margin}    {gone}, so that only its state knows them: {_listed(item.lost)}"
-        yield style.dim(
-            f"{margin}      --from-what-is-left builds it of the records that are there"
-        )
+        yield style.dim(f"{margin}      --from-what-is-left rebuilds it from the remaining records")
     if item.obstacle:
         yield f"{margin}    {style.error('is not applied')}: {item.obstacle}"
     if item.action != "created" and item.readers:
@@ -116,4 +114,4 @@ def _sum(plan: ChangePlan, style: Style) -> str:
         return style.good("No changes. The running pipeline matches the files.")
     done = ", ".join(f"{count} {action}" for action, count in counts.items())
     refused = sum(item.change == 5 for item in plan.changes)
-    return f"{done}." + (f" {refused} of them cannot be." if refused else "")
+    return f"{done}." + (f" {refused} of them are rejected." if refused else "")

@@ -73,7 +73,7 @@ class Renderer:
         self.note(text)
 
     def note(self, text: str) -> None:
-        """Text that stands in the spool file only, such as what was typed."""
+        """Text for the spool file only, such as the input."""
         if self._spool is not None:
             self._spool.write(_ESCAPES.sub("", text))
             self._spool.flush()
@@ -150,7 +150,7 @@ class Renderer:
 def error_lines(
     error: StreamSQLError, sql: str | None, file: str | None, style: Style
 ) -> list[str]:
-    """The lines of `errors.render` in colours: what is wrong, where, and what to do."""
+    """The lines of `errors.render` in colors: error, position, hint."""
     lines = errors.render(error, sql, file).splitlines()
     painted = []
     for number, line in enumerate(lines):
@@ -167,7 +167,7 @@ def error_lines(
 
 
 class RowWriter:
-    """The rows of one push query as they come; the header stands above each screen of rows."""
+    """The rows of one push query; the header is repeated on each screen of rows."""
 
     def __init__(self, renderer: Renderer, fields: Sequence[Field]) -> None:
         self._renderer = renderer

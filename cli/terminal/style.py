@@ -1,4 +1,4 @@
-"""The few colours of the terminal, or none: what is what, not which escape sequence."""
+"""Colors of the terminal by meaning, or none."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _RESET = "\x1b[0m"
 
 @dataclass(frozen=True)
 class Style:
-    """Paints text by its meaning; without `colour` text stays as it is."""
+    """Colors text by meaning; without `colour` text is unchanged."""
 
     colour: bool = False
 
     @classmethod
     def of(cls, stream: TextIO) -> Style:
-        """Colours for a terminal that has not been told otherwise (NO_COLOR, TERM=dumb)."""
+        """Colors for a terminal unless disabled (NO_COLOR, TERM=dumb)."""
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(stream.isatty() and not plain)
 
@@ -29,7 +29,7 @@ class Style:
         return self._paint("1", text)
 
     def title(self, text: str) -> str:
-        """What stands above a result, in the colour of the product."""
+        """The title of a result, in the product's color."""
         return self._paint("1;36", text)
 
     def frame(self, text: str) -> str:

@@ -32,7 +32,7 @@ class AnyEngine(Protocol):
 
     @property
     def session(self) -> Session:
-        """The session whose properties and variables statements see, where none is given."""
+        """The default session of statements."""
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -44,8 +44,7 @@ class AnyEngine(Protocol):
         """Run statements; their results as they come. Raises the StreamSQLError of the first that
         fails."""
 
-    def catalog(self) -> Catalog:
-        """What there is now."""
+    def catalog(self) -> Catalog: ...
 
     def queries(self) -> list[QueryInfo]:
         """The persistent and push queries that there are."""
@@ -73,21 +72,21 @@ class Connection:
         return QueryResult(self._run(text, self._engine.session))
 
     def _run(self, text: str, session: Session) -> Iterator[Result]:
-        """Execute, noting what is written."""
+        """Executes and records consistency tokens."""
         for result in self._engine.execute(text, session):
             if isinstance(result, Message):
                 self._note(result.token)
             yield result
 
     def _note(self, token: str | None) -> None:
-        """Queries after this wait for the records that the token stands for."""
+        """Later queries wait for the records of the token."""
         if self._waits and token:
             properties = self._engine.session.properties
             known = properties.get(CONSISTENCY_TOKEN)
             properties[CONSISTENCY_TOKEN] = merged(known, token)
 
     async def sql_async(self, text: str) -> QueryResult:
-        """As `sql`, for programs with an event loop, which goes on meanwhile."""
+        """As `sql`, without blocking the event loop."""
         return await asyncio.to_thread(self.sql, text)
 
     def insert(self, name: str, rows: Iterable[Any]) -> int:
@@ -135,7 +134,7 @@ class Connection:
         return list(self._engine.queries())
 
     def close(self) -> None:
-        """Leave the server, where all goes on; or stop the engine of one's own."""
+        """Disconnects from a server, or stops the embedded engine."""
         self._engine.close()
 
     def __enter__(self) -> Connection:

@@ -1,4 +1,4 @@
-"""A result as text and as HTML, for whoever prints it or works in a notebook."""
+"""A result as text and as HTML, for printing and notebooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Named(Protocol):
 
 
 class Shown(Protocol):
-    """What is shown of a result; the rows of a push query are not asked for."""
+    """The displayed part of a result; rows of a push query are not fetched."""
 
     @property
     def messages(self) -> Sequence[str]:
@@ -30,11 +30,10 @@ class Shown(Protocol):
 
     @property
     def text(self) -> str:
-        """What is to be shown as it is, such as EXPLAIN's answer."""
+        """Preformatted text, such as EXPLAIN's."""
 
     @property
-    def is_push(self) -> bool:
-        """Whether rows go on to come."""
+    def is_push(self) -> bool: ...
 
     @property
     def columns(self) -> Sequence[Named]:
@@ -42,7 +41,7 @@ class Shown(Protocol):
 
     @property
     def rows(self) -> Sequence[Any]:
-        """Those that are there, a sequence of cells each."""
+        """The available rows."""
 
 
 def as_text(result: Shown) -> str:

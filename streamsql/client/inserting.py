@@ -26,7 +26,7 @@ BATCH = 500
 """Rows written at a time."""
 
 JSONRow = Mapping[str, Any]
-"""JSON values by column, whose name stands between backticks: letter case counts."""
+"""JSON values by column name in backticks, which preserves case."""
 
 
 def batches(source: Source, rows: Iterable[Any]) -> Iterator[list[JSONRow]]:

@@ -102,9 +102,7 @@ class Magic:
 
     def _connected(self) -> Connection:
         if self._connection is None:
-            raise ConfigError(
-                "there is no connection", hint="%streamsql http://localhost:8088 connects."
-            )
+            raise ConfigError("not connected", hint="%streamsql http://localhost:8088 connects.")
         return self._connection
 
     def _leave(self) -> None:
@@ -114,7 +112,7 @@ class Magic:
 
 
 def _settled(result: QueryResult, most: int) -> QueryResult:
-    """The result with its rows; a push query ends at so many, or when it is interrupted."""
+    """The result with its rows; a push query ends at the limit, or when it is interrupted."""
     if result.is_push:
         result.fetch(most)
     return result

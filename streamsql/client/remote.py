@@ -1,8 +1,6 @@
-"""A server as if it were an engine here: `execute`, `catalog`, `queries`, `startup`, `session`.
-
-Statements are sent as text; what they give comes back line by line. Only RUN SCRIPT is seen to
-here, since its file is on this side. What is SET and DEFINEd is kept here, and sent with each text.
-"""
+"""A server with the interface of an engine: `execute`, `catalog`, `queries`, `startup`, `session`.
+Statements are sent as text, and results return line by line. RUN SCRIPT is executed locally, since
+its file is local. SET and DEFINE are stored locally and sent with each text."""
 
 from __future__ import annotations
 
@@ -48,7 +46,6 @@ class RemoteEngine:
         self._open = True
 
     def close(self) -> None:
-        """Leave the server; what runs there goes on."""
         self._open = False
         self._watch.close()
         self._transport.close()
@@ -60,7 +57,7 @@ class RemoteEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- inspection --------------------------------------------------------------------------------
 
     @property
     def version(self) -> str:
@@ -105,7 +102,7 @@ class RemoteEngine:
 
     @property
     def changes(self) -> RemoteChanges:
-        """Files that say what is to run, as Engine.changes has them."""
+        """Pipeline files, as in Engine.changes."""
         if not self._open:
             raise ConfigError("the connection is closed")
         from streamsql.client.remote_changes import RemoteChanges

@@ -56,16 +56,15 @@ class RemoteChanges:
         prune: bool = False,
         from_what_is_left: bool = False,
     ) -> list[Result]:
-        """Build what `apply` would build anew, and leave it beside what runs: where it is."""
+        """Builds the rebuilds of `apply` without switching; returns their locations."""
         files = self._files(texts, variables or {}, prune) | {"stage": True}
         return self._apply(files | _LEFT if from_what_is_left else files)
 
     def promote(self) -> list[Result]:
-        """Have what is staged be what runs: what was done."""
+        """Switches to the staged change; returns messages."""
         return self._apply({"promote": True})
 
     def discard(self) -> list[Result]:
-        """Give up what is staged."""
         return self._apply({"discard": True})
 
     def plan_undo(self) -> ChangePlan:

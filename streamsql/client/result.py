@@ -1,4 +1,5 @@
-"""What a text of statements gave, for Python programs: rows, Arrow tables, or rows that go on."""
+"""The result of a text of statements for Python programs: rows, Arrow tables, or continuous
+rows."""
 
 from __future__ import annotations
 
@@ -79,10 +80,8 @@ class QueryResult:
         return self._rows
 
     def fetch(self, count: int) -> list[Row]:
-        """The first rows, at most `count`; a push query ends, and these are its `rows` then.
-
-        An interrupt (Ctrl-C) while rows are awaited ends the query too, with the rows that came.
-        """
+        """The first rows, at most `count`; ends a push query, whose `rows` they are. An interrupt
+        (Ctrl-C) also ends it, with the rows received so far."""
         if self._stream is None:
             return self._rows[:count]
         rows: list[Row] = []
@@ -148,7 +147,7 @@ class QueryResult:
     # -- reading ---------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Run statements up to one whose rows go on, or to the end."""
+        """Runs statements up to one with continuous rows, or to the end."""
         for result in self._results:
             match result:
                 case Message() | Warning():
@@ -197,7 +196,7 @@ class QueryResult:
             else:
                 yield from self._named(Cells((line,)) for line in stream.lines)
         except BaseException:
-            # Also where whoever iterates has seen enough.
+            # Also when the consumer stops iterating.
             self.cancel()
             self._finish()
             raise

@@ -1,4 +1,4 @@
-"""A row as Python programs have it: a tuple whose cells can be asked for by name too."""
+"""A row: a tuple with named cells."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from streamsql.values.wire import decoder, encode_cells, encoder
 ALIVE = {"type": "alive"}
 DONE = {"type": "done"}
 ALIVE_SECONDS = 5.0
-"""How long the server is silent at most while a statement is at work."""
+"""Maximum silence of a server while a statement is running."""
 
 
 def to_line(item: object) -> bytes:

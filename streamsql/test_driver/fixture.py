@@ -101,7 +101,7 @@ def open_fixture(
         try:
             yield fixture
         except KeyboardInterrupt:
-            # Tests that are under way end with the JVM, at once; what py4j logs of that is no news.
+            # Running tests end with the JVM; py4j's messages about it are not relevant.
             logging.disable(logging.CRITICAL)
             runtime.abort()
             raise

@@ -33,7 +33,7 @@ Scope = MutableMapping[str, Any]
 
 
 class _Server:
-    """All registries behind one port, told apart by the first step of the path."""
+    """All registries behind one port, distinguished by the first path segment."""
 
     def __init__(self) -> None:
         self._applications: dict[str, Any] = {}
@@ -69,7 +69,7 @@ def _open_store() -> Store:
 
 
 class SharedRegistry:
-    """A registry for several tests, whose ids never come twice."""
+    """A registry for several tests, with globally unique ids."""
 
     def __init__(self) -> None:
         self.store = _open_store()

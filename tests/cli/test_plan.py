@@ -133,9 +133,9 @@ def test_two_hundred_statements(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("changed", "code", "said"),
     [
         ("n FROM", 0, "No changes"),
-        ("n, LEN(k) AS l FROM", 1, "nobody can be asked"),
+        ("n, LEN(k) AS l FROM", 1, "apply requires confirmation"),
         ("n, SUM(v) AS l FROM", 1, "reads again: s"),
-        ("n, COUNT(*) AS m FROM", 1, "nobody can be asked"),
+        ("n, COUNT(*) AS m FROM", 1, "apply requires confirmation"),
     ],
 )
 def test_apply_looks_before_it_starts_an_engine(

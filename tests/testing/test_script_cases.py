@@ -39,7 +39,7 @@ def test_an_error_without_a_message_is_any_error() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("--@test: x\n--@expected.warning: y\n", "f.sql:2: there is no directive expected.warning"),
+        ("--@test: x\n--@expected.warning: y\n", "f.sql:2: unknown directive expected.warning"),
         ("SELECT 1;\n--@test: x\n", "f.sql: there are statements before the first --@test"),
     ],
 )

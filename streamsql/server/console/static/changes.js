@@ -116,5 +116,5 @@ function summary({ errors }, changes) {
     .filter(([, count]) => count)
     .map(([action, count]) => `${count} ${action}`);
   const refused = changes.filter((item) => item.change === REFUSED).length;
-  return `${counts.join(", ")}.${refused ? ` ${refused} of them cannot be.` : ""}`;
+  return `${counts.join(", ")}.${refused ? ` ${refused} of them are rejected.` : ""}`;
 }
