@@ -27,7 +27,7 @@ class Connection(Protocol):
     def catalog(self) -> Catalog: ...
 
     def queries(self) -> Sequence[QueryInfo]:
-        """The persistent and push queries that there are."""
+        """All persistent and push queries."""
 
     def startup(self) -> StartupStatus:
         """How far the engine's start is."""

@@ -1,5 +1,5 @@
 """Result columns of a statement without running it, and the expected types of text literals that
-stand for parameters."""
+represent parameters."""
 
 from __future__ import annotations
 

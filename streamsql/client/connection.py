@@ -38,7 +38,7 @@ class AnyEngine(Protocol):
         """Begin; returns at once."""
 
     def close(self) -> None:
-        """Let go of all that it holds; nothing can be executed afterwards."""
+        """Releases all resources; nothing can be executed afterwards."""
 
     def execute(self, sql: str, session: Session | None = None) -> Iterator[Result]:
         """Run statements; their results as they come. Raises the StreamSQLError of the first that
@@ -47,7 +47,7 @@ class AnyEngine(Protocol):
     def catalog(self) -> Catalog: ...
 
     def queries(self) -> list[QueryInfo]:
-        """The persistent and push queries that there are."""
+        """All persistent and push queries."""
 
     def inserts(self, target: str) -> RowInserts:
         """A way of inserting rows into a stream or table that asks for its schema once."""

@@ -72,7 +72,7 @@ class RemoteChanges:
         return self._plan(_UNDO)
 
     def undo(self, *, from_what_is_left: bool = False) -> list[Result]:
-        """Take back what was applied last, by whomever: what was done."""
+        """Reverts the last applied set of any user; returns messages."""
         return self._apply(_UNDO | _LEFT if from_what_is_left else _UNDO)
 
     def _files(

@@ -135,7 +135,7 @@ class QueryResult:
         self._finish()
 
     def _finish(self) -> None:
-        """Let go of what the query holds, unless another thread is reading it."""
+        """Releases the resources of the query, unless another thread is reading it."""
         stream, self._stream = self._stream, None
         rows = stream.rows if isinstance(stream, RowStream) else stream and stream.lines
         for generator in (rows, self._results):

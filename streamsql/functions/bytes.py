@@ -11,7 +11,7 @@ _ENCODINGS = ("hex", "utf8", "ascii", "base64")
 
 
 def _decoded(F: Any, text: SparkColumn, encoding: SparkColumn) -> SparkColumn:
-    """The bytes that a text stands for; null where it is not written in the encoding."""
+    """The bytes of a text; null if it is not in the encoding."""
     digits = F.regexp_replace(text, r"^0x|^X'(.*)'$", "$1")
     ascii_text = F.regexp_replace(text, r"[^\x00-\x7F]", "?")
     return (

@@ -17,7 +17,7 @@ from streamsql.functions.signature import ArgumentType, Bindings, LambdaType
 
 @dataclass(frozen=True)
 class Resolution:
-    """The overload that a call means, and what its type variables stand for so far."""
+    """The overload of a call, and the bindings of its type variables so far."""
 
     index: int
     overload: Overload

@@ -23,12 +23,12 @@ DECIMAL = "DECIMAL"
 UNIT = "INTERVALUNIT"
 
 Bindings = dict[str, SQLType]
-"""What the type variables of a signature stand for in one call."""
+"""Bindings of the type variables of a signature in one call."""
 
 
 @dataclass(frozen=True)
 class LambdaType:
-    """Stands for the type of a lambda argument before its body can be typed."""
+    """Placeholder for the type of a lambda argument before its body can be typed."""
 
     arity: int
 
@@ -50,7 +50,7 @@ class Pattern:
 
     @property
     def is_variable(self) -> bool:
-        """Whether it stands for any type, the same wherever its name stands."""
+        """Whether it is a type variable."""
         return len(self.name) == 1
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Statements that define, change and fill what there is: one class each."""
+"""Statements that define, change and fill catalog objects: one class each."""
 
 from __future__ import annotations
 

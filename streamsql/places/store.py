@@ -138,7 +138,7 @@ class StorePath:
 
 def no_store() -> StoreFiles:
     """For callers without an object store."""
-    raise InternalError("there is nobody to ask for the files of a store")
+    raise InternalError("object-store files are not accessible here")
 
 
 def is_url(text: str) -> bool:

@@ -117,7 +117,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
         ),
         *schema_registry.DEFINITIONS,
         PropertyDefinition(
-            VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} stands for a variable."
+            VARIABLE_SUBSTITUTION, _BOOLEAN, "true", "Whether ${name} is replaced by a variable."
         ),
         PropertyDefinition(
             ASSERT_TOPIC_TIMEOUT,
@@ -163,7 +163,7 @@ PROPERTIES: dict[str, PropertyDefinition] = {
             CONSISTENCY_TIMEOUT,
             _INTEGER,
             "10000",
-            "How long a pull query waits for what its token stands for, in milliseconds.",
+            "How long a pull query waits for the writes of its token, in milliseconds.",
             maximum=60_000,
         ),
         PropertyDefinition(

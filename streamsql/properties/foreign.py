@@ -29,7 +29,7 @@ _NOTICES: dict[str, str] = {
     "default.production.exception.handler production.exception.handler "
     "processing.exception.handler ksql.fail.on.deserialization.error "
     "ksql.fail.on.production.error": "A record that fails goes to the processing log, and the "
-    "query goes on.",
+    "query continues.",
     "application.id group.id ksql.service.id": "--service-id names the service of a server.",
     "state.dir": "--data names the folder of state and checkpoints.",
     "rocksdb.config.setter": "'streamsql.state.memory.mb' bounds the memory of all state.",

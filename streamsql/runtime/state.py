@@ -143,7 +143,7 @@ class EngineState:
 
 @dataclass
 class Context:
-    """Arguments of a handler besides its statement."""
+    """Context of a handler."""
 
     state: EngineState
     session: Session

@@ -73,5 +73,5 @@ def _run(state: EngineState) -> None:
         for query in planned():
             state.launcher.warm_up(query, KEY, VALUE, wanted)
     except Exception:
-        # The engine was closed, or Spark has exited; whoever uses Spark next reports it.
+        # The engine was closed, or Spark has exited; the next user of Spark reports it.
         _log.debug("the warm-up failed", exc_info=True)

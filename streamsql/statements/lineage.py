@@ -16,7 +16,7 @@ _RELATED = {
     LineageDirection.FROM: ("Dependent", "Dependent Column"),
 }
 ALL = "*"
-"""Stands for all columns, for indirect lineage."""
+"""Represents all columns in indirect lineage."""
 
 
 @handle.register

@@ -90,7 +90,7 @@ class WorkThreads:
 
     def _busy(self) -> ExternalError:
         return ExternalError(
-            f"the server is busy: {self._limit} statements are at work, which is its maximum",
+            f"the server is busy: {self._limit} statements are running, which is its maximum",
             retryable=True,
-            hint="Try again in some seconds.",
+            hint="Retry in a few seconds.",
         )

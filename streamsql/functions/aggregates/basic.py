@@ -132,7 +132,7 @@ def _histogram(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 def _the_only_one(
     F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn
 ) -> SparkColumn:
-    # Of a stream two values are enough to know that there is not only one.
+    # For a stream, two values prove that the values differ.
     limit = 2 if call.sign is None else UNLIMITED
     plain = comparable(F, value, call.result)
     found = call.bounded("COUNTED", _if_met(F, call, plain, *met), limit, False)

@@ -83,7 +83,7 @@ def _shift_date(sign: int) -> Any:
 
 
 def _shift_time(sign: int) -> Any:
-    """Goes on behind midnight."""
+    """Wraps around at midnight."""
 
     def impl(F: Any, unit: str, amount: SparkColumn, time: SparkColumn) -> SparkColumn:
         return F.pmod(time + _delta(F, sign, unit, amount), F.lit(_DAY_MS).cast("bigint"))

@@ -118,7 +118,7 @@ def check_not_viewed(name: str, catalog: Catalog, span: Span | None) -> None:
 
 
 def _cascade(source: Source, statement: DropSource, catalog: Catalog) -> DropPlan:
-    """Whatever reads from the source or writes into it goes, too, and what is made of that."""
+    """All readers and writers of the source, and everything derived from them."""
     sources: dict[str, Source] = {source.name: source}
     queries: dict[str, None] = {}
     pending = [source]

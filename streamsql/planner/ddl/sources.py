@@ -319,7 +319,7 @@ def check_pattern(pattern: str, properties: WithProperties) -> None:
         elif not quoted and character.isalpha() and character not in _PATTERN_LETTERS:
             raise properties.invalid(
                 "TIMESTAMP_FORMAT",
-                f"Unknown pattern letter: {character}. Text stands between single quotes: "
+                f"Unknown pattern letter: {character}. Text is quoted by single quotes: "
                 "yyyy-MM-dd''T''HH:mm:ss",
             )
         elif not quoted and character in "{}#":

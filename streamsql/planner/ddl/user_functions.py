@@ -99,7 +99,7 @@ def plan_create_function(
 
 
 def plan_drop_function(statement: DropFunction, catalog: Catalog) -> FunctionPlan | NothingToDo:
-    """Queries that call it go on with it."""
+    """Existing queries keep the function."""
     if statement.name in catalog.functions:
         return FunctionPlan(statement.name, None)
     if statement.name in REGISTRY.names:

@@ -50,7 +50,7 @@ class ViewPlan(CatalogChange):
 def plan_create_view(
     statement: CreateView, catalog: Catalog, session: Mapping[str, str]
 ) -> ViewPlan | NothingToDo:
-    """The view, once its query has been seen to be one that can be planned."""
+    """The view, if its query can be planned."""
     name = statement.name
     check_source_name(name)
     check_not_a_sink(name, catalog, statement.span)

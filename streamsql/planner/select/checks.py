@@ -79,7 +79,7 @@ def decimals_are_not_too_wide(root: LogicalPlan) -> None:
 
 
 def shown_maps_have_text_keys(root: LogicalPlan) -> None:
-    """Rows of a push query are written as JSON, whose objects have text keys."""
+    """Rows of a push query are JSON, whose objects have text keys."""
     if isinstance(root, Sink | FileSink):
         return
     for column in root.schema:

@@ -16,8 +16,8 @@ _PROPERTIES = {"COLLECT_LIST": COLLECT_LIST_LIMIT, "COLLECT_SET": COLLECT_SET_LI
 
 
 def note_limits(root: LogicalPlan, session: Mapping[str, str]) -> None:
-    """Gives every call of COLLECT_LIST and COLLECT_SET in the plan its limit; what is collected for
-    a user's aggregate has none, since it would be wrong without the rest."""
+    """Sets the limit of every COLLECT_LIST and COLLECT_SET in the plan, except for the input of
+    user aggregates, which must be complete."""
     for operator in operators(root):
         if isinstance(operator, Aggregate):
             for item in operator.aggregates:

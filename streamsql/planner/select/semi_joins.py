@@ -144,7 +144,7 @@ def semi_join(
         join = Filter(join, conjunction(conditions))
     keys = _back(rows.schema.key)
     if kind is JoinKind.TABLE_TABLE:
-        # Of a row that is deleted there are no columns of either side.
+        # A deleted row has no columns of either side.
         keys = tuple(Named(key.name, reference(_KEY, key.expression)) for key in keys)
     return Project(join, keys, _back(_others(rows)))
 

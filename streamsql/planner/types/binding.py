@@ -1,4 +1,4 @@
-"""From an expression as written to one whose names are resolved and whose nodes are typed."""
+"""From a written expression to one with resolved names and types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bind(expression: Expression, scope: Scope, clause: str) -> Expression:
 
 
 def typed(expression: Expression, scope: Scope, clause: str) -> Expression:
-    """Types for an expression whose names are already resolved."""
+    """Adds types to an expression with resolved names."""
     return infer(expression, {c.name: c.type for c in scope.schema}, clause=clause)
 
 
@@ -132,7 +132,7 @@ def _check_lambda(node: exp.Lambda, scope: Scope) -> None:
 
 def is_aggregate(node: Expression) -> bool:
     """Whether a node calls an aggregate function."""
-    # The call of a user's aggregate, once typed, is a scalar one over what is collected.
+    # A typed call of a user aggregate is a scalar call over the collected values.
     return (
         isinstance(node, exp.Anonymous)
         and REGISTRY.is_aggregate(node.name)

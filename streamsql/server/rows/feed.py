@@ -81,4 +81,4 @@ class Feed(Generic[T]):
         try:
             self._loop.call_soon_threadsafe(self._news.set)
         except RuntimeError:
-            pass  # The loop is gone, and with it whoever waited.
+            pass  # The loop is closed, and so is the consumer.

@@ -1,7 +1,7 @@
 """Console sessions, which replace a password or the token in a browser.
 
 The session's id is in a cookie that is not accessible to scripts and not sent by other sites. With
-users, it stands for its login: the request continues with the original Authorization header, so
+users, it represents a login: the request continues with the original Authorization header, so
 roles, changed passwords and other servers of the service behave the same. Without users, the token
 that the server prints at startup opens it, and pages get no response without one; programs, which
 send no browser headers, need none.
@@ -55,7 +55,7 @@ class Sessions:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def open(self, authorization: bytes | None) -> str:
-        """The id of a new session; `authorization`: the header it stands for."""
+        """The id of a new session; `authorization`: the header that it represents."""
         while len(self._open) >= MAX_SESSIONS:
             self.close(next(iter(self._open)))
         id = secrets.token_urlsafe(24)
@@ -63,7 +63,7 @@ class Sessions:
         return id
 
     def use(self, id: str) -> tuple[bool, bytes | None]:
-        """Whether the session exists, and the header it stands for."""
+        """Whether the session exists, and the header that it represents."""
         found = self._open.pop(id, None)
         if found is None or self._clock() - found.used > IDLE_SECONDS:
             return False, None

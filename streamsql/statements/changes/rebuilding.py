@@ -236,7 +236,7 @@ class Rebuilds:
                 self._built[query_id].hand_over(generation)
             yield
         finally:
-            if self._built.keys() >= set(ids):  # Nothing was logged: the old ones go on.
+            if self._built.keys() >= set(ids):  # Nothing was logged: the old queries resume.
                 self._resume(ids)
         self._resume(ids)
 

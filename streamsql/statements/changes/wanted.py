@@ -210,7 +210,7 @@ class _Planner:
         if done is None or done.properties != properties or running.views or running.types:
             return None
         if running.functions or wanted.views or wanted.types or wanted.functions:
-            return None  # what these stand for may have changed
+            return None  # their definitions may have changed
         reads: tuple[str, ...] = ()
         match done.planned:
             case SourcePlan(source=made):
