@@ -190,7 +190,7 @@ class _Parser:
             try:
                 set_feature(self._file.options.features, name, value)
             except ValueError:
-                self._fail(f"{value} is no {name}")
+                self._fail(f"{value} is not a {name}")
         self._skip_statement()
 
     def _package(self) -> None:
@@ -360,7 +360,7 @@ class _Parser:
         try:
             set_option(field, name, value)
         except ValueError:
-            self._fail(f"{' '.join(value)} is no {name} of {field.name}")
+            self._fail(f"{' '.join(value)} is not a {name} of {field.name}")
 
 
 def _tokens(text: str) -> list[str]:

@@ -78,7 +78,7 @@ def _module(jars: Sequence[Jar]) -> str:
 def _command(target: Path, module: Path) -> list[str]:
     ivy_jars = sorted(pyspark_jars_dir().glob("ivy-[0-9]*.jar"))
     if not ivy_jars:
-        raise ExternalError(f"there is no ivy jar in {pyspark_jars_dir()}")
+        raise ExternalError(f"no ivy jar in {pyspark_jars_dir()}")
     command = [str(find_java().program), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     command += ["-jar", str(ivy_jars[-1])]
     command += ["-settings", str(_settings(target)), "-ivy", str(module)]

@@ -86,7 +86,7 @@ def check(jar: Jar, path: Path) -> None:
     raise ExternalError(
         f"wrong checksum of {jar.coordinates}",
         detail=f"Expected SHA-256 {jar.sha256},\nfound {found}.\nThe file was removed.",
-        hint="Run the command again to fetch it anew. If that does not help, the repository "
+        hint="Run the command again to download it again. If that does not help, the repository "
         "or mirror serves another file than the one streamsql was released with.",
     )
 

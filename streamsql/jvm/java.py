@@ -71,7 +71,7 @@ def _find(java_home: str | None, path: str) -> Java:
         program = Path(java_home) / "bin" / "java"
         if not program.exists():
             raise ConfigError(
-                f"JAVA_HOME is {java_home}, but there is no bin/java in it",
+                f"JAVA_HOME is {java_home}, but bin/java does not exist in it",
                 hint="Unset JAVA_HOME, or set it to the folder of a JDK 17 or newer.",
             )
     else:

@@ -265,7 +265,7 @@ class KafkaClient:
 
     def _await(self, done: Callable[[], bool], what: str) -> None:
         if not await_condition(done, self.timeout, every=_RETRY_SECONDS):
-            raise ExternalError(f"waited in vain for {what}", retryable=True)
+            raise ExternalError(f"timed out waiting for {what}", retryable=True)
 
     def begin_offsets(self, topic: str) -> dict[int, int]:
         """The first offset of each partition."""

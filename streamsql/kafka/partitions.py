@@ -32,6 +32,6 @@ def add_partitions(client: KafkaClient, topic: str, count: int) -> None:
                 client.bootstrap, f"add partitions to the topic {topic}", error
             ) from error
     if not await_condition(has_them, client.timeout, every=_RETRY_SECONDS):
-        message = f"waited in vain for the topic {topic} to have {count} partitions"
+        message = f"timed out waiting for {count} partitions of topic {topic}"
         raise ExternalError(message, retryable=True)
     client.begin_offsets(topic)  # Known is not yet served.

@@ -164,8 +164,8 @@ def _check_pem(kind: str | None, location: str, what: str) -> None:
     """Both clients read PEM; of Java's own stores librdkafka reads none that holds only trust."""
     if (kind or "JKS").upper() != "PEM":
         raise UnsupportedError(
-            f"{what}.location must be a PEM file, and {what}.type=PEM say so",
+            f"{what}.location must be a PEM file, with {what}.type=PEM",
             hint="keytool -exportcert -rfc -keystore STORE -alias NAME -file FILE.pem writes one.",
         )
     if not Path(location).is_file():
-        raise ConfigError(f"{what}.location: there is no file {location}")
+        raise ConfigError(f"{what}.location: file {location} does not exist")

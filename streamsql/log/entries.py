@@ -232,12 +232,12 @@ def foreign(content: object, place: str) -> ConfigError:
     writer, what = found.get("version"), f"cannot read {place}"
     if not isinstance(writer, str) or not writer:
         return ConfigError(
-            f"{what}: it is no statement of streamsql",
-            hint="Nothing has been changed. Restore it from a backup, or start afresh elsewhere.",
+            f"{what}: not a statement of streamsql",
+            hint="Nothing has been changed. Restore it from a backup, or use another data folder.",
         )
     unknown = sorted(_unknown(found))
     return ConfigError(
-        f"{what}: it was written by streamsql {writer}, and this is {VERSION}",
+        f"{what}: written by streamsql {writer}, but this is {VERSION}",
         detail=f"This version does not know: {', '.join(unknown)}." if unknown else None,
         hint=f"Nothing has been changed. Start streamsql {writer} or a later version.",
     )

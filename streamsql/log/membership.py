@@ -29,7 +29,7 @@ def joined(config: EngineConfig) -> EngineConfig:
     known = _known(config)
     given = config.service_id
     if given is not None and (not given or set(given) - _NAME_CHARACTERS or len(given) > 200):
-        raise ConfigError(f"{given!r} is no service id: use letters, digits, '.', '_' and '-'")
+        raise ConfigError(f"invalid service id {given!r}: use letters, digits, '.', '_' and '-'")
     if known is None or known == given:
         return config
     if given is not None:

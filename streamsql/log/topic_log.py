@@ -243,7 +243,7 @@ def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
     later version has written it."""
     topic = COMMAND_TOPIC_PREFIX + service_id
     if client.partitions(topic) is None:
-        raise ExternalError(f"there is no command topic {topic}")
+        raise ExternalError(f"the command topic {topic} does not exist")
     records = CommandRecords(topic)
     found = (
         records.read(record.key, record.value, record.headers, record.offset)

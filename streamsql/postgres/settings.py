@@ -82,7 +82,7 @@ def _zone(value: str) -> str:
     try:
         return value if ZoneInfo(value) else value
     except (ValueError, OSError):
-        raise ValueError(f"there is no time zone {value}") from None
+        raise ValueError(f"unknown time zone {value}") from None
 
 
 def _timeout(value: str) -> str:

@@ -170,7 +170,7 @@ class Speaking:
         async with self.client.at_work():
             prepared = await self.client.prepare(piece)
             if prepared.parameters:
-                raise PgError("42P02", "there is no parameter $1")
+                raise PgError("42P02", "unknown parameter $1")
             self.client.check_may_run(prepared)
             results = await self.start(prepared, (), RowForm(zone=self.client.settings.zone))
         if results is None:

@@ -155,7 +155,7 @@ class RegistryClient:
             ) from error
         except ValueError as error:
             raise ExternalError(
-                f"what answers at {self.url} is no schema registry", detail=str(error)
+                f"{self.url} is not a schema registry", detail=str(error)
             ) from error
 
     def _no_answer(self, error: Exception) -> ExternalError:

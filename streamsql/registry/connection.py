@@ -125,7 +125,7 @@ def _check_url(url: str) -> None:
 def _check_files(found: Mapping[str, str]) -> None:
     for name in _FILES:
         if name in found and not Path(found[name]).is_file():
-            raise ConfigError(f"{name}: there is no file {found[name]}")
+            raise ConfigError(f"{name}: file {found[name]} does not exist")
     if CERTIFICATE not in found:
         for name in (KEY, KEY_PASSWORD):
             if name in found:

@@ -167,8 +167,7 @@ def _reached(positions: Mapping[str, Ends], wanted: Mapping[str, Ends]) -> bool:
 
 def _late() -> ExternalError:
     return ExternalError(
-        "what was written has not arrived in time",
+        "timed out waiting for the consistency token",
         retryable=True,
-        hint=f"SHOW QUERIES tells which query is behind; '{CONSISTENCY_TIMEOUT}' is how long to "
-        "wait.",
+        hint=f"SHOW QUERIES shows which query is behind; '{CONSISTENCY_TIMEOUT}' sets the timeout.",
     )

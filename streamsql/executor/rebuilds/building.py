@@ -81,7 +81,7 @@ class Rebuild:
         client = self._services.kafka.get()
         found = client.describe(self._target or "")
         if found is None:
-            raise ExternalError(f"the topic {self._target} is there no more")
+            raise ExternalError(f"the topic {self._target} no longer exists")
         config = {name: found.config[name] for name in _COPIED if name in found.config}
         config |= {"cleanup.policy": "delete", "retention.ms": "-1"}
         client.create_topic(self.topic, found.partitions, found.replicas, config)
@@ -187,7 +187,7 @@ class Rebuild:
                 return
             if not failure.retryable or failures == MAX_FAILURES:
                 raise ExternalError(
-                    f"{self.definition.id} was not built anew: {failure.text}",
+                    f"{self.definition.id} was not rebuilt: {failure.text}",
                     hint="Nothing has been changed.",
                     retryable=failure.retryable,
                 )

@@ -41,7 +41,7 @@ class StateNotKeptError(Exception):
 def check_committed(query: Definition, folder: Place) -> None:
     """StateNotKeptError for a query that has never committed anything, as there was nothing."""
     if not checkpoint.has_commits(folder):
-        raise StateNotKeptError(query.id, "there is none yet")
+        raise StateNotKeptError(query.id, "it has no state yet")
 
 
 class KeptState:

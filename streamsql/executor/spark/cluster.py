@@ -71,7 +71,7 @@ def checked_settings(given: Mapping[str, str], own: Container[str]) -> dict[str,
     UnsupportedError for what queries in real time do not survive."""
     for name, value in given.items():
         if not name.startswith("spark."):
-            raise ConfigError(f"{name} is no setting of Spark's", hint="They begin with spark.")
+            raise ConfigError(f"{name} is not a Spark setting", hint="They begin with spark.")
         if name in _REFUSED and value.strip().lower() == "true":
             reason, hint = _REFUSED[name]
             raise UnsupportedError(f"{name} cannot be switched on: {reason}", hint=hint)

@@ -93,7 +93,7 @@ def _operator(trouble: Trouble) -> str | None:
 
 def _known_elsewhere(trouble: Trouble) -> str | None:
     if trouble.found == "ORDER" and trouble.open_brackets and trouble.type_at(-1) != "LPAR":
-        return "Aggregates process values in order of arrival; ORDER BY inside of them is not supported."
+        return "Aggregates process values in order of arrival, without ORDER BY."
     if trouble.found == "WITHIN" and trouble.type_at(1) == "GROUP":
         return "WITHIN GROUP is for PERCENTILE_CONT(share)."
     if trouble.found == "ALL" and trouble.type_at(-1) in ("EXCEPT", "INTERSECT"):

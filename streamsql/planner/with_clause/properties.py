@@ -163,7 +163,7 @@ class WithProperties:
             if given[NULLABLE] not in ("OPTIONAL", "WRAPPER"):
                 raise self.invalid(
                     self.schema_property(side, NULLABLE),
-                    f"'{nullable}' is none of OPTIONAL, WRAPPER",
+                    f"'{nullable}' is not one of OPTIONAL, WRAPPER",
                 )
         return given
 
@@ -187,7 +187,7 @@ class WithProperties:
             return None
         names = [t.value for t in WindowType]
         if text.upper() not in names:
-            raise self.invalid("WINDOW_TYPE", f"'{text}' is none of {', '.join(names)}")
+            raise self.invalid("WINDOW_TYPE", f"'{text}' is not one of {', '.join(names)}")
         window = WindowType(text.upper())
         if KeyWindow(window).has_end:
             if size is not None:

@@ -48,8 +48,9 @@ def refused(reason: str) -> PgError:
         NOT_SUPPORTED,
         "this query of the system catalog cannot be answered",
         detail=reason.removesuffix(".") + ".",
-        hint="Queries of streams and tables are answered by the engine, those of pg_catalog and "
-        "information_schema by a copy of what is in it; one cannot ask both at once.",
+        hint="The engine answers queries of streams and tables, and a separate copy those of "
+        "pg_catalog and "
+        "information_schema; one query cannot use both.",
     )
 
 
@@ -151,7 +152,7 @@ def _call(node: exp.Anonymous, context: Context) -> exp.Expr:
         found = context.oid(name.removeprefix("to_").upper(), _last_name(text))
         return exp.null() if found is None else exp.Literal.number(found)
     if name in _REFUSED or name.startswith(("read_", "duckdb_", "pg_sleep", "pragma_")):
-        raise refused(f"There is no function {name}")
+        raise refused(f"unknown function {name}")
     if name in ("json_build_object", "jsonb_build_object"):
         return exp.Anonymous(this="json_object", expressions=given)
     if name == "pg_get_expr" and len(given) == 3:

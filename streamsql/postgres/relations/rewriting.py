@@ -144,7 +144,7 @@ def _relations(tree: exp.Query) -> None:
         ours = f"{INFORMATION}{name}" if schema == "information_schema" else name
         if ours not in RELATIONS or schema not in ("", "pg_catalog", "information_schema"):
             shown = f"{schema}.{name}" if schema else name
-            raise refused(f"There is no {shown} among the system's relations")
+            raise refused(f"unknown system relation {shown}")
         if not table.alias:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
         oids[table.alias] = SYSTEM_OIDS[ours]
@@ -171,7 +171,7 @@ def _function(table: exp.Table) -> None:
         row = exp.select(exp.alias_(table.this, name, quoted=True))
         table.replace(row.subquery(name))
     elif called not in _ROWS:
-        raise refused(f"There is no {called} among the functions that give rows")
+        raise refused(f"unknown table function {called}")
     elif alias is not None and not alias.columns:
         alias.set("columns", [alias.this.copy()])
     if called == "generate_series" and alias is not None:

@@ -256,7 +256,7 @@ def seconds_of(text: str) -> float:
     for another text."""
     found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d+)?)\s*([a-z]*)\s*", text)
     if found is None or found[2] not in _UNITS:
-        raise ValueError(f"{text!r} is no time: write 500ms, 1s or 5min")
+        raise ValueError(f"invalid time {text!r}: use 500ms, 1s or 5min")
     return float(found[1]) * _UNITS[found[2]]
 
 

@@ -185,7 +185,7 @@ class _Maker:
 
     def _gap(self, number: str, counts: bool, end: int) -> None:
         if len(number) > 5 or not 0 < int(number) <= MAX_PARAMETERS:
-            raise TooManyParameters(f"there is no parameter ${number}")
+            raise TooManyParameters(f"unknown parameter ${number}")
         self._break(int(number), counts, end)
         self._word = "$"
 

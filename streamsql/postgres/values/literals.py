@@ -30,7 +30,7 @@ def text_literal(text: str) -> str:
 
 def _double(value: float) -> str:
     if not math.isfinite(value):
-        raise ValueError(f"{value} is no number")
+        raise ValueError(f"{value} is not a number")
     text = repr(value)
     return text if "e" in text else text + "E0"
 

@@ -64,7 +64,7 @@ def _of_boolean(data: bytes) -> bool:
     for value, words in ((True, ("true", "yes", "on", "1")), (False, ("false", "no", "off", "0"))):
         if word and any(full.startswith(word) for full in words) and word != "o":
             return value
-    raise ValueError(f"{word!r} is no boolean")
+    raise ValueError(f"{word!r} is not a boolean")
 
 
 def _double(value: float) -> bytes:
@@ -87,7 +87,7 @@ def _decimal(data: bytes) -> Decimal:
     try:
         number = Decimal(data.decode().strip())
     except ArithmeticError:
-        raise ValueError(f"{data.decode()!r} is no number") from None
+        raise ValueError(f"{data.decode()!r} is not a number") from None
     if not number.is_finite() or abs(number.adjusted()) > 1000:
         raise ValueError(f"{number} is out of range")
     return number

@@ -66,9 +66,9 @@ class Call:
         try:
             found = json.loads(self._body)
         except ValueError as error:
-            raise RegistryError(422, f"the body is no JSON: {error}") from error
+            raise RegistryError(422, f"the body is not JSON: {error}") from error
         if not isinstance(found, dict):
-            raise RegistryError(422, "the body is no object")
+            raise RegistryError(422, "the body is not an object")
         return found
 
     def id(self) -> int:
