@@ -91,7 +91,7 @@ def _plain(schema: Avro) -> Avro:
 _ALONE = "streamsql"
 """Of what can have this type only: a value is made one, if it can be."""
 _BRANCH = "streamsql-branch"
-"""Of what is one of several in a union: a value is of the first type that it looks like."""
+"""The branch of a union: a value has the first type it resembles."""
 _ENTRIES = "streamsql-entries"
 """Of a list of key and value, an object in JSON."""
 
@@ -166,7 +166,8 @@ def _to_record(value: JSON, schema: Avro) -> Avro:
 
 
 def _writer(convert: Callable[[JSON, Avro], Avro]) -> Callable[[JSON, Avro], Avro]:
-    """What cannot be converted stays: fastavro refuses it, or takes another type of a union."""
+    """Values that cannot be converted are unchanged: fastavro rejects them, or uses another type of
+    a union."""
 
     def converted(value: JSON, schema: Avro) -> Avro:
         try:

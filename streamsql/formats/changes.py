@@ -1,8 +1,6 @@
-"""Changes of a database's rows as the tools write them that capture them. They are only read.
-
-A table has the columns of the database's table. A stream has a row a change, in columns whose names
-say what they hold.
-"""
+"""Change data capture formats: changes of a database's rows as written by capture tools. Read-only.
+A table has the columns of the database's table. A stream has a row per change, in columns
+identified by name."""
 
 from __future__ import annotations
 
@@ -37,12 +35,11 @@ OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "DECIMAL_HANDLING_MODE": (DECIMALS, ("PRECISE", "STRING")),
     "UNAVAILABLE_VALUES": (UNAVAILABLE, ("KEEP", "LOG")),
 }
-"""Properties in WITH by which values are read that no schema describes, or that are not told, and
-their values."""
+"""Properties of WITH for values that no schema describes or that are omitted, and their values."""
 KEPT = "KEEP"
-"""Of UNAVAILABLE: a value that is not told is that of the row before."""
+"""UNAVAILABLE: an omitted value is that of the previous row."""
 PLACEHOLDER = "__debezium_unavailable_value"
-"""What stands for a large value of PostgreSQL's that has not changed, and so is in no log."""
+"""Placeholder of a large PostgreSQL value that is unchanged and therefore not in the log."""
 
 
 def stored_columns(spec: FormatSpec, kind: Kind, columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -58,7 +55,7 @@ def _may_be_large(kind: SQLType) -> bool:
 
 
 class ChangeFormat(Format):
-    """Records that tell what has become of rows."""
+    """Records that describe changes of rows."""
 
     remedy: ClassVar[str | None] = "Declare the map's keys as STRING."
     options: ClassVar[frozenset[str]] = frozenset()
@@ -94,7 +91,7 @@ def _wanted(name: str, kind: SQLType) -> str | None:
 
 
 class DebeziumJsonFormat(ChangeFormat):
-    """Debezium's envelope in JSON, with its schema beside it or without."""
+    """Debezium's envelope in JSON, with or without its schema."""
 
     name: ClassVar[str] = "DEBEZIUM_JSON"
     written_as: ClassVar[str | None] = "JSON"

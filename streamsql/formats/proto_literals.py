@@ -42,7 +42,8 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def default_text(field: FieldDescriptorProto, tokens: Sequence[str]) -> str:
-    """A field's default value as descriptors have it; ValueError if it is none of its type."""
+    """A field's default value in the form of descriptors; ValueError if it does not match the
+    type."""
     if field.type == _F.TYPE_STRING:
         return text_of(tokens).decode()
     if field.type == _F.TYPE_BYTES:

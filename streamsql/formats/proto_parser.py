@@ -1,8 +1,6 @@
-"""Reads .proto text as a FileDescriptorProto: proto2, proto3 and edition 2023, no services.
-
-Names of types stay as they are written; whoever links the file resolves them. Options of which
-nothing depends here (services, extensions, most options) are read over.
-"""
+"""Parses .proto text to a FileDescriptorProto: proto2, proto3 and edition 2023, without services.
+Type names are unresolved until the file is linked. Irrelevant options (services, extensions, most
+options) are skipped."""
 
 from __future__ import annotations
 
@@ -298,7 +296,7 @@ class _Parser:
         self._number(field)
 
     def _number_presence(self, message: DescriptorProto) -> None:
-        """An `optional` field of proto3 stands in a oneof of its own, after all others."""
+        """An `optional` field of proto3 has its own oneof, after all others."""
         taken = {field.name for field in message.field} | {o.name for o in message.oneof_decl}
         for field in message.field:
             if field.proto3_optional:

@@ -24,11 +24,8 @@ Progress = Callable[[int, int, str], None]
 
 
 def ensure_jars(group: Group, progress: Progress | None = None) -> list[Path]:
-    """The group's jars as local files, fetched where they are missing.
-
-    `progress` is called only while something is fetched. Raises ExternalError for a jar that
-    cannot be had or whose checksum is wrong.
-    """
+    """The group's jars as local files, downloaded if missing. `progress` is called during downloads
+    only. ExternalError for a jar that is unavailable or has a wrong checksum."""
     return ensure(group, locked_jars(group), cache_dir() / "jars", progress)
 
 

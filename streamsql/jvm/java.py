@@ -21,8 +21,8 @@ OPTIMIZED_LATE = (
     "-XX:Tier4CompileThreshold=300000",
     "-XX:Tier4BackEdgeThreshold=800000",
 )
-"""The second compiler takes what is called twenty times as often as by default: what each record
-passes, and little of what a start does."""
+"""The second compiler compiles methods after twenty times as many calls as by default: per-record
+code, but little of the startup."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The lock file: which jars there are besides PySpark's own, each with its size and SHA-256."""
+"""The lock file: jars in addition to PySpark's, with size and SHA-256."""
 
 from __future__ import annotations
 

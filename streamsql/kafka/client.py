@@ -147,19 +147,19 @@ class KafkaClient:
         return sorted(name for name in found if not name.startswith("__"))
 
     def partitions(self, topic: str) -> int | None:
-        """How many partitions a topic has; None where there is no such topic."""
+        """Number of partitions of a topic; None if it does not exist."""
         found = self._layout(topic)
         return found[0] if found else None
 
     def topic_ids(self, names: Collection[str]) -> dict[str, str]:
-        """What tells each topic from others that had its name; nothing of those that are not."""
+        """Topic ids, which distinguish recreated topics; missing topics are absent."""
         try:
             return topic_ids(self._admin, names, self.timeout)
         except KafkaException as error:
             raise self._failure("ask for the ids of topics", error) from error
 
     def describe(self, topic: str) -> TopicInfo | None:
-        """A topic's layout and own settings; None where there is no such topic."""
+        """Layout and own settings of a topic; None if it does not exist."""
         layout = self._layout(topic)
         if layout is None:
             return None
@@ -246,7 +246,7 @@ class KafkaClient:
         self._await(lambda: self._layout(name) is not None, f"the topic {name} to appear")
 
     def delete_topics(self, names: Sequence[str]) -> None:
-        """Ask for topics to be deleted and do not wait for it; those that are not are no error."""
+        """Requests deletion of topics without waiting; missing topics are ignored."""
         if names:
             self._admin.delete_topics(list(names), request_timeout=self.timeout)
 
@@ -297,7 +297,7 @@ class KafkaClient:
         return {topic: partitions for topic, partitions in found.items() if topic not in unknown}
 
     def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
-        """The first offset whose record is not older than `timestamp` (ms), else the end."""
+        """First offset with a timestamp of at least `timestamp` (ms), otherwise the end."""
         found = self._offsets(topic, OffsetSpec.for_timestamp(timestamp))
         end = self.end_offsets(topic)
         return {p: offset if offset >= 0 else end[p] for p, offset in found.items()}

@@ -1,8 +1,5 @@
-"""The commit tokens of queries that are no more: they are taken out of their topic.
-
-What a token says is the business of the sink (io.streamsql.delivery); its key is the id of a
-checkpoint and the number of a task.
-"""
+"""Removes the commit tokens of dropped queries from their topic. The sink defines their content
+(io.streamsql.delivery); the key is a checkpoint id and a task number."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def _transaction(found: Mapping[str, object]) -> Transaction:
 
 
 def abort(settings: Mapping[str, str], ids: Iterable[str]) -> None:
-    """End what is open of these ids. A producer that still writes under one is refused from then
-    on: a query that runs fails, and goes on anew. ExternalError as of `transactions`."""
+    """Aborts open transactions of these ids. A producer that still uses one is fenced: a running
+    query fails and restarts. ExternalError as in `transactions`."""
     _run(settings, ["abort", *ids])
 
 

@@ -52,7 +52,7 @@ class Input:
         return self._raw.tell() if self.size is not None else 0
 
     def read(self) -> bytes:
-        """What is there, up to a block; empty at the end."""
+        """At most one block; empty at the end."""
         try:
             if isinstance(self.stream, io.BufferedReader):
                 return self.stream.read1(BLOCK_BYTES)
@@ -61,7 +61,6 @@ class Input:
             raise unreadable(self.name, error) from error
 
     def close(self) -> None:
-        """Close the file, but for standard input."""
         if self._raw is not sys.stdin.buffer:
             self.stream.close()
             self._raw.close()

@@ -1,9 +1,7 @@
-"""CSV as Arrow reads it: batches of text columns in constant memory, and what is wrong with a row.
-
-The rules are RFC 4180's, as PostgreSQL's and DuckDB's users know them: a quote at the start of a
-cell opens a text that goes on, over line ends too, to the next quote that is not doubled; any other
-quote (`5" disk`) is a character. An empty cell or `NA` is null, a quoted one never is.
-"""
+"""CSV by Arrow: batches of text columns in constant memory, and errors of rows. The rules are RFC
+4180's, as in PostgreSQL and DuckDB: a quote at the start of a cell opens a text that extends,
+across line ends, to the next quote that is not doubled; any other quote (`5" disk`) is a character.
+An empty cell or `NA` is null, a quoted one never is."""
 
 from __future__ import annotations
 

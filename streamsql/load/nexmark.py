@@ -1,8 +1,6 @@
-"""The events of Nexmark's auction house: of 50 one person, three auctions and 46 bids.
-
-Made anew after github.com/nexmark/nexmark: its proportions and favourites (some auctions, sellers
-and bidders have far more than others), not its numbers. An event depends on its number and seed.
-"""
+"""Events of Nexmark's auction house: of 50 one person, three auctions and 46 bids. Reimplemented
+after github.com/nexmark/nexmark: its proportions and skew (some auctions, sellers and bidders are
+far more frequent), not its numbers. An event depends on its number and seed."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 _FIRST_ID = 1000
 _PERSONS, _AUCTIONS, _PERIOD = 1, 3, 50
 _OPEN_AUCTIONS, _ACTIVE_PERSONS = 100, 1000
-"""So many of the last ones are bid for, and bid."""
+"""Number of recent auctions and persons that are active."""
 _SELLER, _BIDDER = 0, 1
 """Who sells most is another one than who bids most."""
 _FIRST_CATEGORY, _CATEGORIES = 10, 5
@@ -82,8 +80,8 @@ Event = dict[str, object]
 def events(
     seed: int, first: int, count: int, time_of: Callable[[int], int]
 ) -> Iterator[tuple[str, Event]]:
-    """So many events from that number on: their kinds and columns. `time_of` has an event's time
-    (ms) by its number."""
+    """Events from a number on: kinds and columns. `time_of` maps an event's number to its time
+    (ms)."""
     dice = random.Random()
     for period in range(first // _PERIOD, (first + count - 1) // _PERIOD + 1):
         dice.seed(seed * 1_000_003 + period)

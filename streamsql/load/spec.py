@@ -17,7 +17,7 @@ KEY_TYPES = ("STRING", "INT", "BIGINT", "DOUBLE")
 
 @dataclass(frozen=True)
 class KeyColumn:
-    """A column of the key; `type` matters to the KAFKA format, whose numbers are binary."""
+    """A key column; `type` matters to the KAFKA format, whose numbers are binary."""
 
     name: str
     type: str = "STRING"
@@ -58,7 +58,7 @@ class LoadSpec:
         return "standard input" if self.source == STDIN else self.source
 
     def resolved_input_format(self) -> str:
-        """The chosen input format, else the one the file's name tells; ConfigError if none."""
+        """The given input format, otherwise that of the file name; ConfigError if unknown."""
         if self.input_format:
             return self.input_format
         suffixes = [s.lower() for s in Path(self.source).suffixes]

@@ -1,8 +1,6 @@
-"""Whether an engine is one of a service of several, and what of its data folder is the service's.
-
-The statements of an engine by itself are in a file of its data folder. Once a server has worked
-with the folder's own broker they are in a topic of that broker, for whoever uses the folder next.
-"""
+"""Whether an engine belongs to a service, and the service's use of the data folder. A single engine
+stores its statements in a file of the folder. Once a server has used the folder's broker, they are
+in a topic of that broker for all users of the folder."""
 
 from __future__ import annotations
 

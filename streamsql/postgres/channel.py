@@ -96,7 +96,7 @@ class Channel:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that it is to be sent."""
+        """Whether the buffer should be flushed."""
         return len(self._out) >= BUFFER
 
     async def flush(self) -> None:

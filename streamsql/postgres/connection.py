@@ -156,7 +156,7 @@ class Connection:
         return speaking
 
     async def _started(self) -> None:
-        """Wait until the engine knows what there is and runs it, but not for long."""
+        """Waits for the engine's startup with a timeout."""
         deadline = time.monotonic() + START_SECONDS
         while not self._shared.engine.startup().ready:
             if time.monotonic() > deadline:
@@ -214,7 +214,7 @@ class Connection:
             )
 
     def cancel(self) -> None:
-        """End the statement that is at work, if one is."""
+        """Cancels the running statement, if any."""
         if self._task is not None and not self._task.done():
             self._cancelled = True
             self._task.cancel()

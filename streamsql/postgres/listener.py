@@ -22,7 +22,7 @@ _log = logging.getLogger("streamsql.postgres")
 BACKLOG = 512
 CLOSE_SECONDS = 2.0
 SPARE = 20
-"""Connections above the bound that are told so, or carry a Cancel; others are closed at once."""
+"""Connections beyond the limit that receive an error or carry a Cancel; others are closed."""
 
 
 class Listener:

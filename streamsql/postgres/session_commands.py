@@ -27,7 +27,7 @@ class Talk(Protocol):
         ...
 
     def report(self) -> None:
-        """Tell the client of settings that have changed."""
+        """Reports changed settings to the client."""
         ...
 
 

@@ -20,7 +20,7 @@ _NAME = "the schema registry"
 TIMEOUT_SECONDS = 15.0
 _RETRIES = {"max.retries": 2, "retries.wait.ms": 100}
 _CLIENTS = 8
-"""How many connections are kept; of more, each goes when nobody uses it."""
+"""Maximum number of cached connections; further ones are closed after use."""
 
 _T = TypeVar("_T")
 
@@ -34,7 +34,6 @@ class RegistryClient:
 
     @classmethod
     def at(cls, url: str) -> RegistryClient:
-        """A registry that asks for no login; ConfigError where it is no URL."""
         return cls(Connection.at(url))
 
     @classmethod
@@ -125,7 +124,7 @@ class RegistryClient:
         return None if found is None else found.schema
 
     def _find(self, action: str, ask: Callable[[SchemaRegistryClient], _T]) -> _T | None:
-        """The answer, None where there is no such thing."""
+        """The response; None if not found."""
         from confluent_kafka.schema_registry import SchemaRegistryError
 
         try:
@@ -180,7 +179,7 @@ class RegistryClient:
 
 
 class _Opened:
-    """Confluent's client, closed when nobody has it any more."""
+    """Confluent's client, closed when it is no longer referenced."""
 
     def __init__(self, connection: Connection) -> None:
         from confluent_kafka.schema_registry import SchemaRegistryClient

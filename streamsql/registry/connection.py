@@ -38,7 +38,7 @@ _BEARER = {
     STATIC_TOKEN: (BEARER_TOKEN,),
     OAUTHBEARER: (ISSUER_URL, CLIENT_ID, CLIENT_SECRET, SCOPE),
 }
-"""The settings of a source, the one that tells it first; all but SCOPE are needed."""
+"""The settings of a source, the identifying one first; all except SCOPE are required."""
 _FOR_CODECS = "registry."
 
 
@@ -63,7 +63,6 @@ class Connection:
 
     @classmethod
     def at(cls, url: str) -> Connection:
-        """A registry that asks for no login; ConfigError where it is no URL."""
         _check_url(url)
         return cls(((URL, url),))
 

@@ -53,7 +53,6 @@ class Reference:
             raise RegistryError(42201, f"invalid reference {given}") from error
 
     def to_json(self) -> dict[str, Any]:
-        """As answers have it."""
         return {"name": self.name, "subject": self.subject, "version": self.version}
 
 
@@ -90,7 +89,6 @@ class Version:
         return replace(self, deleted=deleted)
 
     def to_json(self) -> dict[str, Any]:
-        """As answers have it."""
         return {
             "subject": self.subject,
             "version": self.version,

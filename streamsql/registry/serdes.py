@@ -30,7 +30,7 @@ class SideSchemas(Protocol):
     """Either way of using a side's schema."""
 
     def of(self, topic: Topic, schema: Schema, side: Side) -> Mapping[str, str]:
-        """The properties that the codec of the side's format needs besides its own (`Codecs`)."""
+        """Further properties for the codec of the side's format (`Codecs`)."""
 
 
 def _no_registry() -> RegistryClient:
@@ -135,10 +135,8 @@ def _registered_sides(source: Source) -> list[Side]:
 
 
 def written_by(client: RegistryClient, topic: Topic, schema: Schema, side: Side) -> SchemaText:
-    """The schema that a side is written by, with its id; registered if it was not yet.
-
-    A topic's own schema stays where it has the very columns and does not let another in.
-    """
+    """The write schema of a side with its id, registered if necessary. A topic's existing schema is
+    kept if it has the same columns and permits no other."""
     spec, columns = _spec(topic, side), _columns(schema, side)
     side_format = FORMATS[spec.name]
     if side_format.schema_type is None:

@@ -15,7 +15,7 @@ from streamsql.planner.plans.statements import PullPlan
 Origins = dict[Thing, object]
 """The objects of the catalog, by their kinds and names."""
 _EXPANDED = ("view", "type", "function")
-"""The kinds of things whose definitions a plan contains."""
+"""Kinds of objects whose definitions a plan contains."""
 _words = re.compile(r"\w+").findall
 
 

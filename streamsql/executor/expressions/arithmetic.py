@@ -125,7 +125,7 @@ def modulo(node: exp.Mod, lowering: Lowering) -> Column:
 
 
 def _unless_zero(value: Column, right: Column, node: exp.Binary, lowering: Lowering) -> Column:
-    """Spark gives null for a zero divisor; this reports it besides."""
+    """Spark returns null for a zero divisor; this also reports it."""
     if _is_nonzero(node.right) or not lowering.reports:
         return value
     return F.when(right == 0, lowering.fail(_BY_ZERO, type_of(node))).otherwise(value)

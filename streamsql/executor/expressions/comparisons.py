@@ -88,14 +88,14 @@ def matched(node: exp.Like | exp.ILike | exp.Escape, lowering: Lowering) -> Colu
     value, pattern = lowering.lower(match.this), lowering.lower(match.expression)
     function = F.ilike if isinstance(match, exp.ILike) else F.like
     if escape is None:
-        # Spark escapes by a backslash unless told otherwise; SQL has no escape by itself.
+        # Spark's default escape is a backslash; SQL has none.
         pattern = _without_escapes(match.expression, pattern)
         return function(value, pattern)
     return function(value, pattern, F.lit(escape))
 
 
 def called(node: exp.Anonymous, lowering: Lowering) -> Column:
-    """Lowers a call; what is written as an operator (`~`, SIMILAR TO) compares: null is false."""
+    """Lowers a call; operators (`~`, SIMILAR TO) compare: null is false."""
     value = calls.scalar(node, lowering)
     return _or_false(value) if is_comparison(node) else value
 

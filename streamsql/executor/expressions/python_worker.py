@@ -27,14 +27,11 @@ Outcome = tuple[Any, bool]
 def batches(
     parameters: tuple[str, ...], code: str, kind: Any, grouped: bool = False
 ) -> Callable[..., Any]:
-    """From Arrow arrays of the arguments to a struct array: the value, and whether it failed.
-
-    A null argument gives null without a call. A function whose first parameter is annotated as
-    pyarrow's Array gets whole arrays; it fails or succeeds as a whole. `kind` is Spark's type.
-
-    `grouped`: the only array holds a list for each group, of structs of the parameters. A call is
-    about a list; rows with a null are left out, and a list of no others gives null without a call.
-    """
+    """Maps Arrow arrays of the arguments to a struct array: the value, and whether it failed. A
+    null argument gives null without a call. A function whose first parameter is annotated as
+    pyarrow's Array gets whole arrays and fails as a whole. `kind` is Spark's type. `grouped`: the
+    only array holds a list of parameter structs per group. A call gets one list; rows with a null
+    are excluded, and an empty list gives null without a call."""
     loaded: list[Any] = []
 
     def evaluate(*arrays: Any) -> Any:

@@ -1,6 +1,6 @@
-"""What lowering needs to know and what it makes: the context, the scope of one query, the spec.
+"""Input and output of lowering: the context, the scope of one query, the spec.
 
-Besides the columns of its operator's schema every frame carries the system columns below; they
+In addition to the columns of its operator's schema, every frame has the system columns below; they
 begin with `$`, which no unquoted name can.
 """
 
@@ -76,7 +76,7 @@ the topic's ends: with the default of 500 records that was a quarter of a projec
 
 @dataclass(frozen=True)
 class Muted:
-    """What becomes of the rows of a query that is built anew beside the one that writes."""
+    """Output of the rows of a rebuild before its switch."""
 
     topic: str | None
     """Takes them in place of the sink's topic; None: nothing does."""
@@ -100,8 +100,8 @@ class LoweringContext:
     lease: Mapping[str, str] = field(default_factory=dict)
     """What a sink's producer has besides: the lease under which it writes, if it needs one."""
     sleeps: bool = True
-    """Whether a query sleeps while its topics get no records. One that is told by
-    `processAllAvailable` to look for them must not."""
+    """Whether a query goes idle without new records. A query driven by `processAllAvailable` must
+    not."""
     sleeps_at_once: bool = False
     """Whether it may sleep before its first batch, as nothing but a record gives it work."""
     rests: bool = False
@@ -114,7 +114,7 @@ class LoweringContext:
     committed_only: bool = False
     """Whether queries read what transactions have committed, and nothing else."""
     schemas: Schemas = field(default_factory=Schemas)
-    """Of formats whose schemas are in a registry."""
+    """For formats with schemas in a registry."""
     records: Callable[[str], DataFrame] | None = None
     """A topic's records, in the columns of Spark's Kafka source, from elsewhere than its stream."""
 
@@ -122,7 +122,7 @@ class LoweringContext:
     """The latest rows of a table, in the columns that scan.py gives, where they are known."""
 
     kept: tuple[StoreLayout, ...] | None = None
-    """The stores of the checkpoint that a query goes on from, if that is known."""
+    """The stores of the checkpoint that a query resumes from, if known."""
     begun: bool = False
     """Whether there is such a checkpoint."""
 
@@ -179,7 +179,7 @@ class Scope:
     shuffles: list[str] = field(default_factory=list)
     """What moves rows to their keys' tasks: as many stages behind the sources' run at a time."""
     replay: Replay | None = None
-    """What tells rows that were committed from others; None: delivery is at least once."""
+    """Identifies committed rows; None: at-least-once delivery."""
     scans: list[Scan] = field(default_factory=list)
     """The inputs, in the order in which they are lowered."""
 
@@ -194,7 +194,7 @@ class Scope:
         return self.needed.get(id(node))
 
     def read_above(self, node: LogicalPlan) -> frozenset[str] | None:
-        """The same without what is needed for the checkpoint alone."""
+        """The same without columns for the checkpoint."""
         return (self.needed if self.read is None else self.read).get(id(node))
 
     @property
@@ -242,7 +242,7 @@ class StreamingQuerySpec:
     log: ProcessingLog
     jvm: Jvm
     replay: Replay | None = None
-    """What tells rows that were committed from others; None: delivery is at least once."""
+    """Identifies committed rows; None: at-least-once delivery."""
     files: FileTarget | None = None
     """Where its rows become files."""
     muted: Muted | None = None
@@ -257,8 +257,7 @@ def quoted(name: str) -> Column:
 
 
 def system_columns() -> list[Column]:
-    """What every frame has besides the columns of its schema: time, headers, whether it is a
-    tombstone."""
+    """System columns of every frame: time, headers, tombstone flag."""
     return [quoted(name) for name in SYSTEM_COLUMNS]
 
 

@@ -89,7 +89,7 @@ def packed_key(rows: DataFrame, key: Column, scope: Scope) -> Column:
 
 
 def primary_key(columns: Sequence[SchemaColumn]) -> Column:
-    """What tells the rows of a table apart: its key columns, and the window of a windowed key."""
+    """The primary key of a table's rows: its key columns, and the window of a windowed key."""
     names = [*(column.name for column in columns), START_COLUMN, END_COLUMN]
     return F.struct(*map(quoted, names))
 

@@ -65,11 +65,11 @@ _Where = tuple[str | None, Place]
 
 @dataclass(frozen=True)
 class _Reading:
-    """What is read of a match: rows, and aggregates of variables."""
+    """Values read of a match: rows, and aggregates of variables."""
 
     places: tuple[_Where, ...]
     variables: tuple[str | None, ...]
-    """Whose rows are added up."""
+    """Variables whose rows are aggregated."""
     totals: tuple[DataFrame, ...]
     """Of each of these variables the aggregates, over the frame of a row's values."""
 
@@ -143,7 +143,7 @@ def _grouping(node: Match, scope: Scope) -> Grouping:
 
 
 def _prepare(node: Match, grouped: Grouping, rows: DataFrame, scope: Scope) -> DataFrame:
-    """The partition, and what is read of each row, beside the input's columns."""
+    """Partition and values of each row, in addition to the input's columns."""
     context = expression_context(node.input.schema, scope, _STEP)
     keys = [
         normalized(column(key.expression, context), spark_type(type_of(key.expression))).alias(
@@ -162,7 +162,7 @@ def _prepare(node: Match, grouped: Grouping, rows: DataFrame, scope: Scope) -> D
     )
 
 
-# -- what is read of a match ---------------------------------------------------------------------
+# -- values read of a match --------------------------------------------------------------------
 
 
 def _reading(
@@ -256,7 +256,7 @@ def _skip(node: Match, numbers: dict[str, int]) -> str:
     return name if node.after.variable is None else f"{name},{numbers[node.after.variable]}"
 
 
-# -- what is kept, and what comes out ------------------------------------------------------------
+# -- state and results --------------------------------------------------------------------------
 
 
 def _note_stores(

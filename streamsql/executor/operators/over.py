@@ -1,5 +1,5 @@
-"""Over: aggregates of the rows before each row, and values of one of them, by a state operator of
-ours: Spark has none for rows that go on coming."""
+"""Over: aggregates of the rows before each row, and values of one of them, by our own state
+operator: Spark has none for continuous rows."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _lagged(node: Over) -> dict[str, OverCall]:
 
 
 def _prepare(node: Over, frames: _Frames, rows: DataFrame, scope: Scope) -> DataFrame:
-    """The partition, what is read of each row, and its place, beside the input's columns."""
+    """Partition, values and position of each row, in addition to the input's columns."""
     context = expression_context(node.input.schema, scope, _STEP)
     keys = [
         normalized(column(key, context), spark_type(type_of(key))).alias(f"key{number}")
@@ -181,7 +181,7 @@ def _order_names(order: tuple[Ordering, ...] | None) -> list[str]:
 
 
 def _carried(node: Over, rows: DataFrame, scope: Scope) -> list[str]:
-    """The columns of the row that goes on; of rows that wait, those that a checkpoint holds."""
+    """Columns of the emitted row; for waiting rows, those in the checkpoint."""
     own = [name for name in rows.columns if name not in SYSTEM_COLUMNS]
     read = scope.read_above(node)
     wanted = own if read is None else [name for name in own if name in read]
@@ -214,7 +214,7 @@ def _note_stores(
 def _unpacked(
     made: DataFrame, row_type: StructType, sources: list[StructType], scope: Scope
 ) -> DataFrame:
-    """The rows with the packed results, and the row that goes on, as structs."""
+    """Rows with the packed results, and the emitted row, as structs."""
     parts = StructType([StructField(f"f{n}", BinaryType()) for n in range(len(sources))])
     opened = made.select(
         unpacked("made", parts, scope).alias(_MADE),

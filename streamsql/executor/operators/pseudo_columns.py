@@ -30,8 +30,8 @@ def lower(node: Derived, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFra
     """The rows with the pseudo columns that their records would have."""
     (rows,) = inputs
     if node.by_clock:
-        # Of each row: Spark's current_timestamp stands still for a whole batch. And read once for
-        # all that goes by it, since Spark repeats nothing that is not deterministic.
+        # Per row: Spark's current_timestamp is constant within a batch. Evaluated once, since Spark
+        # repeats nothing that is not deterministic.
         rows = rows.withColumn(TIME_COLUMN, scope.jvm.clock())
     own = [quoted(column.name) for column in node.source.schema]
     pseudo = [

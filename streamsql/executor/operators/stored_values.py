@@ -1,4 +1,4 @@
-"""Values that a database's change does not tell, since they have not changed: those of before."""
+"""Values that a database change omits because they are unchanged: taken from the previous row."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _DELETED, _TOLD, _WHOLE, _KNOWN = "$deleted", "$told", "$whole", "$known"
 
 
 def with_stored_values(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
-    """The rows of a scan, with the places of their records, each value that is not told being that
-    of the row before. A row with one that was never told is reported and left out."""
+    """The rows of a scan with their records' positions, with omitted values taken from the previous
+    row. A row with an unknown value is reported and dropped."""
     names = [column.name for column in stored_values(node)]
     if not names:
         return rows
@@ -88,7 +88,7 @@ def _keyed(
 
 
 def _placeholder(kind: DataType) -> Column:
-    """What stands for a value that is not told: see ChangedTable."""
+    """The placeholder of an omitted value: see ChangedTable."""
     if isinstance(kind, ArrayType):
         return F.array(_placeholder(kind.elementType))
     text = F.lit(PLACEHOLDER)
@@ -118,7 +118,7 @@ def _result(
 
 
 def _known(missing: Column, columns: dict[str, Column], topic: str, scope: Scope) -> Column:
-    """True; null, and an entry of the log, where the column of that name was never told."""
+    """True; null, with a log entry, if the value of the named column is unknown."""
     message = F.concat(
         F.lit("$.after."),
         missing,

@@ -33,7 +33,7 @@ class Batch:
 
     @property
     def metadata(self) -> str:
-        """What the offset log says besides the offsets: settings, watermark, time."""
+        """The offset log's metadata: settings, watermark, time."""
         return self.offsets[1]
 
     @property
@@ -88,7 +88,7 @@ def last_batch(checkpoint: Place) -> Batch:
 
 
 def write_batch(checkpoint: Place, batch: Batch) -> None:
-    """Have it be the last one. ExternalError where it cannot be written."""
+    """Writes it as the last batch. ExternalError on failure."""
     try:
         for log, lines in (("offsets", batch.offsets), ("commits", batch.commit)):
             place.write(checkpoint / log / str(batch.number), "\n".join(lines))

@@ -1,8 +1,6 @@
-"""A query's new checkpoint, built from the log beside the one that it runs on.
-
-What is built writes nothing that anybody reads: the rows of a stream go nowhere, the results of a
-table into a topic of their own, where they are compared with the table's once it has switched.
-"""
+"""A query's new checkpoint, built from the log next to the running query. Its output is not
+visible: rows of a stream are discarded, results of a table go to a separate topic, which is
+compared with the table after the switch."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 NEAR = 1_000
 """Records: one with less lag than this can switch."""
 MAX_ROUNDS = 10
-"""One that never gets near the end, since records come as fast, switches all the same."""
+"""A rebuild that does not catch up, because records arrive as fast, switches nevertheless."""
 MAX_FAILURES = 5
 FOLLOW_SECONDS = 10.0
 """How long one that follows may take to come near the end, and to where the old query has
@@ -118,8 +116,8 @@ class Rebuild:
         self._read_until(self.positions())
 
     def finish(self, until: Positions) -> None:
-        """Go on to exactly these offsets, of the topics that are among them; of others to their
-        ends. What has been read lies before them. ExternalError where that fails."""
+        """Proceeds to exactly these offsets; topics without an offset are read to their ends.
+        Positions are before them. ExternalError on failure."""
         self._read_until(until)
         try:
             deadline = time.monotonic() + FOLLOW_SECONDS
@@ -156,8 +154,6 @@ class Rebuild:
         self._launcher.counters.forget(self._own.id)
 
     def discard(self) -> None:
-        """Let nothing be left of it. ExternalError where its run does not stop, or a file cannot be
-        deleted: the next start discards it."""
         if not self._stop():
             raise stuck(self._own.id)
         if self.topic is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Comparisons:
-    """Of queries that are built anew, by the topics of their results. For any thread."""
+    """Comparisons of rebuilt tables, by result topic. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -31,7 +31,6 @@ class Comparisons:
             return self._found.get(topic)
 
     def release(self, topic: str) -> None:
-        """It is needed no more."""
         with self._lock:
             found = self._found.pop(topic, None)
         if found is not None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class StateNotKeptError(Exception):
-    """The state of a query cannot be rewritten, for a reason that only a checkpoint tells."""
+    """The state of a query cannot be migrated, for a reason that only its checkpoint reveals."""
 
     def __init__(self, query_id: str, reason: str) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ class KeptState:
     is, of one thread."""
 
     topic: str | None = None
-    """Nobody sees what it makes before it has switched."""
+    """Its output is not visible before the switch."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class KeptState:
 
 
 class Rewrite(KeptState):
-    """Of Spark's own aggregation, for what is no longer kept of a group, or kept elsewhere."""
+    """Migrates Spark's own aggregation state: removed or reordered values of a group."""
 
     _layouts: tuple[GroupLayout, GroupLayout] | None = None
     _filled = False
@@ -143,7 +143,6 @@ class Rewrite(KeptState):
         self._launcher.counters.forget(self._folder.name)
 
     def discard(self) -> None:
-        """Let nothing be left of it, as far as that is possible now."""
         checkpoint.remove(self._folder)  # It has written nothing that was to be seen to.
         self._launcher.counters.forget(self._folder.name)
 
@@ -188,8 +187,8 @@ class Rewrite(KeptState):
         }
 
     def _check_schema(self) -> None:
-        """StateNotKeptError where Spark calls what is in the state otherwise than the text does
-        now: then it is not known to be the same."""
+        """Raises StateNotKeptError if Spark's names in the state differ from those of the text, so
+        that their equality is unknown."""
         there, now = map(_schema, (self._there, self._folder))
         if (was := place.read(there)) is not None and was != place.read(now):
             raise StateNotKeptError(self.old.id, "Spark keeps it otherwise now")

@@ -1,7 +1,5 @@
-"""Single records put through a query's plan again, as a batch of their own.
-
-What fails in it goes to a topic of its own: it is no new failure of the query.
-"""
+"""Reprocesses single records with a query's plan, as a separate batch. Its failures go to a
+separate topic, since they are not new failures of the query."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ class Rerun:
     plan: QueryPlan
     context: LoweringContext
     tables: OffsetRanges
-    """What is read of the tables that the records are joined with."""
+    """The inputs of joined tables."""
     log: str
     """The topic that takes what fails."""
 

@@ -48,7 +48,7 @@ class Finding(Enum):
 
 @dataclass(frozen=True)
 class Example:
-    """A row of which something is to be said; None is what is not known, or not there."""
+    """An example row of a finding; None is unknown or missing."""
 
     key: bytes | None
     expected: bytes | None
@@ -70,7 +70,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Verification:
-    """What is compared, and up to where."""
+    """The scope of a comparison."""
 
     plan: QueryPlan
     context: LoweringContext
@@ -159,8 +159,8 @@ class Verification:
     # -- tables ----------------------------------------------------------------------------------
 
     def _of_table(self) -> tuple[DataFrame, Sequence[str]]:
-        """Of each key the last row. One whose value is another at the commit than at the end
-        changes just now: what it may be in between is not known."""
+        """The last row of each key. A key whose value differs between the commit and the end is
+        changing: its intermediate values are unknown."""
         settled = _without_nulls(self._made(self._until_commit()).frame, "settled")
         sides = [settled]
         if self._until_commit() != self.inputs:

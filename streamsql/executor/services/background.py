@@ -1,7 +1,5 @@
-"""Brings up what an engine needs, in the background, and tells how far each part is.
-
-What is started is left to the callers: a service is any function that makes a value.
-"""
+"""Starts services in the background and reports their progress. A service is any function that
+creates a value."""
 
 from __future__ import annotations
 

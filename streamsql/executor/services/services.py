@@ -108,8 +108,8 @@ class Services:
         return self._broker
 
     def registry(self, properties: Mapping[str, str]) -> RegistryClient:
-        """The schema registry of these session properties, else the embedded one, which starts
-        when it is first asked for. ConfigError beside a broker that is not embedded."""
+        """The schema registry of these session properties, otherwise the embedded one, which starts
+        on first use. ConfigError with an external broker."""
         # The statement log does not repeat the secrets that an engine is started with.
         named = RegistryClient.of(with_owned_secrets(properties, self._config.properties))
         if named is not None:

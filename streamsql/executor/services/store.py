@@ -24,7 +24,7 @@ class Store:
         self._files: SparkStoreFiles | None = None
 
     def files(self) -> StoreFiles:
-        """ExternalError where there is no Spark."""
+        """Raises ExternalError without Spark."""
         from streamsql.executor.spark.store_files import SparkStoreFiles
 
         session = self._session()

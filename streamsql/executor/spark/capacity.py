@@ -16,8 +16,8 @@ MOST_RESERVED = 4
 """Task slots, or a quarter of them, that are left to micro-batches."""
 
 SHRINKS = 30
-"""How much smaller the batches of a query become that memory was too little for: a number of
-records says little of their bytes, and after three failures in a row the query stays stopped."""
+"""Divisor of batch sizes after an out-of-memory error: the number of records says little about
+their bytes, and the query stops after three failures in a row."""
 GROW_SECONDS = 600.0
 """How long it takes until such batches may be twice as large again."""
 
@@ -30,7 +30,7 @@ class SlotBudget:
     """
 
     def __init__(self, slots: Callable[[], int]) -> None:
-        """`slots` tells how many there are now: executors come and go."""
+        """`slots` returns the current number: executors join and leave."""
         self._slots = slots
         self._held: dict[str, int] = {}
         self._needed: dict[str, int] = {}
@@ -73,7 +73,6 @@ class SlotBudget:
 
     @property
     def free(self) -> int:
-        """How many slots of Spark's are nobody's now."""
         there = self._there()
         with self._lock:
             return there - sum(self._held.values())
@@ -87,7 +86,7 @@ class Capacity:
     """One engine's; may be used from any thread."""
 
     def __init__(self, sizes: Sizes, slots: Callable[[], int], *, elsewhere: bool = False) -> None:
-        """`slots` tells how many there are now: `elsewhere`, one for each core of executors."""
+        """`slots` returns the current number; `elsewhere`: one per executor core."""
         self._sizes = sizes
         self._slots = slots
         self._elsewhere = elsewhere
@@ -109,7 +108,7 @@ class Capacity:
         return max(1.0, divisor / 2 ** ((time.monotonic() - since) / GROW_SECONDS))
 
     def forget(self, query_id: str) -> None:
-        """The query is no more, or is another one: what it was too large for says nothing now."""
+        """The query was dropped or replaced, so its failures are irrelevant."""
         self._divided.pop(query_id, None)
 
     def shuffle_partitions(

@@ -21,7 +21,7 @@ half of the time that a session takes to start."""
 
 
 def java_and_jars(progress: Progress | None = None) -> tuple[Java, list[Path]]:
-    """What Spark's JVM is started with, besides the jars of PySpark."""
+    """Options of Spark's JVM in addition to PySpark's jars."""
     return find_java(), [*ensure_jars("spark", progress), ensure_runtime_jar(progress)]
 
 

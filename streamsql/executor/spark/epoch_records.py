@@ -18,9 +18,8 @@ _BYTES = "org.apache.kafka.common.serialization.ByteArraySerializer"
 def write_records(
     spark: SparkSession, connection: Mapping[str, str], topic: str, records: Sequence[NewRecord]
 ) -> dict[int, int]:
-    """Write records in their order and wait until Kafka has them; by partition, the offset after
-    the last. `connection` is as Java's client has it. ExternalError where Kafka fails.
-    """
+    """Writes records in order and waits for Kafka; returns the next offset by partition.
+    `connection` has the names of Java's client. ExternalError if Kafka fails."""
     try:
         producer = java_producer(spark, connection)
         try:

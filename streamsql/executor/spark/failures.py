@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from streamsql.errors import ExternalError, InternalError, StreamSQLError
 
 JVM_FAILURES = (Py4JError, OSError)
-"""Of a call that fails, or whose JVM is no more (then the connection to it breaks)."""
+"""Errors of a call, or of a JVM that has exited (the connection breaks)."""
 
 SPARK_FAILURES = (PySparkException, *JVM_FAILURES)
 """The same of calls through PySpark, which turns some of Spark's errors into its own."""

@@ -88,10 +88,8 @@ def start_jvm(
     environment: Mapping[str, str],
     launched: Callable[[subprocess.Popen[bytes]], None],
 ) -> JavaGateway:
-    """The gateway to a new JVM; ExternalError with the end of its output if it fails.
-
-    `launched` is told of the process before the wait for it begins.
-    """
+    """The gateway to a new JVM; ExternalError with the end of its output on failure. `launched` is
+    called with the process before waiting."""
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="streamsql-") as folder, log_file.open("wb") as log:
         info = Path(folder) / "connection"

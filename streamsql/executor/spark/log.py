@@ -34,7 +34,7 @@ appender.file.strategy.max = 3
 
 
 def configured_log(file: Path) -> Path:
-    """A configuration by which this file is written to, beside it."""
+    """A copy of this logging configuration that writes to a file next to it."""
     configuration = file.with_name("log4j2.properties")
     configuration.parent.mkdir(parents=True, exist_ok=True)
     configuration.write_text(_LOG4J.format(file=file, timers=_TIMERS), encoding="utf-8")

@@ -58,7 +58,7 @@ SETTINGS: dict[str, str] = {
     # MAP(..) with a key twice keeps the last one; by default it would end the query.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.shuffle.partitions": "2",
-    # The master's threads are for queries that wait; what is computed at once has fewer.
+    # The master's threads are for continuous queries; batch work gets fewer.
     "spark.default.parallelism": "64",
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -79,7 +79,7 @@ SETTINGS: dict[str, str] = {
     # What the classes of one query take, times the queries that an engine may have: a class that is
     # forgotten is compiled again while records wait.
     "spark.sql.codegen.cache.maxEntries": "2000",
-    # Nobody reads the plan that is printed for Spark's UI before every batch: the shortest will do.
+    # The plan printed for Spark's UI before every batch is unused: use the shortest.
     "spark.sql.ui.explainMode": "simple",
     # How often an idle micro-batch query asks Kafka for news; the default is 100 times a second.
     "spark.sql.streaming.pollingDelay": "50ms",
@@ -92,7 +92,7 @@ SETTINGS: dict[str, str] = {
     # Parts of ours at Spark's state operators, which checks what runs in Real-Time Mode itself.
     "spark.sql.extensions": "io.streamsql.state.StateOperators",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
-    # A task that fails once fails again: the query is started anew from its checkpoint.
+    # A failed task would fail again: the query restarts from its checkpoint.
     "spark.task.maxFailures": "1",
     # A task that runs out of memory ends its query, not all: see io.streamsql's FatalErrors.
     "spark.executor.killOnFatalError.depth": "0",
@@ -133,9 +133,9 @@ class SparkRuntime:
         further_jars: Sequence[Group] = (),
         tuning: Sequence[str] = LONG_RUNNING,
     ) -> None:
-        """`further_jars` are groups of jars besides those that are always needed; `tuning` are
-        further options of the JVM. `archive_to` is for class_archive.py: where the JVM
-        leaves its classes when it ends."""
+        """`further_jars` are jar groups in addition to the required ones; `tuning` are further
+        options of the JVM. `archive_to` is for class_archive.py: where the JVM writes its classes
+        on exit."""
         self._data_dir = data_dir.absolute()
         self._master = master
         self._heap = heap
@@ -155,7 +155,7 @@ class SparkRuntime:
 
     @property
     def session(self) -> SparkSession:
-        """The session, begun anew if its JVM has died."""
+        """The session, restarted if its JVM has exited."""
         return self.start()
 
     @property
@@ -187,7 +187,7 @@ class SparkRuntime:
             if (session := self.current) is not None:
                 return session
             if self._closed:
-                # What a thread that comes late would start, nobody would end.
+                # A thread that arrives late could start something that is never stopped.
                 raise ExternalError("Spark has been stopped")
             self.stop()
             _claim(self)
@@ -218,7 +218,7 @@ class SparkRuntime:
             process.kill()
 
     def close(self) -> None:
-        """Stop for good: whoever asks for the session from now on gets an ExternalError."""
+        """Stops permanently: later calls of the session raise an ExternalError."""
         with self._lock:
             self._closed = True
             self.stop()
@@ -266,7 +266,8 @@ class SparkRuntime:
         # Workers run the Python that runs us, not the one that PATH finds first.
         session.sparkContext.pythonExec = sys.executable
         if not is_local(self._master):
-            # Else the first queries find no task slots. Who has none is told by each query.
+            # Otherwise the first queries find no task slots. Each query reports a lack of slots
+            # itself.
             await_condition(lambda: live_slots(session) > 0, EXECUTOR_SECONDS)
         return session
 
@@ -300,7 +301,7 @@ _QUALIFIED = (
     "io.streamsql.expressions.Expressions",
     "io.streamsql.expressions.ErrorGuard",
 )
-"""What is asked for most while a query is lowered."""
+"""The most frequent calls during lowering."""
 
 
 def _remember_classes(session: SparkSession) -> None:

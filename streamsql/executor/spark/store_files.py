@@ -12,21 +12,21 @@ from streamsql.executor.spark.failures import SPARK_FAILURES
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.checkpointFileManagerClass": "io.streamsql.files.CheckpointFiles",
-    # The store and its client have checksums of their own; a file beside each file is a request
-    # more, and not written in one step with it.
+    # The store and its client have their own checksums; a checksum file would be a further request,
+    # and not atomic.
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
-"""Of a Spark whose checkpoints are in a store."""
+"""Settings of Spark with checkpoints in a store."""
 
 DEFAULTS: Mapping[str, str] = {
     # What else there is takes jars that are not among ours.
     "spark.hadoop.fs.s3a.input.stream.type": "classic",
     "spark.hadoop.fs.s3a.audit.enabled": "false",
-    # What is uploaded waits among the JVM's own temporary files, not in one folder for all of them.
+    # Uploads are buffered in the JVM's temporary files, not in a shared folder.
     "spark.hadoop.fs.s3a.buffer.dir": "${java.io.tmpdir}/s3a",
-    # A folder is there as long as a file is: nobody has to look after what is above it.
+    # A folder exists while it contains a file: parent folders need no markers.
     "spark.hadoop.fs.s3a.performance.flags": "create,delete,mkdir",
-    # A store that is away is to be told soon; the query waits for it, and tries again.
+    # An unavailable store is reported soon; the query waits and retries.
     "spark.hadoop.fs.s3a.attempts.maximum": "3",
     "spark.hadoop.fs.s3a.retry.limit": "3",
 }
@@ -42,7 +42,7 @@ class SparkStoreFiles:
         self._java = java._jvm.io.streamsql.files.StoreFiles(java._jsparkSession)
 
     def read(self, url: str) -> bytes | None:
-        """What is in a file; None: there is none."""
+        """Content of a file; None if it does not exist."""
         found = self._asked(url, lambda: self._java.read(url))
         return None if found is None else bytes(found)
 

@@ -43,7 +43,7 @@ class Context:
 
 
 def refused(reason: str) -> PgError:
-    """What is asked of pg_catalog and is not there."""
+    """The error for an unsupported query of pg_catalog."""
     return PgError(
         NOT_SUPPORTED,
         "this query of the system catalog cannot be answered",
@@ -55,8 +55,8 @@ def refused(reason: str) -> PgError:
 
 
 def changed(node: exp.Expr, context: Context) -> exp.Expr:
-    """What stands in the place of one node, whose own parts are changed already; the node itself
-    where there is nothing to change. PgError for what cannot be answered."""
+    """The replacement of one node whose children have been replaced, or the node itself. PgError if
+    it is unsupported."""
     if isinstance(node, exp.Cast):
         return _cast(node, context)
     if isinstance(node, exp.Anonymous):
@@ -220,7 +220,7 @@ def _is_whole(node: exp.Expr) -> bool:
 
 
 def _is_no_function(node: exp.EQ | exp.NEQ) -> bool:
-    """Whether a function of a type is compared with 0, which stands for none."""
+    """Whether a type's function is compared with 0, which means none."""
     name, number = node.this, node.expression
     is_function = isinstance(name, exp.Column) and name.name in _FUNCTIONS
     return is_function and isinstance(number, exp.Literal) and number.name == "0"

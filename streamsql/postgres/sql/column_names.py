@@ -19,7 +19,7 @@ _NAMES = ("WORD", "QUOTED")
 _UNNAMED = "?column?"
 _Token = tuple[str, str]
 _REMEMBERED = 1_000
-"""Of so many texts: a prepared statement is run again and again."""
+"""Cache size: a prepared statement is executed repeatedly."""
 
 
 @lru_cache(_REMEMBERED)

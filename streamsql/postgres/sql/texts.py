@@ -1,9 +1,8 @@
-"""Texts as PostgreSQL's clients write them, made ready for our parser: names and placeholders.
+"""Converts texts of PostgreSQL clients for our parser: names and placeholders.
 
-Names that are all upper case, as ours are where nobody quotes them, are shown in lower case, and
-all lower case ones in upper: so what clients read and quote again means what it did. The schema
-`public` is left out, and the types of casts have their names here. Each piece of the text knows
-where it stood, for the places of errors.
+Upper-case names are shown in lower case, and lower-case names in upper case, so that names that
+clients read and quote refer to the same object. The schema `public` is removed, and cast types get
+their names here. Each piece of the text keeps its position for errors.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Written:
         self.text += piece
 
     def origin(self, offset: int) -> int:
-        """Where in the other text it was that now stands at an offset."""
+        """Position in the original text of an offset."""
         at = bisect_right(self._new, offset) - 1
         if at < 0:
             return offset
@@ -72,8 +71,8 @@ class Template:
     pieces: tuple[tuple[str, int], ...]
     """Texts with where they stood."""
     gaps: tuple[tuple[int, bool], ...]
-    """After each piece but the last: the number of the parameter (0: there is none), and whether it
-    stands behind LIMIT or OFFSET, where only a number can."""
+    """After each piece except the last: the number of the parameter (0: none), and whether it
+    follows LIMIT or OFFSET, where only a number is allowed."""
 
     @property
     def parameters(self) -> int:
@@ -110,7 +109,7 @@ class TooManyParameters(Exception):
 
 
 def template(statement: Piece, *, ours: bool = True) -> Template:
-    """A client's statement for our parser, or (not `ours`) as it is, but for its parameters."""
+    """A client's statement for our parser, or (not `ours`) unchanged except for its parameters."""
     maker = _Maker(statement.start, ours)
     tokens = list(lexemes(statement.text))
     at = 0
@@ -167,7 +166,7 @@ class _Maker:
         return at + 1
 
     def _type(self, tokens: list[tuple[str, str, int]], at: int) -> int:
-        """Take the type of a cast, if one stands here: the place behind it."""
+        """Consumes the type of a cast, if present; returns the position after it."""
         in_cast = bool(self._casts) and self._casts[-1]
         if self._word != "::" and not (self._word == "AS" and in_cast):
             return at

@@ -1,8 +1,5 @@
-"""The types of values that are no arrays: their text and their binary form, out and in.
-
-Numbers of types (OIDs), sizes and forms are PostgreSQL's. Readers raise ValueError (or what is one)
-for what is no value of the type.
-"""
+"""Codecs of scalar types: text and binary form in both directions. OIDs, sizes and forms are
+PostgreSQL's. Readers raise ValueError for invalid input."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ _NAN = 0xC000
 
 @dataclass(frozen=True)
 class ScalarCodec:
-    """A type and the forms of its values; nulls are the business of whoever asks."""
+    """A type and its representations; callers handle nulls."""
 
     name: str
     oid: int

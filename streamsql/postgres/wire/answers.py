@@ -22,7 +22,7 @@ _NULL = b"\xff\xff\xff\xff"
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """A column of a result, as RowDescription tells it."""
+    """A column of a result in RowDescription."""
 
     name: str
     oid: int
@@ -62,7 +62,7 @@ def backend_key(process: int, secret: int) -> bytes:
 
 
 def negotiate_version(unknown: Sequence[str]) -> bytes:
-    """To a client that knows more than 3.0: it goes on with that."""
+    """Response to a client with a version above 3.0: it continues with 3.0."""
     body = struct.pack("!ii", 0, len(unknown))
     return message(b"v", body + b"".join(map(text, unknown)))
 

@@ -72,7 +72,7 @@ class Call:
         return found
 
     def id(self) -> int:
-        """The id in the path; RegistryError 404 where it is no number."""
+        """The id in the path; RegistryError 404 if it is not a number."""
         given = self.path("id")
         if not given.isdecimal():
             raise RegistryError(404, f"no such id: {given}")
@@ -95,7 +95,6 @@ class Call:
 
 
 _SLASH = "\0"
-"""Stands for a slash inside of a subject's name while the path is taken apart."""
 
 
 def _with_slashes(part: str) -> str:
@@ -103,7 +102,7 @@ def _with_slashes(part: str) -> str:
 
 
 def app(store: Store) -> ASGIApp:
-    """The application over one store, for clients on this machine that are no web pages."""
+    """The application over one store, for local clients except web pages."""
     routes = []
     for path, handlers in _ROUTES.items():
         for method, handler in handlers.items():

@@ -82,8 +82,8 @@ def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
 
 
 def _all_are_read(node: Aggregate, root: LogicalPlan) -> bool:
-    """Whether the aggregates were made for what is written, and for HAVING: then nothing is
-    dropped. A subquery may have some that nobody asks for."""
+    """Whether all aggregates are used by the output and HAVING, so that nothing is pruned. A
+    subquery may have unused ones."""
     above = root.inputs[0] if isinstance(root, Sink) else root
     above = above.input if isinstance(above, Project) else above
     while isinstance(above, Filter):
@@ -129,7 +129,7 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
     has_row = start >= 0
     if window.type is WindowType.CUMULATING:  # Of the same end, it may begin behind the row.
         has_row &= start <= quoted(TIME_COLUMN)
-    # The watermark stands still within a batch, stream time does not.
+    # The watermark is constant within a batch, stream time is not.
     open_yet = end + F.lit(grace) > quoted(_STREAM_TIME)
     if rows.isStreaming:
         late = scope.jvm.late(quoted(TIME_COLUMN), quoted(_STREAM_TIME), scope.log, STEP)
@@ -138,8 +138,8 @@ def _in_windows(rows: DataFrame, window: Window, scope: Scope) -> DataFrame:
 
 
 def _bounds(window: Window) -> tuple[Column, Column]:
-    """Start and end in ms. Spark has no cumulating windows: here they are its hopping ones of the
-    same ends, which tell them apart. They begin at the last multiple of their size before that."""
+    """Start and end in ms. Spark has no cumulating windows: they are its hopping windows with the
+    same ends, which identify them. They start at the last multiple of their size before the end."""
     start, end = (F.unix_millis(F.col(f"`{_WINDOW}`.{bound}")) for bound in ("start", "end"))
     if window.type is WindowType.CUMULATING:
         last = end - F.lit(1)
@@ -154,7 +154,7 @@ def _system_columns(window: Window | None) -> dict[str, Column]:
         NULL_COLUMN: F.lit(False),
         START_COLUMN: start,
         END_COLUMN: end,
-        # A batch makes one row of a group: there is no order to keep.
+        # A batch has one row per group: no order to keep.
         PARTITION_COLUMN: F.lit(0),
         OFFSET_COLUMN: F.lit(0).cast("bigint"),
     }

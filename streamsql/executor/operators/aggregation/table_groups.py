@@ -65,7 +65,7 @@ def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
 
 
 def _prepare(rows: DataFrame, grouped: Grouping) -> DataFrame:
-    """Keys and arguments, which nobody computes for a deleted row, and the primary key."""
+    """Keys and arguments, which are not computed for deleted rows, and the primary key."""
     present = ~quoted(NULL_COLUMN)
     names = [*grouped.key_names, *grouped.needed]
     values = [*grouped.keys, *grouped.needed.values()]
@@ -83,5 +83,5 @@ def _prepare(rows: DataFrame, grouped: Grouping) -> DataFrame:
 
 
 def _is_member(grouped: Grouping, scope: Scope) -> Column:
-    """Whether a row is in a group; one that is excluded is no row."""
+    """Whether a row is in a group; an excluded row is not."""
     return F.when(quoted(NULL_COLUMN), F.lit(False)).otherwise(has_group(grouped.key_names, scope))

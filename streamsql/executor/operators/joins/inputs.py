@@ -50,7 +50,7 @@ class Side:
     rows: DataFrame
     columns: list[str]
     bounds: tuple[str, ...]
-    """The columns that rows have to agree on besides."""
+    """Columns of the further join conditions."""
 
     @property
     def key(self) -> Column:
@@ -100,7 +100,7 @@ def _side(
 
 
 def _columns(rows: DataFrame, number: int, node: Join, scope: Scope) -> list[str]:
-    """What is needed of a side; of one that is kept, what its store holds already."""
+    """The required columns of a side; for an existing store, its columns."""
     place = stored_sides(node).get(number)
     needed = scope.needed_above(node) if place is None else scope.read_above(node)
     if needed is not None and node.condition is not None:
@@ -122,7 +122,7 @@ OPERATORS = {
     JoinKind.STREAM_STREAM: "joins.StreamStreamJoin",
     JoinKind.FOREIGN_KEY: "joins.ForeignKeyJoin",
 }
-"""The state operators by their classes; of several, the one that the rows meet in."""
+"""State operators by class; for several, the one where rows match."""
 
 
 def stored_sides(node: Join) -> dict[int, int]:

@@ -34,7 +34,7 @@ _OWN = (ON_COLUMN, TIME_COLUMN, OFFSET_COLUMN, *_BOUNDS)
 
 
 def join_rows(node: Join, left: Side, right: Side) -> DataFrame:
-    """Rows that agree and meet the condition besides, and of the outer sides those that do not."""
+    """Matching rows that satisfy the further condition, and unmatched rows of outer sides."""
     names = [*_values(left), *_values(right)]
     met = _of("left", ON_COLUMN) == _of("right", ON_COLUMN)
     for name in left.bounds:
