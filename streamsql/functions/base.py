@@ -72,8 +72,8 @@ Safe = Callable[[Call], bool]
 
 
 Check = Callable[[Sequence[object]], str | None]
-"""What is wrong with the arguments that are constants (None stands for the others), to be said
-behind the function's name; None where nothing is."""
+"""Validates the constant arguments (None for the others); returns the error that follows the
+function's name, or None."""
 
 
 def always(call: Call) -> bool:
@@ -171,8 +171,8 @@ class AggregateFunction(Function):
     real_time: bool = True
     """Whether Spark runs it in Real-Time Mode."""
     filters: bool = False
-    """Whether a BOOLEAN as its last argument says which rows count: it takes NULLs as values, so
-    that it cannot be told of FILTER by them."""
+    """Whether an optional last BOOLEAN argument filters the rows: the aggregate includes NULLs, so
+    FILTER cannot replace values by NULL."""
 
     type: ClassVar[str] = "AGGREGATE"
 

@@ -107,8 +107,8 @@ class Signature:
 
     @property
     def generics(self) -> int:
-        """How many type variables it has: of two that fit, the one with fewer is taken. `D` is
-        none: it stands for the one type DECIMAL."""
+        """Number of type variables: of two matching signatures, the one with fewer wins. `D` is
+        not a variable: it is the type DECIMAL."""
         return len({v for p in self.parameters for v in p.pattern.variables()} - {"D"})
 
     def parameter(self, index: int) -> Parameter:

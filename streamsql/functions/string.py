@@ -21,8 +21,8 @@ def _substring(F: Any, text: SparkColumn, position: SparkColumn, *length: SparkC
 
 
 def _end(part: str) -> Any:
-    """LEFT or RIGHT: so many characters of one end; with a negative number, all but so many of the
-    other end, as in PostgreSQL."""
+    """LEFT or RIGHT. A negative count is the number of characters to omit at the other end, as in
+    PostgreSQL."""
 
     def impl(F: Any, text: SparkColumn, count: SparkColumn) -> SparkColumn:
         size = F.length(text)

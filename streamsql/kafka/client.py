@@ -370,7 +370,7 @@ class KafkaClient:
         return reader.records()
 
     def close(self) -> None:
-        """Let go of what it has begun to write with."""
+        """Releases the producer."""
         with self._writers_lock:
             for writer in self._writers.values():
                 writer.close()

@@ -78,7 +78,7 @@ class StatementLog(Protocol):
         """Add an entry; it survives any crash once this has returned. ExternalError if it can't."""
 
     def close(self) -> None:
-        """Let go of it; nothing can be appended afterwards."""
+        """Closes the log; nothing can be appended afterwards."""
 
 
 class FileLog:

@@ -252,7 +252,7 @@ class SetOperator(Enum):
 
 @dataclass(frozen=True)
 class Query:
-    """A SELECT; empty `group_by`/`partition_by` mean that there is no such clause. `union` are the
+    """A SELECT; empty `group_by`/`partition_by` represent a missing clause. `union` are the
     SELECTs of UNION and the other `set_operator`s (without clauses after QUALIFY); `common_tables`,
     `order_by`, `emit`, `limit` and `offset` apply to all together."""
 

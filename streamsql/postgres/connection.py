@@ -93,7 +93,7 @@ class Connection:
                 self._speaking = begun
                 await self._messages(begun)
         except (Gone, TimeoutError):
-            pass  # Who says nothing is not told anything either.
+            pass  # A client that sent nothing gets no response.
         except ProtocolError as error:
             self._fatal(PgError(PROTOCOL, str(error)))
         except PgError as error:

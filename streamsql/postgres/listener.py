@@ -91,7 +91,7 @@ class Listener:
             found.cancel()
 
     async def close(self) -> None:
-        """No new connections; those that there are end."""
+        """Closes the listener and its connections."""
         if self._server is not None:
             self._server.close()
         for task in list(self._tasks):

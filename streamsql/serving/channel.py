@@ -85,7 +85,7 @@ class Channel(asyncio.Protocol):
             at = end
             future = self._waiting.popleft()
             if future.done():
-                continue  # nobody waits for it any more
+                continue  # its caller has stopped waiting
             if status == 0:
                 future.set_result(content)
             else:

@@ -189,7 +189,7 @@ def scanned(rows: Any, topic: str) -> Iterator[bytes]:
 def _give_way(threads: Iterable[int]) -> None:
     """Let threads of the JVM go after all others, for as long as they live."""
     for thread in threads:
-        with suppress(OSError):  # the JVM has ended: whoever asks it next is told
+        with suppress(OSError):  # the JVM has exited: its next caller gets the error
             os.setpriority(os.PRIO_PROCESS, int(thread), NICENESS)
 
 

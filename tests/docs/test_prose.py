@@ -17,23 +17,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 STYLE = ROOT / "styles" / "streamsql" / "Dialect.yml"
-# Grows until it is the whole tree.
-CHECKED = [
-    "README.md",
-    "CHANGELOG.md",
-    "dbt/README.md",
-    *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))),
-    "streamsql/api",
-    "streamsql/connectors",
-    "streamsql/places",
-    "streamsql/properties",
-    "streamsql/runtime",
-    "streamsql/server",
-    "streamsql/statements",
-    "streamsql/users",
-    "streamsql/values",
-    "streamsql/web",
-]
+# The packages that have yet to be rewritten; the list shrinks until it is empty.
+SKIPPED = (
+    "streamsql/executor/lowering",
+    "streamsql/executor/queries",
+    "streamsql/planner/changes",
+    "streamsql/planner/explain",
+    "streamsql/planner/lineage",
+    "streamsql/planner/plans",
+    "streamsql/statements/changes/difference.py",  # words of planner/changes
+)
+CHECKED = ["README.md", "CHANGELOG.md", "dbt/README.md", "docs", "cli", "streamsql"]
 _RULE = re.compile(r"^  (.+?): (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`|^    .*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
@@ -48,7 +42,8 @@ def files(path: str) -> list[Path]:
     found = ROOT / path
     if found.is_file():
         return [found]
-    return sorted(file for file in found.rglob("*.py") if "static" not in file.parts)
+    paths = [*found.glob("*.md"), *found.rglob("*.py")]
+    return sorted(file for file in paths if not str(file.relative_to(ROOT)).startswith(SKIPPED))
 
 
 def prose(file: Path) -> Iterator[tuple[int, str]]:

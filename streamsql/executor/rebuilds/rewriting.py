@@ -143,7 +143,7 @@ class Rewrite(KeptState):
         self._launcher.counters.forget(self._folder.name)
 
     def discard(self) -> None:
-        checkpoint.remove(self._folder)  # It has written nothing that was to be seen to.
+        checkpoint.remove(self._folder)  # It has written nothing outside of the checkpoint.
         self._launcher.counters.forget(self._folder.name)
 
     def _laid_out(self, definition: Definition, at: Positions) -> GroupLayout:

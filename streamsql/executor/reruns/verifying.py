@@ -84,7 +84,7 @@ class Verification:
     """Of the batch, in the logs."""
 
     def results(self) -> list[Found]:
-        """All kinds that there are. ExternalError where Spark fails."""
+        """All kinds of findings. ExternalError if Spark fails."""
         with told_as("the verification"):
             table = self.plan.root.kind is Kind.TABLE
             rows, topics = self._of_table() if table else self._of_stream()

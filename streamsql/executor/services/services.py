@@ -87,7 +87,7 @@ class Services:
         return await_condition(lambda: not runtime.is_running, DYING_SECONDS)
 
     def live_slots(self) -> int:
-        """How many tasks can run at a time in the executors that there are; 0 without Spark."""
+        """Concurrent tasks of the current executors; 0 without Spark."""
         spark = self.current_spark()
         if spark is None:
             return 0

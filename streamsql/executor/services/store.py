@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """Files by way of the session that there is; waits for Spark where that is only just coming
-    up, and starts it again where it has died."""
+    """Files through Spark's JVM; waits for Spark during startup, and restarts it after a crash."""
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session

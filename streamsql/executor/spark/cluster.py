@@ -85,7 +85,7 @@ def checked_settings(given: Mapping[str, str], own: Container[str]) -> dict[str,
 
 
 def live_slots(spark: SparkSession) -> int:
-    """How many tasks can run at a time in the executors that there are now."""
+    """Concurrent tasks of the current executors."""
     context = cast(Any, spark.sparkContext)._jsc.sc()
     profile = context.resourceProfileManager().defaultResourceProfile()
     return int(context.maxNumConcurrentTasks(profile))

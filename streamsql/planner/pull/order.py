@@ -68,7 +68,7 @@ def _selected(value: Expression, query: Query) -> int | None:
     """Position, from 1, of the SELECT column with that expression."""
     for place, item in enumerate(query.items, 1):
         if not isinstance(item, SelectExpression):
-            return None  # A star stands for any number of columns.
+            return None  # A star expands to any number of columns.
         if item.expression == value:
             return place
     return None

@@ -9,7 +9,7 @@ from streamsql.planner.plans.rewriting import transform_up
 
 
 def remove_repartitions(plan: LogicalPlan) -> LogicalPlan:
-    """The plan without repartitions to the key that there is already."""
+    """The plan without repartitions to an unchanged key."""
     return transform_up(plan, _remove)
 
 

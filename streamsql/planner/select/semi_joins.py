@@ -1,8 +1,8 @@
-"""IN (SELECT ..) and EXISTS (SELECT ..) in WHERE: joins with a table of which nothing is selected.
+"""IN (SELECT ..) and EXISTS (SELECT ..) in WHERE: joins with a table without selecting its columns.
 
-They are made of operators that there are: the rows are qualified and joined with the subquery's
-table; what has met no row of it is filtered out, or with NOT what has; then the columns get their
-names back.
+They consist of existing operators: the rows are qualified and joined with the subquery's table,
+rows without a match (with NOT: with a match) are filtered out, and the columns get their names
+back.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ COMPARES = "compares"
 
 
 def is_comparison(node: Expression) -> bool:
-    """Whether it is a call that stands for an operator, `~` or SIMILAR TO."""
+    """Whether it is the call of an operator, `~` or SIMILAR TO."""
     return COMPARES in node.meta
 
 

@@ -113,7 +113,7 @@ class WithProperties:
         return value.lower() == "true"
 
     def format_name(self, side: str) -> str | None:
-        """KEY_FORMAT or VALUE_FORMAT, or FORMAT that stands for both."""
+        """KEY_FORMAT or VALUE_FORMAT, or FORMAT for both."""
         return self.texts.get(f"{side}_FORMAT") or self.texts.get("FORMAT")
 
     def delimiter(self, side: str) -> str | None:

@@ -62,7 +62,7 @@ def _values(side: Side) -> list[str]:
 
 
 def _prepared(side: Side, number: str) -> DataFrame:
-    """The rows that there are; of a table, those that have not been deleted."""
+    """Existing rows: of a table, those that have not been deleted."""
     own = [quoted(name).alias(_name(number, name)) for name in _OWN]
     return side.rows.where(~quoted(NULL_COLUMN)).select(*map(quoted, _values(side)), *own)
 
