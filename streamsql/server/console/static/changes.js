@@ -90,7 +90,7 @@ function Plan({ plan, run, onApply }) {
     <p>${summary(plan, changes)}</p>
     ${plan.exit_code === CHANGES && html`<div class="toolbar">
       <button class="primary" disabled=${busy} onClick=${onApply}>Apply</button>
-      ${run?.running && html`<span class="message">at work …</span>`}
+      ${run?.running && html`<span class="message">running …</span>`}
     </div>`}
   </section>`;
 }
