@@ -41,7 +41,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Logical lines without comments and blank lines; an odd number of trailing \ continues a
+    """Logical lines without comments and blank lines; an odd number of trailing backslashes continues a
     line."""
     pending = ""
     for natural in text.splitlines():

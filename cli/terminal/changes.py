@@ -61,8 +61,8 @@ def _item_lines(item: PlannedChange, depth: int, style: Style) -> Iterator[str]:
     if item.read_again:
         yield f"{margin}    reads again: {_listed(item.read_again)}{_size(item)}"
     if item.lost:
-        gone = style.warning("deleted, only in the state")
-        yield f"{margin}    {gone}, so that only its state knows them: {_listed(item.lost)}"
+        gone = style.warning("deleted from the log")
+        yield f"{margin}    {gone}, only in the state: {_listed(item.lost)}"
         yield style.dim(f"{margin}      --from-what-is-left rebuilds it from the remaining records")
     if item.obstacle:
         yield f"{margin}    {style.error('is not applied')}: {item.obstacle}"

@@ -288,7 +288,7 @@ class Transport:
         who = f"the user {self.address.user}" if self.address.user else "requests without a user"
         if status == 401:
             return ConfigError(
-                f"{self.address.url} rejected the login of {who}",
+                f"{self.address.url} rejected {who}",
                 hint="-u USER names the user; the password is asked for."
                 if self.address.user is None
                 else "The user or the password is wrong.",

@@ -31,7 +31,7 @@ def data(tmp_path: Path) -> Path:
 def test_export_to_standard_output(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "export", "--data", str(data)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("-- A catalog of streamsql ") and printed.endswith(f"\n\n{STREAM}\n")
+    assert printed.startswith("-- Catalog of streamsql ") and printed.endswith(f"\n\n{STREAM}\n")
 
 
 def test_export_to_a_file(data: Path, tmp_path: Path) -> None:

@@ -378,7 +378,7 @@ def test_what_was_applied_last_is_taken_back() -> None:
         items = differences(read_wanted([text], Session(), None, running), running, prune=True)
         return [to_sql(step.statement) + ";" for step in steps_of(items, running.catalog, {})]
 
-    with pytest.raises(CatalogError, match="nothing has been applied"):
+    with pytest.raises(CatalogError, match="no changes have been applied"):
         undone()
     apply_set(TABLE)
     assert undone() == ["DROP TABLE T;"]

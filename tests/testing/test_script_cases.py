@@ -53,6 +53,6 @@ def test_folders_and_files(tmp_path: Path) -> None:
     (tmp_path / "other.sql").write_text("SELECT 1;\n")
     assert [case.id for case in load([tmp_path])] == ["tests/x"]
     assert [case.id for case in load([tmp_path / "tests.sql"])] == ["tests/x"]
-    with pytest.raises(ConfigError, match="is no test") as caught:
+    with pytest.raises(ConfigError, match="is not a test") as caught:
         load([tmp_path / "other.sql"])
     assert "--@test: name" in (caught.value.hint or "")
