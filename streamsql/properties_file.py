@@ -41,8 +41,8 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Logical lines without comments and blank lines; an odd number of trailing backslashes continues a
-    line."""
+    """Logical lines without comments and blank lines. An odd number of trailing backslashes
+    continues a line."""
     pending = ""
     for natural in text.splitlines():
         line = natural.lstrip()

@@ -116,5 +116,5 @@ def test_a_statement_that_it_cannot_plan_is_refused(release: Path, tmp_path: Pat
     before = content(tmp_path)
     kind, message, detail, _ = started(release, tmp_path).split("|")
     assert kind == "InternalError" and "cannot replay entry 2" in message
-    assert "Written by streamsql 9.1.0." in detail
+    assert "It was written by streamsql 9.1.0." in detail
     assert content(tmp_path) == before
