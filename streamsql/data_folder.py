@@ -79,7 +79,6 @@ class DataDir:
 
     @property
     def engine_lock(self) -> Path:
-        """Lock of the running engine."""
         return self.root / "engine.lock"
 
     @property

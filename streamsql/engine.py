@@ -87,7 +87,6 @@ class Engine:
         self._queries.start()
 
     def startup(self) -> StartupStatus:
-        """Progress of the startup."""
         services = self._state.services
         steps = (*services.steps, self._queries.step)
         errors = (

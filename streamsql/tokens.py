@@ -13,13 +13,11 @@ Offsets = dict[str, dict[int, int]]
 
 
 def to_token(offsets: Mapping[str, Mapping[int, int]]) -> str:
-    """Encodes offsets as a token."""
     text = json.dumps(offsets, separators=(",", ":"), sort_keys=True)
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def merged(*tokens: str | None) -> str:
-    """One token for several."""
     return to_token(from_token(",".join(token for token in tokens if token)))
 
 

@@ -165,7 +165,6 @@ def precision_scale(t: SQLType) -> tuple[int, int]:
 
 
 def contains_map(t: SQLType) -> bool:
-    """Whether a type is or contains a MAP."""
     if is_map(t):
         return True
     if is_array(t):

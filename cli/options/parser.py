@@ -316,7 +316,6 @@ def _connect(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _login(parser: argparse.ArgumentParser) -> None:
-    """Login of a client."""
     parser.add_argument("-u", "--user", metavar="NAME", help="user name; the password is asked for")
     parser.add_argument("-p", "--password", metavar="PASSWORD", help="of the user")
     parser.add_argument(

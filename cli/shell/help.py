@@ -261,7 +261,6 @@ def find(words: str) -> list[Topic]:
 
 
 def topic_lines(topic: Topic, style: Style) -> list[str]:
-    """A topic as the shell shows it."""
     indented = ["  " + line for line in topic.syntax.splitlines()]
     example = ["  " + style.dim(line) for line in topic.example.splitlines()]
     return [style.title(topic.name), topic.meaning, "", *indented, "", "For example", *example]

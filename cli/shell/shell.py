@@ -196,7 +196,6 @@ class Shell:
         self.left = True
 
     def clear(self) -> None:
-        """Clear the terminal, if it is one."""
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
             sys.stdout.flush()

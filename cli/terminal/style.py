@@ -41,7 +41,6 @@ class Style:
         return self._paint("38;5;246", text)
 
     def null(self, text: str) -> str:
-        """A NULL."""
         return self._paint("38;5;244", text)
 
     def good(self, text: str) -> str:
@@ -53,7 +52,6 @@ class Style:
         return self._paint("33", text)
 
     def error(self, text: str) -> str:
-        """What has failed."""
         return self._paint("1;31", text)
 
     def hint(self, text: str) -> str:

@@ -24,7 +24,6 @@ def to_json(value: Value) -> str:
 
 
 def row_to_json(fields: Sequence[Field], values: Sequence[Value]) -> str:
-    """One JSON object a row."""
     names = (json_text(field.name) for field in fields)
     cells = (f"{name}:{to_json(value)}" for name, value in zip(names, values, strict=True))
     return "{" + ",".join(cells) + "}"

@@ -108,7 +108,6 @@ class Inspection:
         return [*self._state.queries.infos(), *self._state.pushes.infos()]
 
     def info(self, query_id: str) -> QueryInfo | None:
-        """A query by its id, in any case."""
         wanted = query_id.upper()
         return next((info for info in self.infos() if info.id.upper() == wanted), None)
 

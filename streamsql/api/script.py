@@ -105,12 +105,10 @@ class PreparedStatement:
 
     @property
     def exists(self) -> bool:
-        """EXISTS of ASSERT [NOT] EXISTS."""
         return bool(getattr(self.node, "exists", True))
 
     @property
     def schema_id(self) -> int | None:
-        """SCHEMA ID of ASSERT SCHEMA."""
         return self.node.id if isinstance(self.node, nodes.AssertSchema) else None
 
     @property

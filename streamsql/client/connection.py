@@ -130,7 +130,6 @@ class Connection:
         return self._engine.catalog()
 
     def queries(self) -> list[QueryInfo]:
-        """The running queries."""
         return list(self._engine.queries())
 
     def close(self) -> None:

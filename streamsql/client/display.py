@@ -17,8 +17,7 @@ class Named(Protocol):
     """A column, of which the name is needed."""
 
     @property
-    def name(self) -> str:
-        """As it is to be shown."""
+    def name(self) -> str: ...
 
 
 class Shown(Protocol):
@@ -40,8 +39,7 @@ class Shown(Protocol):
         """Of the rows, in their order."""
 
     @property
-    def rows(self) -> Sequence[Any]:
-        """The available rows."""
+    def rows(self) -> Sequence[Any]: ...
 
 
 def as_text(result: Shown) -> str:

@@ -61,7 +61,6 @@ class QueryResult:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names."""
         return tuple(field.name for field in self.columns)
 
     @property

@@ -141,7 +141,6 @@ def decode_fields(columns: Iterable[Sequence[str | None]]) -> tuple[Field, ...]:
 
 
 def decode_schema(columns: Iterable[Sequence[str]]) -> Schema:
-    """The columns of an Answer."""
     found = []
     for name, text, namespace in columns:
         kind = type_of_text(text)

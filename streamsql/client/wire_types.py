@@ -6,7 +6,6 @@ from streamsql.types import NULL, PRIMITIVES, SQLType, to_sql
 
 
 def type_text(t: SQLType | None) -> str | None:
-    """A type as it is sent."""
     return None if t is None else to_sql(t)
 
 

@@ -85,7 +85,6 @@ def indexes_of(schema: SchemaText, full_name: str | None) -> tuple[int, ...]:
 
 
 def message_class(schema: SchemaText, indexes: tuple[int, ...] = (0,)) -> type[Message]:
-    """Message class of a schema, by position."""
     references = tuple(schema.references.items())
     return _cached_class(schema.text, references, indexes)
 

@@ -198,7 +198,6 @@ def scalar(
     fallible: str | None = None,
     deterministic: bool = True,
 ) -> ScalarFunction:
-    """Declares a scalar function."""
     return ScalarFunction(
         name, doc, category, _flat(overloads), _examples(example), fallible, deterministic
     )
@@ -225,7 +224,6 @@ def table(
     *overloads: Overload | Iterable[Overload],
     example: tuple[str, str] | Examples = (),
 ) -> TableFunction:
-    """Declares a table function."""
     return TableFunction(name, doc, "table", _flat(overloads), _examples(example))
 
 

@@ -44,9 +44,7 @@ class Registry:
         return found
 
     def is_aggregate(self, name: str) -> bool:
-        """Whether the name is that of an aggregate function."""
         return isinstance(self.find(name), AggregateFunction)
 
     def is_table_function(self, name: str) -> bool:
-        """Whether the name is that of a table function."""
         return isinstance(self.find(name), TableFunction)

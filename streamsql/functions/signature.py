@@ -50,7 +50,6 @@ class Pattern:
 
     @property
     def is_variable(self) -> bool:
-        """Whether it is a type variable."""
         return len(self.name) == 1
 
     def __str__(self) -> str:

@@ -76,7 +76,6 @@ def find_user_function(name: str) -> Function | None:
 
 
 def user_function_names() -> tuple[str, ...]:
-    """Of those in use."""
     return tuple(_known.get({}))
 
 

@@ -85,7 +85,6 @@ def _unpacked(raw: IO[bytes], name: str) -> IO[bytes]:
 
 
 def line_blocks(source: Input) -> Iterator[bytes]:
-    """The input in blocks that end with a line."""
     pieces: list[bytes] = []
     while block := source.read():
         end = block.rfind(b"\n") + 1

@@ -61,13 +61,11 @@ class _Encoder:
         self._timestamp = timestamp_parser(spec.timestamp_format)
 
     def text(self, name: str, column: Any) -> Cells:
-        """A column of CSV text."""
         cells = of_text(column, self._columns.types.get(name))
         self._columns.types[name] = wider(self._columns.types.get(name), cells.sql_type)
         return cells
 
     def typed(self, name: str, column: Any) -> Cells:
-        """A column of a typed file."""
         cells = of_arrow(column)
         self._columns.types[name] = cells.sql_type
         return cells

@@ -182,7 +182,6 @@ def _bid(dice: random.Random, period: int, at: int) -> Event:
 
 
 def topic_of(prefix: str, kind: str) -> str:
-    """Where the events of a kind are."""
     return f"{prefix}-{kind}"
 
 
@@ -213,7 +212,6 @@ def generate_nexmark(
 
 
 def _share(rate: int | None, kind: str) -> int | None:
-    """Of a rate of all events that of one kind."""
     if rate is None:
         return None
     parts = {"person": _PERSONS, "auction": _AUCTIONS}

@@ -150,7 +150,6 @@ class FileLog:
         self._torn = False
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

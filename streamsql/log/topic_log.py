@@ -182,7 +182,6 @@ class CommandLog:
         self._write((LEADER, json.dumps(content).encode()))
 
     def _write(self, *records: tuple[bytes, bytes]) -> None:
-        """Write records, all of them or none."""
         producer = self._producer
         if producer is None:
             raise ExternalError("this server does not lead", retryable=True)

@@ -110,7 +110,6 @@ class InsertValues(Statement):
 
     @property
     def rows(self) -> tuple[tuple[Expression, ...], ...]:
-        """The values of all rows."""
         return (self.values, *self.more)
 
 

@@ -33,7 +33,6 @@ class FedLexer(Lexer):
         pass
 
     def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
-        """No tokens."""
         return iter(())
 
 

@@ -99,7 +99,6 @@ def parse_one(sql: str, variables: Mapping[str, str] | None = None) -> Statement
 
 
 def parse_expression(text: str) -> Expression:
-    """A scalar expression on its own."""
     expression: Expression = _parse_whole(text, "expression")
     return expression
 

@@ -17,6 +17,5 @@ NOT_RUN: dict[type[nodes.Statement], tuple[str, str]] = {
 
 
 def not_run(statement: nodes.Statement) -> UnsupportedError:
-    """The error of a statement in NOT_RUN."""
     name, hint = NOT_RUN[type(statement)]
     return UnsupportedError(f"{name} is not supported", hint=hint, span=statement.span)

@@ -105,7 +105,6 @@ def plan_create_as(
 
 
 def plan_insert_into(statement: InsertInto, planning: Planning) -> QueryStatementPlan:
-    """INSERT INTO .. SELECT."""
     target = _insert_target(statement, planning.catalog)
     _check_persistent(statement.query, "INSERT INTO")
     properties = read_properties(statement.properties, Place.INSERT)

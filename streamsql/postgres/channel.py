@@ -44,7 +44,6 @@ class Channel:
 
     @property
     def address(self) -> str:
-        """Of the client."""
         peer = self._writer.get_extra_info("peername")
         return str(peer[0]) if peer else "unknown"
 
@@ -59,7 +58,6 @@ class Channel:
         return first_message(await self._exactly(length))
 
     async def read(self) -> Message:
-        """The next message."""
         head = await self._exactly(5)
         bound = self._max_message if head[0] in _LONG else self._max_statement
         return message_of(head[:1], await self._exactly(body_length(head, bound)))

@@ -246,7 +246,6 @@ class Client:
             )
 
     def failed(self) -> None:
-        """A statement has failed."""
         if self.status == IN_TRANSACTION:
             self.status = FAILED
 
@@ -279,7 +278,6 @@ class Client:
         return tag, remarks
 
     def close(self) -> None:
-        """The client has gone."""
         self.cursors.close_all()
 
 

@@ -98,7 +98,6 @@ class CopyForm:
         return BINARY_END if self.code else b""
 
     def line(self, cells: Sequence[bytes | None]) -> bytes:
-        """One row."""
         if self.code:
             parts = [struct.pack("!h", len(cells))]
             for cell in cells:

@@ -73,7 +73,6 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """That it listens on."""
         assert self._server is not None
         return int(self._server.sockets[0].getsockname()[1])
 

@@ -73,7 +73,6 @@ class Prepared:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in it."""
         return not self.piece.text.strip()
 
     @cached_property

@@ -22,9 +22,7 @@ class Talk(Protocol):
         """A notice to the client."""
         ...
 
-    def forget(self, name: str | None) -> None:
-        """DEALLOCATE."""
-        ...
+    def forget(self, name: str | None) -> None: ...
 
     def report(self) -> None:
         """Reports changed settings to the client."""

@@ -290,12 +290,10 @@ def _invalid(definition: PropertyDefinition, value: str, hint: str) -> ConfigErr
 
 
 def shown(name: str, value: str | None) -> str | None:
-    """A value for display."""
     return HIDDEN if value and PROPERTIES[name].secret else value
 
 
 def secrets_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties with secret values."""
     return {name: value for name, value in properties.items() if shown(name, value) == HIDDEN}
 
 

@@ -44,7 +44,6 @@ class RegistryClient:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return self.connection.url
 
     def latest(self, subject: str) -> SchemaText | None:
@@ -58,11 +57,9 @@ class RegistryClient:
         return None if found is None else self._text(found, id)
 
     def subjects(self) -> list[str]:
-        """The names of all subjects."""
         return self._find("list the subjects", lambda client: client.get_subjects()) or []
 
     def exists(self, subject: str) -> bool:
-        """Whether a subject has a version."""
         found = self._find(f"read {subject}", lambda client: client.get_versions(subject))
         return found is not None
 

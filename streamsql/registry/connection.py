@@ -68,7 +68,6 @@ class Connection:
 
     @property
     def url(self) -> str:
-        """Where the registry is."""
         return dict(self.settings)[URL]
 
     @property

@@ -32,7 +32,6 @@ class RegistryError(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return int(str(self.code)[:3])
 
 
@@ -85,7 +84,6 @@ class Version:
     deleted: bool = False
 
     def marked(self, *, deleted: bool) -> Version:
-        """The version, softly deleted or not."""
         return replace(self, deleted=deleted)
 
     def to_json(self) -> dict[str, Any]:

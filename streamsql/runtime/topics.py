@@ -82,7 +82,6 @@ def grown_facts(source: Source, told: TopicFacts) -> dict[str, tuple[int, int] |
 
 
 def topic_config(source: Source) -> dict[str, str]:
-    """Topic settings of a source."""
     retention = source.topic.retention_ms
     if retention is None and source.kind is Kind.TABLE and _tells_changes(source):
         retention = _FOR_EVER

@@ -31,7 +31,6 @@ class Literal:
 
     @property
     def text(self) -> str:
-        """Value of a string literal."""
         return self.written[1:-1].replace("''", "'")
 
 

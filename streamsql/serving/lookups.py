@@ -361,7 +361,6 @@ def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _constants(shape: Fingerprint, parameters: tuple[_Parameter, ...]) -> tuple[str, ...]:
-    """The literals that are not parameters."""
     if len(shape.literals) == len(parameters):
         return ()
     variable = {p.literal for p in parameters}

@@ -36,7 +36,6 @@ def origins(plan: PullPlan, catalog: Catalog) -> Origins:
 
 
 def unchanged(found: Origins, catalog: Catalog) -> bool:
-    """Whether all of them are what the catalog has."""
     return all(catalog.things(kind).get(name) is thing for (kind, name), thing in found.items())
 
 

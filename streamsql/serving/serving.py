@@ -74,7 +74,6 @@ class Serving:
         self.stores.start(eager=eager)
 
     def changed(self) -> None:
-        """The catalog has changed."""
         self.stores.changed()
 
     def _warm_up(self, source: Source) -> None:

@@ -45,7 +45,6 @@ def create(statement: CreateConnector, context: Context) -> Iterable[Result]:
 
 
 def _config(properties: Properties) -> dict[str, str]:
-    """The properties as texts."""
     return {p.name: _text(p.value) for p in properties}
 
 

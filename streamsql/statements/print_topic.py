@@ -105,7 +105,6 @@ class Formats:
 
     @classmethod
     def guess(cls, record: Record, schema_of: SchemaOf = lambda id: None) -> Formats:
-        """Detects the formats of a record."""
         guesses = (*_framed(schema_of), *_GUESSES)
         return cls(_guess(record.key, guesses), _guess(record.value, guesses), guesses)
 

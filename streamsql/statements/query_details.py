@@ -65,7 +65,6 @@ def details(info: QueryInfo, context: Context) -> list[Result]:
 
 
 def query_line(query_id: str, context: Context) -> str:
-    """A query in one line."""
     info = query_info(query_id, context)
     if info is None:
         return query_id

@@ -61,7 +61,6 @@ def undefine(statement: UndefineVariable, context: Context) -> Iterable[Result]:
 
 @handle.register
 def run_script(statement: RunScript, context: Context) -> Iterable[Result]:
-    """RUN SCRIPT: its statements run in this session."""
     return context.run_script(statement.path)
 
 

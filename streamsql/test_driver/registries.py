@@ -130,7 +130,6 @@ class CaseRegistry:
         self.store.register(f"{topic['name']}-{side}", schema, id=None if id is None else int(id))
 
     def declared(self, source: Source) -> None:
-        """CREATE of a source."""
         register_declared(lambda: self.client, source)
 
     def written(self, sink: Source) -> None:

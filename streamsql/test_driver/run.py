@@ -59,7 +59,6 @@ class PipelineRun:
 
     @property
     def context(self) -> LoweringContext:
-        """Where the queries run."""
         return replace(
             self.fixture.context(self._prefix),
             schemas=self.script.registry.schemas,

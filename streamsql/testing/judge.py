@@ -111,7 +111,6 @@ def _ended(case: Case, run: PipelineRun, process: Callable[[], None]) -> _Reject
 
 
 def _rejected(case: Case, messages: Sequence[str], rejection: _Rejection | None) -> Result:
-    """The result of a test that expects to be rejected."""
     if rejection is None:
         reason = "expected to be rejected"
         if messages:

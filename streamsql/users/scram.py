@@ -43,7 +43,6 @@ class Verifier:
 
 
 def verifier_of(password: str, salt: bytes | None = None, iterations: int = ITERATIONS) -> Verifier:
-    """A new verifier for a password."""
     salt = secrets.token_bytes(16) if salt is None else salt
     salted = hashlib.pbkdf2_hmac("sha256", prepared(password).encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", "sha256")

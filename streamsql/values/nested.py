@@ -39,7 +39,6 @@ def is_scalar(t: SQLType) -> bool:
 
 
 def json_writer(t: SQLType, leaf: Callable[[Scalar], Writer]) -> Writer:
-    """The JSON writer of a type."""
     if is_array(t):
         return partial(_json_array, json_writer(element_type(t), leaf))
     if is_map(t):

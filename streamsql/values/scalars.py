@@ -177,7 +177,6 @@ def _counted(count: Callable[[Any], int]) -> Writer:
 
 
 def _number(name: str, python: type, text: Writer, of_text: Callable[[Any], Any]) -> Scalar:
-    """A type with one representation."""
     return Scalar(name, python, text, of_text, text, _same, of_text, text, text)
 
 

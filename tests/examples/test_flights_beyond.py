@@ -97,7 +97,7 @@ TABLES = {
     ),
 }
 
-REFUSED = {"COMPETITION": ("the query keeps empty groups of a table, and a batch has none")}
+REFUSED = {"COMPETITION": "the query keeps empty groups of a table, and a batch has none"}
 """By sinks: why VERIFY does not look at them."""
 
 Row = tuple[tuple[str, Any], ...]

@@ -123,7 +123,6 @@ def locate(text: str, cursor: int) -> Cursor:
 
 
 def _statement(text: str, cursor: int) -> tuple[int, int]:
-    """Range of the statement at the cursor."""
     start, end = 0, len(text)
     for kind, written, at in tokens(text):
         if kind == "operator" and written == ";":

@@ -47,7 +47,6 @@ def null_safe(node: exp.Binary, lowering: Lowering) -> Column:
 
 
 def between(node: exp.Between, lowering: Lowering) -> Column:
-    """Lowers BETWEEN."""
     return _or_false(ranged(node, lowering))
 
 
@@ -58,7 +57,6 @@ def ranged(node: exp.Between, lowering: Lowering) -> Column:
 
 
 def in_list(node: exp.In, lowering: Lowering) -> Column:
-    """Lowers IN."""
     return _or_false(listed(node, lowering))
 
 
@@ -69,7 +67,6 @@ def listed(node: exp.In, lowering: Lowering) -> Column:
 
 
 def is_null(node: exp.Is, lowering: Lowering) -> Column:
-    """Lowers IS NULL."""
     return lowering.lower(node.this).isNull()
 
 

@@ -146,7 +146,6 @@ class Lowering:
 
     @property
     def reports(self) -> bool:
-        """Whether failures are noted."""
         return self.guard is not None
 
     @property

@@ -83,5 +83,4 @@ def names_of(kept: Iterable[StoreLayout]) -> frozenset[str]:
 
 
 def columns_of_type(row: StructType) -> Columns:
-    """Those of a struct, as a layout has them."""
     return tuple((field.name, field.dataType.simpleString()) for field in row.fields)

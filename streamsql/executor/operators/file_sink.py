@@ -32,7 +32,6 @@ def lower(node: FileSink, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFr
 
 
 def target_of(node: FileSink) -> FileTarget:
-    """Where they are written."""
     return FileTarget(node.target.path, node.target.format, node.partition_by, node.interval_ms)
 
 

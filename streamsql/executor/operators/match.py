@@ -137,7 +137,6 @@ def _value_name(expression: Expression) -> str:
 
 
 def _grouping(node: Match, scope: Scope) -> Grouping:
-    """All aggregates, as of one group."""
     named = (Named(c.name, c.expression) for c in node.all_columns if c.place is None)
     return grouping(Aggregate(node.input, (), tuple(named)), scope)
 
@@ -186,7 +185,6 @@ def _reading(
 
 
 def _places(reading: _Reading, numbers: dict[str, int]) -> str:
-    """As the operator reads them."""
     return ";".join(
         f"{_number(variable, numbers)},{'true' if place.first else 'false'},"
         f"{place.offset},{place.back}"
@@ -241,7 +239,6 @@ def _conditions(
 
 
 def _read(of: MatchColumn, reading: _Reading) -> Column:
-    """A column of a match, of the struct that it is in."""
     struct = quoted(f"s{reading.where(of)}")
     if of.place is not None:
         return struct.getField(_value_name(of.expression))

@@ -47,7 +47,6 @@ class _Program:
         return len(self.instructions)
 
     def add(self, pattern: Pattern) -> None:
-        """What the pattern takes."""
         match pattern:
             case PatternVariable():
                 self.instructions.append(str(self._variables.index(pattern.name)))

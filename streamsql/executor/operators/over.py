@@ -74,7 +74,6 @@ class _Frames:
 
     @property
     def text(self) -> str:
-        """As the operator reads them."""
         return ";".join(
             f"{_bound(f.rows)},{_bound(f.ms)},{'true' if f.peers else 'false'}" for f in self.frames
         )

@@ -60,7 +60,6 @@ def with_stored_values(rows: DataFrame, node: Scan, scope: Scope) -> DataFrame:
 
 
 def _row_type(values: int) -> StructType:
-    """What the operator knows of a row."""
     packed = (StructField(_value(number), BinaryType()) for number in range(values))
     told = StructField(_TOLD, BinaryType())
     return StructType([StructField(_DELETED, BooleanType()), told, *packed])

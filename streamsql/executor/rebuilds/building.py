@@ -175,7 +175,6 @@ class Rebuild:
         return all(own[topic] == until[topic] for topic in own.keys() & until.keys())
 
     def _read(self) -> None:
-        """All there is, or is to be read, muted."""
         for failures in range(1, MAX_FAILURES + 1):
             failure = await_end(self._started(follows=False))
             self._launcher.stopped(self._own.id)

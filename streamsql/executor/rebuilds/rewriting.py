@@ -67,8 +67,7 @@ class KeptState:
         self._there = checkpoints / old.id
         self._folder = checkpoint.rebuilt(self._there)
 
-    def catch_up(self) -> None:
-        """There is nothing to catch up with."""
+    def catch_up(self) -> None: ...
 
     def hold(self) -> None:
         """It reads nothing."""

@@ -60,7 +60,6 @@ class Service(Generic[T]):
 
     @property
     def ready(self) -> bool:
-        """Whether the value is there."""
         return self._done.is_set() and self.error is None
 
     def get(self, timeout: float | None = None) -> T:

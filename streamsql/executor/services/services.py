@@ -104,7 +104,6 @@ class Services:
 
     @property
     def broker(self) -> EmbeddedBroker | None:
-        """The embedded broker, where there is one."""
         return self._broker
 
     def registry(self, properties: Mapping[str, str]) -> RegistryClient:

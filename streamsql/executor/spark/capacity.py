@@ -136,7 +136,6 @@ class Capacity:
         return self._budget.has_room(query_id)
 
     def release(self, query_id: str) -> None:
-        """The query has ended."""
         self._budget.release(query_id)
 
     @property

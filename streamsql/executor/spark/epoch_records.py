@@ -41,7 +41,6 @@ def java_producer(spark: SparkSession, settings: Mapping[str, str]) -> Any:
 
 
 def java_record(spark: SparkSession, topic: str, record: NewRecord) -> Any:
-    """A ProducerRecord."""
     jvm = cast(Any, spark)._jvm
     clients = jvm.org.apache.kafka.clients.producer
     headers = jvm.java.util.ArrayList()

@@ -34,7 +34,6 @@ def _signed_count(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColum
 
 
 def _signed_sum(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    """As a DOUBLE."""
     return F.coalesce(F.sum(value.cast("double") * call.sign), F.lit(0.0))
 
 

@@ -33,7 +33,6 @@ def name(text: str) -> str:
 
 
 def string(text: str) -> str:
-    """A text literal."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -120,7 +120,6 @@ def _span(token: Token, lines: Lines) -> Span:
 
 
 def _lexical_error(token: Token, lines: Lines) -> ParseError | None:
-    """The error of an illegal token."""
     if token.type == "ILLEGAL":
         hint = _CHARACTER_HINTS.get(str(token))
         if hint is None and str(token).isalpha():

@@ -58,7 +58,6 @@ def plan_drop_sink(statement: DropSink, catalog: Catalog) -> ControlPlan | Nothi
 
 
 def unknown_sink(name: str, catalog: Catalog, span: Span | None) -> CatalogError:
-    """The error for a name that no sink has."""
     return CatalogError(
         f"Sink {name} does not exist.",
         hint=did_you_mean(name, catalog.sinks) or "SHOW SINKS lists the sinks.",

@@ -91,7 +91,6 @@ def _check_unused(source: Source, statement: DropSource, catalog: Catalog) -> No
 
 
 def _ending(query_id: str, catalog: Catalog) -> str:
-    """The statement that ends a query."""
     sink = catalog.sink_of(query_id)
     return f"TERMINATE {query_id};" if sink is None else f"DROP SINK {quote(sink)};"
 

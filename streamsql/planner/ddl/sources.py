@@ -58,7 +58,6 @@ def plan_create_source(
     topics: TopicLookup | None,
     schemas: SchemaLookup | None = None,
 ) -> SourcePlan | NothingToDo:
-    """The source and whether its topic is to be made."""
     check_source_name(statement.name)
     existing = catalog.sources.get(statement.name)
     if existing is not None and statement.if_not_exists:
@@ -121,7 +120,6 @@ def _no_key(statement: CreateSource) -> PlanError:
 
 
 def already_exists(source: Source) -> str:
-    """The warning of IF NOT EXISTS."""
     kind = source.kind.value.lower()
     return f"Cannot add {kind} {quote(source.name)}: A {kind} with the same name already exists."
 

@@ -55,7 +55,6 @@ class FunctionPlan(CatalogChange):
 
 
 def functions_of(catalog: Catalog) -> list[UserFunction | UserAggregate]:
-    """The functions that users have made."""
     return [_function(statement) for statement in catalog.functions.values()]
 
 

@@ -118,7 +118,6 @@ def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:
 
 
 def plan_drop_view(statement: DropView, catalog: Catalog) -> ViewPlan | NothingToDo:
-    """DROP VIEW."""
     name = statement.name
     if name not in catalog.views:
         if name in catalog.sources:

@@ -43,12 +43,10 @@ class Condition:
 
     @property
     def equalities(self) -> tuple[Condition, ...]:
-        """All of them."""
         return self.parts or (self,)
 
     @property
     def lefts(self) -> tuple[Expression, ...]:
-        """Left expressions, one for each equality."""
         return tuple(part.left for part in self.equalities)
 
     @property

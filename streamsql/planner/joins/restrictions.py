@@ -52,7 +52,6 @@ class Side:
 
     @property
     def window(self) -> KeyWindow | None:
-        """The window in its keys, if there is one."""
         return self.scans[0].source.topic.window
 
     def scan(self, alias: str) -> Leaf:
@@ -206,7 +205,6 @@ def _place(part: Condition, right: Side) -> int:
 
 
 def matched_pair(kind: JoinKind, condition: Condition) -> tuple[Expression, Expression]:
-    """The same of one equality."""
     a, b = type_of(condition.left), type_of(condition.right)
     if a == b:
         return condition.left, condition.right

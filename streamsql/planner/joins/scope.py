@@ -72,7 +72,6 @@ class JoinScope(Scope):
         return NameGenerator([*bare, *taken], self._result_name)
 
     def has_column(self, name: str) -> bool:
-        """Whether a source has a column of that name."""
         return bool(self._owners(name) or self._owners(folded(name)))
 
     def suggestion(self, column: exp.Column) -> str:

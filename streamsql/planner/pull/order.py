@@ -93,8 +93,6 @@ def _shown(value: Expression, query: Query, aliases: dict[str, Expression]) -> s
 
 
 def _over_source(value: Expression, aliases: dict[str, Expression]) -> Expression:
-    """The expression with aliases expanded."""
-
     def original(node: Expression) -> Expression:
         if isinstance(node, exp.Column) and not node.table and node.name in aliases:
             return aliases[node.name].copy()

@@ -25,7 +25,6 @@ NO_VALUE = Unknown.NONE
 
 
 def constant_of(expression: Expression) -> Value | Unknown:
-    """The value of a constant expression."""
     try:
         value = evaluate_constant(expression)
     except StreamSQLError:

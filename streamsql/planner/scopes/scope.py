@@ -39,7 +39,6 @@ class Scope:
         return self.reference(found)
 
     def reference(self, column: Column) -> exp.Column:
-        """A typed reference to a column of the scope."""
         return column_node(column)
 
     def check_source(self, name: str, span: Span | None) -> None:
@@ -67,7 +66,6 @@ class Scope:
         return NameGenerator([*self.schema.names, *taken])
 
     def has_column(self, name: str) -> bool:
-        """Whether some source has a column of that name."""
         return any(self.schema.find(n) is not None for n in (name, folded(name)))
 
     def _called(self) -> str:

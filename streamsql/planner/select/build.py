@@ -241,7 +241,6 @@ def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRe
 
 
 def _build_match(place: _Place, match: MatchRecognize) -> Derived:
-    """The matches of a pattern in FROM."""
     side = match.source
     own = side.name if isinstance(side, SourceRef) else "MATCHES"
     name = match.alias or side.alias or own

@@ -53,7 +53,6 @@ def groups_are_comparable(root: LogicalPlan) -> None:
 
 
 def distinct_rows_are_comparable(root: LogicalPlan) -> None:
-    """The same of the columns of SELECT DISTINCT."""
     for operator in operators(root):
         if isinstance(operator, Distinct):
             for column in operator.schema:

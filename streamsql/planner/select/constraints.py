@@ -63,7 +63,6 @@ def _of_several(condition: Expression) -> list[Expression]:
 def bound_constraints(
     constraints: tuple[Constraint, ...], source: Source, types: Mapping[str, SQLType]
 ) -> tuple[ConstraintDefinition, ...]:
-    """Constraints of a source as they are checked."""
     return tuple(
         ConstraintDefinition(
             constraint.name,

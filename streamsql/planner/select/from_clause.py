@@ -73,7 +73,6 @@ class From:
 
     @property
     def window(self) -> KeyWindow | None:
-        """How the key is windowed."""
         return self.origin.source.topic.window
 
 

@@ -52,7 +52,6 @@ class _Spec:
 
 
 def windows_of(query: Query) -> list[exp.Window]:
-    """The windows of OVER in the SELECT, each once."""
     found: list[exp.Window] = []
     for item in query.items:
         if isinstance(item, SelectExpression):

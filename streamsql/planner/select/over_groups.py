@@ -46,7 +46,6 @@ class _Groups:
 
     @property
     def items(self) -> tuple[SelectExpression, ...]:
-        """Those of its SELECT."""
         return tuple(
             SelectExpression(written.copy(), self._column(number), self._query.span)
             for number, written in enumerate(self._written)

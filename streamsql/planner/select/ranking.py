@@ -203,7 +203,6 @@ def build_ranking(
 
 
 def _items(ranking: Ranking, source: From, rank: str, number: str) -> tuple[Item, ...]:
-    """The items of the SELECT, the ranking ones in their places."""
     inner = ranking.subquery.query
     items: list[Item] = []
     for item in inner.items:

@@ -117,7 +117,6 @@ def _name(function: WindowFunction) -> str:
 
 
 def _with_clause(query: Query, function: WindowFunction) -> Query:
-    """The same with WINDOW."""
     if query.window is not None:
         raise PlanError(
             "There is a window in FROM and one in the WINDOW clause.",
@@ -328,7 +327,6 @@ def _column(name: str, like: Expression | None = None) -> Expression:
 
 
 def _moment(ms: Expression, like: Expression | None = None) -> Expression:
-    """A TIMESTAMP."""
     moment = exp.Anonymous(this="FROM_UNIXTIME", expressions=[ms])
     if like is not None:
         moment.meta.update(like.meta)

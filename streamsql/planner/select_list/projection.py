@@ -38,7 +38,6 @@ class Selected:
 
     @property
     def key_items(self) -> tuple[Item, ...]:
-        """Those parts of the key that are selected."""
         return tuple(item for item in self.key if item is not None)
 
 

@@ -141,7 +141,6 @@ def is_aggregate(node: Expression) -> bool:
 
 
 def aggregate_function(call: Expression) -> AggregateFunction:
-    """The function that an aggregate call names."""
     function = REGISTRY.get(call.name)
     if not isinstance(function, AggregateFunction):
         raise InternalError(f"{call.name} is not an aggregate function")
@@ -149,7 +148,6 @@ def aggregate_function(call: Expression) -> AggregateFunction:
 
 
 def is_table_function(node: Expression) -> bool:
-    """Whether a node calls a table function."""
     return isinstance(node, exp.Anonymous) and REGISTRY.is_table_function(node.name)
 
 

@@ -162,7 +162,6 @@ def escape(node: exp.Escape, scope: Scope) -> Expression:
 
 
 def is_(node: exp.Is, scope: Scope) -> Expression:
-    """Types IS [NOT] NULL."""
     null = typed(node.expression, types.NULL)
     return typed(node, types.BOOLEAN, this=scope.infer(node.this), expression=null)
 

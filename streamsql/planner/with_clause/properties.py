@@ -117,7 +117,6 @@ class WithProperties:
         return self.texts.get(f"{side}_FORMAT") or self.texts.get("FORMAT")
 
     def delimiter(self, side: str) -> str | None:
-        """The delimiter as one character."""
         name = f"{side}_DELIMITER"
         value = self.texts.get(name)
         if value is None:

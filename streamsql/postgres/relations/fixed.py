@@ -185,7 +185,6 @@ def storage(codec: ScalarCodec, *, array: bool = False) -> str:
 
 
 def collation(codec: ScalarCodec) -> int:
-    """The collation of a type, 0 where it has none."""
     if codec.name == "name":
         return C_COLLATION
     return DEFAULT_COLLATION if codec.name in ("text", "bpchar", "varchar") else 0

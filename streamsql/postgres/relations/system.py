@@ -73,7 +73,6 @@ _Answer = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 
 
 def system(engine: Engine) -> System:
-    """What answers for an engine."""
     return Catalog(engine) if find_spec("duckdb") else Missing(engine)
 
 
@@ -88,7 +87,6 @@ class Missing:
         return asks_system(text, _own(self._engine), relations_only=True)
 
     def answer(self, text: str, asker: Asker) -> _Answer:
-        """Refuses."""
         raise PgError(
             NOT_SUPPORTED,
             "queries of the system catalog need DuckDB, which is not installed here",

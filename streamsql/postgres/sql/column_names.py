@@ -34,7 +34,6 @@ def column_names(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _items(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
-    """The items of the SELECT list."""
     at = next((n for n, depth in _depths(tokens) if not depth and _is(tokens[n], "SELECT")), None)
     if at is None:
         return

@@ -32,7 +32,6 @@ class ColumnForm:
 
 
 def message(type: bytes, body: bytes = b"") -> bytes:
-    """Any message: its type, its length, its body."""
     return type + _LENGTH.pack(len(body) + 4) + body
 
 
@@ -73,7 +72,6 @@ def ready(status: str) -> bytes:
 
 
 def row_description(columns: Sequence[ColumnForm]) -> bytes:
-    """The columns of the rows that come."""
     parts = [struct.pack("!H", len(columns))]
     for column in columns:
         rest = (0, 0, column.oid, column.size, column.modifier, column.format)
@@ -124,7 +122,6 @@ def error(fields: Mapping[str, str]) -> bytes:
 
 
 def notice(fields: Mapping[str, str]) -> bytes:
-    """A remark."""
     return _fields(b"N", fields)
 
 

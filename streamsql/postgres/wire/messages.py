@@ -249,7 +249,6 @@ def body_length(head: bytes, bound: int) -> int:
 
 
 def message_of(type: bytes, body: bytes) -> Message:
-    """The message of that type."""
     read = _READERS.get(type)
     if read is None:
         raise ProtocolError(f"invalid frontend message type {type[0]}")

@@ -198,7 +198,6 @@ class _Writer:
         return found
 
     def problem(self, error: RequestError | StreamSQLError, code: int = 0) -> dict[str, Any]:
-        """The error of a row with its code."""
         body = failure(error).body
         told = {"error_code": code or body["error_code"], "message": body["message"]}
         if not self._exact:

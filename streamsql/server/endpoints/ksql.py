@@ -116,7 +116,6 @@ class Statements:
 
     @property
     def token(self) -> str:
-        """One token for all writes."""
         return to_token(from_token(",".join(self.tokens)))
 
     def run(self, script: Script) -> list[dict[str, Any]]:

@@ -42,7 +42,6 @@ class Executed:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings of the statement."""
         return [r.text for r in self.results if isinstance(r, Warning)]
 
     @property
@@ -52,7 +51,6 @@ class Executed:
 
     @property
     def rows(self) -> list[Mapping[str, Any]]:
-        """Rows of all tables as mappings."""
         return [
             dict(zip((f.name for f in r.fields), row, strict=True))
             for r in self.results

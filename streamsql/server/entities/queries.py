@@ -20,7 +20,6 @@ def state(info: QueryInfo) -> str:
 
 
 def running_query(info: QueryInfo, executed: Executed) -> JSON:
-    """A query in a list."""
     topic = executed.engine.topic_of(info.sink) if info.sink else None
     return {
         "queryString": info.sql,

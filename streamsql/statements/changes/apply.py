@@ -126,7 +126,6 @@ class Work:
 
     @property
     def statements(self) -> list[Statement]:
-        """Statements to run."""
         return [draft.step.statement for draft in self.drafts]
 
     @property
@@ -270,7 +269,6 @@ def _entry(drafts: Sequence[Draft], sequence: int, context: Context) -> Entry:
 
 
 def _folded(entry: Entry, before: Replay) -> Replay:
-    """The result of replaying the entry."""
     replay = before.copy()
     for statement in entry.statements:
         replay.add(statement)

@@ -41,7 +41,6 @@ class Draft:
 
     @property
     def warnings(self) -> list[Warning]:
-        """Additional warnings of the statement."""
         found = self.planned
         if not isinstance(found, QueryStatementPlan) or found.warning is None:
             return []

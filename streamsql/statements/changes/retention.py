@@ -31,7 +31,6 @@ class Lost:
 
 
 def wanted_offsets(query: Definition, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-    """Start offsets of the query in a topic."""
     given = (query.starting_offsets or {}).get(topic, {})
     return {partition: given.get(str(partition), 0) for partition in partitions}
 

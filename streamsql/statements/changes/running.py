@@ -69,7 +69,6 @@ def running_of_log(entries: Iterable[Entry]) -> Running:
 
 
 def running_of_replay(replay: Replay) -> Running:
-    """From a replay."""
     queries = {
         query_id: RunningQuery(known.definition.sql, known.definition.plan)
         for query_id, known in replay.queries.items()

@@ -91,7 +91,6 @@ class _Reader:
             )
 
     def _effect(self, statement: Statement) -> None:
-        """Effect of a statement on the session."""
         if _foreign(statement):
             return
         match statement:

@@ -64,7 +64,6 @@ class Replayed:
     place: Place
 
     def entry(self, time: int) -> bytes:
-        """The log entry of a replay."""
         place = self.place
         entry = {
             "logger": f"{_LOGGER}{self.query_id}.{_REPLAY}",
@@ -93,7 +92,6 @@ def entries(
 
 
 def failures(client: KafkaClient) -> Iterator[Failure]:
-    """All failures in the log."""
     return (entry for entry in entries(client) if isinstance(entry, Failure))
 
 

@@ -29,7 +29,6 @@ class _Group:
 
 @handle.register
 def describe_errors(statement: DescribeErrors, context: Context) -> Iterable[Result]:
-    """DESCRIBE ERRORS [OF query]."""
     wanted = statement.query_id
     found = failures(context.state.services.kafka.get())
     rows = grouped(f for f in found if wanted is None or f.query_id.upper() == wanted)

@@ -102,7 +102,6 @@ class _Replay:
     """Number of entries of the rerun's log that have been read."""
 
     def chunk(self, failures: Mapping[Place, Failure]) -> None:
-        """Replays some records."""
         records = dict(self._read(failures))
         failed: dict[Place, str] = {}
         rows: dict[Place, list[NewRecord]] = {place: [] for place in records}

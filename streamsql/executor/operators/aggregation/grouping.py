@@ -70,7 +70,6 @@ class Grouping:
 
     @property
     def text(self) -> str:
-        """The operator in words."""
         names = ", ".join(expression_text(item.expression) for item in self.node.keys)
         return f"GROUP BY {names}" if names else "aggregation of all rows"
 
@@ -138,7 +137,6 @@ def keeps_headers(node: Aggregate) -> bool:
 
 
 def arrival() -> Column:
-    """The column ORDER."""
     return F.struct(quoted(OFFSET_COLUMN), quoted(PARTITION_COLUMN)).alias(ORDER)
 
 

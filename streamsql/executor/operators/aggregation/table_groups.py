@@ -32,7 +32,6 @@ _PRIMARY_KEY = "$primary_key"
 
 
 def lower(rows: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
-    """The groups of a table's rows."""
     prepared = _prepare(rows, grouped)
     # TableGroups finds the sign in the first column.
     names = [_SIGN, *grouped.needed, ORDER]

@@ -69,13 +69,11 @@ class Side:
         return columns_type(self.rows, packed_columns(self.rows, self.columns))
 
     def keyed(self, number: int, scope: Scope) -> DataFrame:
-        """The operator's input of that number."""
         key = scope.jvm.pack(self.key, self.key_type)
         return keyed_rows(self.rows, key, number, scope, self.columns)
 
 
 def sides(node: Join, inputs: tuple[DataFrame, ...], scope: Scope) -> tuple[Side, Side]:
-    """Both inputs of a join, with what they are joined on."""
     left, right = inputs
     return (
         _side(left, node.left, node.left_on, 0, node, scope),

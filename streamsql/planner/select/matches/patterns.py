@@ -99,7 +99,6 @@ def _check_skip(after: AfterMatch, pattern: Pattern, variables: tuple[str, ...])
 
 
 def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:
-    """The parts that a pattern has directly."""
     match pattern:
         case PatternSequence() | PatternAlternatives() | PatternPermutation():
             return pattern.parts
