@@ -160,11 +160,9 @@ class Catalog:
 
     @classmethod
     def kinds(cls) -> dict[str, str]:
-        """The kinds of objects, each with its field."""
         return {f.metadata["kind"]: f.name for f in fields(cls) if "kind" in f.metadata}
 
     def things(self, kind: str) -> dict[str, Any]:
-        """All objects of a kind by name."""
         entries: dict[str, Any] = getattr(self, self.kinds()[kind])
         return entries
 

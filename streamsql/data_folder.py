@@ -74,7 +74,6 @@ class DataDir:
 
     @property
     def broker_lock(self) -> Path:
-        """Lock for starting and stopping the broker."""
         return self.root / "broker.lock"
 
     @property
@@ -91,7 +90,6 @@ class DataDir:
 
     @property
     def logs(self) -> Path:
-        """Logs of Kafka and Spark."""
         return self.root / "logs"
 
     def free(self) -> dict[str, int]:

@@ -357,7 +357,6 @@ class Engine:
         return self._state.sizes.text()
 
     def resources(self) -> Resources:
-        """The available and used resources."""
         return self._state.resources()
 
     def stores(self) -> list[StoreInfo]:

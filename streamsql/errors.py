@@ -195,7 +195,6 @@ def _excerpt(sql: str, span: Span) -> list[str]:
 
 
 def unexpected(what: str, error: BaseException) -> StreamSQLError:
-    """Wraps an unexpected exception for display."""
     text = str(error).strip().splitlines()
     reason = text[0] if text else type(error).__name__
     found = InternalError(

@@ -199,7 +199,6 @@ class Sentence:
     parameters: Mapping[str, object] = field(default_factory=dict)
 
     def text(self, line: int = 1, column: int = 1, statement: str = "") -> str:
-        """The sentence for an error at a position."""
         told = {**self.parameters, "line": line, "column": column, "statement": statement}
         return SENTENCES[self.code].format_map(told)
 

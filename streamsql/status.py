@@ -110,7 +110,6 @@ class Latency:
 
     @property
     def count(self) -> int:
-        """Number of measurements."""
         return sum(self.counts)
 
     @property

@@ -26,8 +26,7 @@ class Connection(Protocol):
 
     def catalog(self) -> Catalog: ...
 
-    def queries(self) -> Sequence[QueryInfo]:
-        """All persistent and push queries."""
+    def queries(self) -> Sequence[QueryInfo]: ...
 
     def startup(self) -> StartupStatus:
         """How far the engine's start is."""

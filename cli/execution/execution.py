@@ -38,8 +38,7 @@ class Executes(Protocol):
 class Waiting(Protocol):
     """Shows that something is awaited: entered while no result is there yet."""
 
-    def __call__(self) -> AbstractContextManager[object]:
-        """A context in which something is waited for, and in which that is shown."""
+    def __call__(self) -> AbstractContextManager[object]: ...
 
 
 @dataclass(frozen=True)

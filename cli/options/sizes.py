@@ -29,6 +29,5 @@ def add_size_options(parser: argparse.ArgumentParser, default: object) -> None:
 
 
 def sizes_of(args: argparse.Namespace) -> dict[str, str]:
-    """The properties that the options set."""
     given = {known: getattr(args, name, None) for name, (known, _) in SIZES.items()}
     return {name: str(value) for name, value in given.items() if value is not None}

@@ -25,8 +25,7 @@ class Shell(Protocol):
     def leave(self) -> None:
         """End the shell after this command."""
 
-    def clear(self) -> None:
-        """Empty the screen."""
+    def clear(self) -> None: ...
 
     def status(self) -> Sequence[tuple[str, str]]:
         """What the shell is connected to: names and values."""

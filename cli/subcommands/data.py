@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def load_command(args: argparse.Namespace) -> int:
-    """Load a file into a topic."""
     from streamsql.api.loading import KeyColumn, LoadSpec, Progress, load
 
     key = tuple(KeyColumn.parse(text) for text in args.key.split(",")) if args.key else ()

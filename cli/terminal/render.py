@@ -49,7 +49,6 @@ class Renderer:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines of the terminal."""
         columns, lines = shutil.get_terminal_size(DEFAULT_SIZE)
         return self._width or columns, lines
 
@@ -128,17 +127,14 @@ class Renderer:
         self.write([*lines, ""])
 
     def data_header(self, fields: Sequence[Field]) -> list[str]:
-        """What CSV begins with."""
         return [_csv_line([field.name for field in fields])] if self.output == "csv" else []
 
     def data_row(self, fields: Sequence[Field], values: Sequence[Value]) -> str:
-        """A row in JSON or CSV."""
         if self.output == "json":
             return row_to_json(fields, values)
         return _csv_line([to_csv(value) for value in values])
 
     def rows(self, fields: Sequence[Field]) -> RowWriter:
-        """A writer for the rows of a push query."""
         return RowWriter(self, fields)
 
     def error(self, error: StreamSQLError, sql: str | None = None, file: str | None = None) -> None:

@@ -25,7 +25,6 @@ class Style:
         return f"\x1b[{code}m{text}{_RESET}" if self.colour and text else text
 
     def header(self, text: str) -> str:
-        """The name of a column."""
         return self._paint("1", text)
 
     def title(self, text: str) -> str:

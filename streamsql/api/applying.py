@@ -126,7 +126,6 @@ class Changes:
         return self._told(failure, work)
 
     def plan_undo(self, session: Session | None = None) -> ChangePlan:
-        """The changes of `undo`."""
         return self.plan([self._before()], prune=True, session=self._bare(session))
 
     def undo(

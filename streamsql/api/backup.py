@@ -28,7 +28,6 @@ def entries_of_engine(config: EngineConfig) -> list[Entry]:
 
 
 def _shared(config: EngineConfig, data: DataDir) -> list[Entry]:
-    """The log of a service."""
     assert config.service_id is not None
     servers = config.bootstrap_servers or broker_status(data).bootstrap
     if servers is None:

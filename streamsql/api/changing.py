@@ -99,7 +99,6 @@ class ChangePlan:
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:
-        """Objects that differ."""
         still = (Action.NONE.value, Action.KEEP.value)
         return tuple(item for item in self.items if item.action not in still)
 

@@ -169,7 +169,6 @@ class _Checker:
 
 
 def _set(planned: Planned, properties: dict[str, str]) -> None:
-    """Effect of SET and UNSET."""
     if isinstance(planned, PropertyPlan) and planned.value is not None:
         properties[planned.name] = planned.value
     elif isinstance(planned, PropertyPlan):

@@ -95,7 +95,6 @@ class PreparedStatement:
 
     @property
     def extended(self) -> bool:
-        """EXTENDED of SHOW or DESCRIBE."""
         return bool(getattr(self.node, "extended", False))
 
     @property

@@ -31,8 +31,7 @@ class AnyEngine(Protocol):
     """What Engine and RemoteEngine have in common."""
 
     @property
-    def session(self) -> Session:
-        """The default session of statements."""
+    def session(self) -> Session: ...
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -46,8 +45,7 @@ class AnyEngine(Protocol):
 
     def catalog(self) -> Catalog: ...
 
-    def queries(self) -> list[QueryInfo]:
-        """All persistent and push queries."""
+    def queries(self) -> list[QueryInfo]: ...
 
     def inserts(self, target: str) -> RowInserts:
         """A way of inserting rows into a stream or table that asks for its schema once."""

@@ -35,8 +35,7 @@ class Shown(Protocol):
     def is_push(self) -> bool: ...
 
     @property
-    def columns(self) -> Sequence[Named]:
-        """Of the rows, in their order."""
+    def columns(self) -> Sequence[Named]: ...
 
     @property
     def rows(self) -> Sequence[Any]: ...

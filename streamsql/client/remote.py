@@ -61,7 +61,6 @@ class RemoteEngine:
 
     @property
     def version(self) -> str:
-        """The server's."""
         return self._watch.version
 
     def startup(self) -> StartupStatus:
@@ -102,7 +101,6 @@ class RemoteEngine:
 
     @property
     def changes(self) -> RemoteChanges:
-        """Pipeline files, as in Engine.changes."""
         if not self._open:
             raise ConfigError("the connection is closed")
         from streamsql.client.remote_changes import RemoteChanges

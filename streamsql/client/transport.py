@@ -308,7 +308,6 @@ class Transport:
 
 
 def _message(body: bytes) -> str | None:
-    """What an error body says."""
     try:
         message = json.loads(body)["message"]
     except (ValueError, KeyError, TypeError):

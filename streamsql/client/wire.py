@@ -37,7 +37,6 @@ ALIVE_SECONDS = 5.0
 
 
 def to_line(item: object) -> bytes:
-    """One line of JSON, with its end."""
     return json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -155,7 +154,6 @@ def row_decoders(fields: Sequence[Field]) -> list[Codec]:
 
 
 def decode_row(codecs: Sequence[Codec], line: Any) -> Row:
-    """A row of an array or of a tombstone."""
     if isinstance(line, dict):
         return Row(tuple(encode_cells(codecs, line["tombstone"])), tombstone=True)
     return Row(tuple(encode_cells(codecs, line)))

@@ -142,7 +142,6 @@ class Function:
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """Of all overloads, in their order."""
         return tuple(o.signature for o in self.overloads)
 
     @property
@@ -178,7 +177,6 @@ class AggregateFunction(Function):
 
     @property
     def display_name(self) -> str:
-        """As SHOW FUNCTIONS lists it."""
         return self.name
 
 

@@ -23,7 +23,6 @@ def _decoded(F: Any, text: SparkColumn, encoding: SparkColumn) -> SparkColumn:
 
 
 def _encoded(F: Any, value: SparkColumn, encoding: SparkColumn) -> SparkColumn:
-    """The text in which bytes are written."""
     ascii_text = F.regexp_replace(F.decode(value, "ISO-8859-1"), r"[^\x00-\x7F]", "\ufffd")
     return (
         F.when(encoding == "hex", F.hex(value))

@@ -35,7 +35,6 @@ _TITLES = {
 
 
 def markdown() -> str:
-    """The whole document."""
     parts = [_HEAD]
     for category, title in _TITLES.items():
         functions = [f for f in REGISTRY if f.category == category]

@@ -62,7 +62,6 @@ class Pattern:
         return f"{name}<{', '.join(map(str, self.inner))}>" if self.inner else name
 
     def variables(self) -> Iterator[str]:
-        """The names of all type variables in it."""
         if self.is_variable:
             yield self.name
         for pattern in self.inner:
@@ -215,7 +214,6 @@ _TOKEN = re.compile(r"\s*(\.\.\.|=>|->|[A-Za-z_][A-Za-z0-9_]*|[<>(),])")
 
 
 def parse_signature(text: str) -> Signature:
-    """The signature that a text as above describes."""
     return _SignatureParser(text).signature()
 
 

@@ -268,7 +268,6 @@ class KafkaClient:
             raise ExternalError(f"timed out waiting for {what}", retryable=True)
 
     def begin_offsets(self, topic: str) -> dict[int, int]:
-        """The first offset of each partition."""
         return self._offsets(topic, OffsetSpec.earliest())
 
     def end_offsets(self, topic: str) -> dict[int, int]:
@@ -370,7 +369,6 @@ class KafkaClient:
         return reader.records()
 
     def close(self) -> None:
-        """Releases the producer."""
         with self._writers_lock:
             for writer in self._writers.values():
                 writer.close()

@@ -144,7 +144,6 @@ class _Rows:
 
 
 def bad_timestamp(spec: LoadSpec, cell: object) -> ConfigError:
-    """The error for an invalid cell of the timestamp column."""
     wanted = f"the format {spec.timestamp_format}" if spec.timestamp_format else "ISO 8601 or ms"
     return ConfigError(
         f"column {spec.timestamp}: {str(cell)!r} is not a timestamp in {wanted}",

@@ -54,7 +54,6 @@ class LoadSpec:
 
     @property
     def name(self) -> str:
-        """The input as messages name it."""
         return "standard input" if self.source == STDIN else self.source
 
     def resolved_input_format(self) -> str:

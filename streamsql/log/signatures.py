@@ -28,7 +28,6 @@ _HEADER = "streamsql-signature"
 
 
 def new_seal() -> bytes:
-    """The value of a seal, with a new key."""
     return json.dumps({"version": VERSION, "key": secrets.token_hex(32)}).encode()
 
 
@@ -41,7 +40,6 @@ class Signatures:
 
     @property
     def sealed(self) -> bool:
-        """Whether records are signed."""
         return self._key is not None
 
     def learn(self, value: bytes | None) -> None:

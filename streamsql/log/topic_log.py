@@ -177,7 +177,6 @@ class CommandLog:
         self._write((SEAL, new_seal()))
 
     def announce(self, leader: Leader) -> None:
-        """Announces the leader to all servers."""
         content = {"url": leader.url, "version": leader.version}
         self._write((LEADER, json.dumps(content).encode()))
 

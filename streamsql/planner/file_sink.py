@@ -21,5 +21,4 @@ class FileSink(LogicalPlan):
 
     @property
     def schema(self) -> Schema:
-        """The columns of the files."""
         return self.input.schema

@@ -54,7 +54,6 @@ from streamsql.types import quote, widens_to
 def plan_create_as(
     statement: CreateAsSelect, planning: Planning
 ) -> QueryStatementPlan | NothingToDo:
-    """CREATE STREAM | TABLE .. AS SELECT."""
     catalog = planning.catalog
     check_source_name(statement.name)
     existing = catalog.sources.get(statement.name)

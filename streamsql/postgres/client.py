@@ -54,9 +54,7 @@ class Asker:
 class System(Protocol):
     """What answers for pg_catalog and its like."""
 
-    def takes(self, text: str) -> bool:
-        """Whether a statement is to be answered here."""
-        ...
+    def takes(self, text: str) -> bool: ...
 
     def answer(
         self, text: str, asker: Asker
@@ -90,7 +88,6 @@ class Client:
     # -- preparing ---------------------------------------------------------------------------------
 
     async def prepare(self, piece: Piece, types: tuple[int, ...] = ()) -> Prepared:
-        """A statement, its parameters typed."""
         known = self.preparer.known(piece, types)
         if known is not None:
             return known

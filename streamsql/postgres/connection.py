@@ -214,7 +214,6 @@ class Connection:
             )
 
     def cancel(self) -> None:
-        """Cancels the running statement, if any."""
         if self._task is not None and not self._task.done():
             self._cancelled = True
             self._task.cancel()

@@ -87,14 +87,12 @@ class CopyForm:
         return write
 
     def head(self, columns: Sequence[Column]) -> bytes:
-        """Header of the rows."""
         if self.code:
             return BINARY_HEAD
         return self.line([column.name.encode() for column in columns]) if self.header else b""
 
     @property
     def end(self) -> bytes:
-        """Trailer of the rows."""
         return BINARY_END if self.code else b""
 
     def line(self, cells: Sequence[bytes | None]) -> bytes:

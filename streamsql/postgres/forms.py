@@ -69,7 +69,6 @@ class RowForm:
     zone: tzinfo | None = None
 
     def description(self, columns: Sequence[Column]) -> list[ColumnForm]:
-        """What RowDescription says."""
         return [
             ColumnForm(c.name, c.type.oid, c.type.size, c.type.modifier, self._format(index))
             for index, c in enumerate(columns)

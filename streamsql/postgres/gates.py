@@ -77,5 +77,4 @@ class Place:
             self._release, self._parked = self._gates.pushed, True
 
     def release(self) -> None:
-        """The thread has ended."""
         self._release()

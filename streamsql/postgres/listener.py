@@ -68,7 +68,6 @@ class Listener:
 
     @property
     def listens(self) -> bool:
-        """Whether it does by now."""
         return self._server is not None
 
     @property
@@ -90,7 +89,6 @@ class Listener:
             found.cancel()
 
     async def close(self) -> None:
-        """Closes the listener and its connections."""
         if self._server is not None:
             self._server.close()
         for task in list(self._tasks):

@@ -237,7 +237,6 @@ class Speaking:
             self.remark(remark.text, remark.severity)
 
     def remark(self, text: str, severity: str = "NOTICE") -> None:
-        """A notice to the client."""
         code = "01000" if severity == "WARNING" else "00000"
         self.channel.write(answers.notice(notice_fields(text, severity, code)))
 

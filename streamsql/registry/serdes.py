@@ -50,7 +50,6 @@ class Schemas:
 
     @property
     def writing(self) -> SideSchemas:
-        """The schemas that records are written by."""
         return _Writing(self.registry)
 
 
@@ -77,7 +76,6 @@ class _Writing:
 
 
 def _is_registered(topic: Topic, schema: Schema, side: Side) -> bool:
-    """Whether the side's records have their schema in a registry."""
     if not _columns(schema, side):
         return False
     return FORMATS[_spec(topic, side).name].schema_type is not None
@@ -178,7 +176,6 @@ def _has_columns(
 
 
 def subject(topic: Topic, side: Side) -> str:
-    """Where a registry has the schemas of a topic's side."""
     return f"{topic.name}-{side.name.lower()}"
 
 

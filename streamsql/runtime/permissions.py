@@ -24,7 +24,6 @@ ROLES: Mapping[nodes.Effect, Role] = {
 
 
 def needed(statement: nodes.Statement) -> Role:
-    """Minimum role to plan the statement."""
     if isinstance(statement, nodes.SetProperty) and _is_for_admins(statement.name):
         return Role.ADMIN
     return ROLES[statement.effect]

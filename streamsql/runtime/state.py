@@ -51,8 +51,7 @@ PREPARED_TIMES = 5
 class Staged(Protocol):
     """A rebuild that has not been promoted."""
 
-    def discard(self) -> None:
-        """Drops the rebuild."""
+    def discard(self) -> None: ...
 
 
 class EngineState:

@@ -46,7 +46,6 @@ def simple_scan(root: LogicalPlan) -> Scan | None:
 
 
 def conjuncts(node: Expression) -> Iterator[Expression]:
-    """The conditions that must all hold."""
     if isinstance(node, exp.Paren):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.And):

@@ -21,7 +21,6 @@ ALL = "*"
 
 @handle.register
 def show_lineage(statement: ShowLineage, context: Context) -> Iterable[Result]:
-    """SHOW LINEAGE OF | FROM name[.column]."""
     state = context.state
     # During a statement, the catalog can contain a query that does not exist yet.
     with state.lock:

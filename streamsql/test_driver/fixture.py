@@ -57,7 +57,6 @@ class Fixture:
         return TopicRecords(self.spark, self.kafka.java_settings)
 
     def next_prefix(self) -> str:
-        """A prefix for the topics and queries of one test."""
         return f"{self.prefix}{next(self._numbers)}-"
 
     def context(self, prefix: str) -> LoweringContext:

@@ -86,7 +86,6 @@ class CaseRegistry:
 
     @cached_property
     def store(self) -> Store:
-        """The schemas of this case."""
         return self._shared.store if self._shared else _open_store()
 
     @cached_property
@@ -96,12 +95,10 @@ class CaseRegistry:
 
     @property
     def lookup(self) -> RegistrySchemas:
-        """What planning asks."""
         return RegistrySchemas(lambda: self.client)
 
     @property
     def schemas(self) -> Schemas:
-        """What lowering asks."""
         return Schemas(lambda: self.client)
 
     # -- registering -----------------------------------------------------------------------------
@@ -133,7 +130,6 @@ class CaseRegistry:
         register_declared(lambda: self.client, source)
 
     def written(self, sink: Source) -> None:
-        """CREATE .. AS SELECT."""
         register_written(lambda: self.client, sink)
 
     # -- records ---------------------------------------------------------------------------------

@@ -143,7 +143,6 @@ class PipelineRun:
         return [self.decoded(r, source) for r in self.fixture.records.read(self.renamed(topic))]
 
     def decoded(self, record: Record, source: Source) -> JSONObject:
-        """A record in the form of the test files."""
         return decode(record, source, source.topic.name, self.script.registry)
 
     def target(self, topic: str) -> Target | None:

@@ -38,7 +38,6 @@ class TopicRecords:
             raise ExternalError("cannot write the records", detail=_first_line(error)) from error
 
     def read(self, topic: str) -> list[Record]:
-        """All records that the topic holds now."""
         try:
             packed = self._java.read(self._settings, topic)
         except JVM_FAILURES as error:

@@ -26,12 +26,10 @@ Leaf = Callable[[Scalar], Codec]
 
 
 def scalar(t: SQLType) -> Scalar:
-    """The entry of a scalar type."""
     return SCALARS["DECIMAL" if is_decimal(t) else to_sql(t)]
 
 
 def is_scalar(t: SQLType) -> bool:
-    """Whether a type has no nested types."""
     return not (is_array(t) or is_map(t) or is_struct(t))
 
 

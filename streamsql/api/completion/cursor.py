@@ -60,7 +60,6 @@ class Cursor:
 
     @property
     def defined_columns(self) -> list[str]:
-        """Columns of a CREATE statement."""
         words = self.statement_words
         if words[:1] != ["CREATE"] or "(" not in words or words[words.index("(") - 1] == "WITH":
             return []

@@ -150,11 +150,9 @@ class Lowering:
 
     @property
     def in_lambda(self) -> bool:
-        """Whether the current expression is in the body of a lambda."""
         return self._lambda_depth > 0
 
     def null(self, kind: SQLType) -> Column:
-        """A NULL of this type."""
         return F.lit(None).cast(spark_type(kind))
 
     def fail(self, message: str | Column, kind: SQLType) -> Column:

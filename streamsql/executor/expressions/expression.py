@@ -74,7 +74,6 @@ def aggregate(
 
 
 def table_function(call: Expression, context: ColumnContext) -> Column:
-    """An array with the rows of a table function call."""
     lowering = Lowering(RULES, CONDITIONS, context.columns, context.guard)
     return _guarded(lowering.lower(call), call, lowering, array(type_of(call)))
 

@@ -134,12 +134,10 @@ class LoweringContext:
 
     @property
     def checkpoints(self) -> Place:
-        """The folder in which each query has its checkpoint."""
         return self.checkpoint_folder or self.data_dir / "checkpoints"
 
     @property
     def reading_settings(self) -> dict[str, str]:
-        """Those of a consumer that reads any topic."""
         level = {"isolation.level": "read_committed"} if self.committed_only else {}
         return {
             "bootstrap.servers": self.bootstrap_servers,

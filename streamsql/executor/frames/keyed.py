@@ -84,7 +84,6 @@ def input_rows(
 
 
 def packed_key(rows: DataFrame, key: Column, scope: Scope) -> Column:
-    """A struct of the frame's columns, packed."""
     return scope.jvm.pack(key, struct_type(rows, key))
 
 

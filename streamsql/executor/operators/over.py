@@ -66,7 +66,6 @@ class _Frames:
     """All aggregates, as of one group."""
 
     def of(self, frame: Frame, scope: Scope) -> list[Column]:
-        """The aggregates of a frame, over the frame of its arguments."""
         results = self.grouped.results(scope)
         return [
             result for call, result in zip(self.calls, results, strict=True) if call.frame == frame
@@ -84,7 +83,6 @@ def _bound(value: int | None) -> int:
 
 
 def lower(node: Over, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame:
-    """Each row with what OVER makes for it."""
     (rows,) = inputs
     rows = rows.where(~quoted(NULL_COLUMN))
     frames = _frames(node, scope)

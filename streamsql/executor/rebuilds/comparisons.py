@@ -20,7 +20,6 @@ class Comparisons:
         self._found: dict[str, Comparison] = {}
 
     def keep(self, topic: str, found: Comparison) -> None:
-        """In place of an earlier one."""
         self.release(topic)
         with self._lock:
             self._found[topic] = found

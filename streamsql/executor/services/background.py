@@ -55,7 +55,6 @@ class Service(Generic[T]):
 
     @property
     def step(self) -> StartupStep:
-        """How far it is."""
         return self._step
 
     @property
@@ -72,7 +71,6 @@ class Service(Generic[T]):
         return self._value
 
     def peek(self) -> T | None:
-        """The value if it is there by now."""
         return self._value if self.ready else None
 
     def settle(self, timeout: float | None = None) -> T | None:

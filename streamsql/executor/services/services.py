@@ -99,7 +99,6 @@ class Services:
 
     @property
     def steps(self) -> tuple[StartupStep, ...]:
-        """How far each of them is."""
         return self.jars.step, self.kafka.step, self.spark.step
 
     @property

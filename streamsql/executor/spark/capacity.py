@@ -48,14 +48,12 @@ class SlotBudget:
             return True
 
     def has_room(self, query_id: str) -> bool:
-        """Whether there is room for what a query has asked for before."""
         there = self._there()
         with self._lock:
             wanted = self._needed.get(query_id)
             return wanted is not None and wanted <= there - sum(self._held.values())
 
     def release(self, query_id: str) -> None:
-        """The query has ended: others may have its slots."""
         with self._lock:
             self._held.pop(query_id, None)
 
@@ -132,7 +130,6 @@ class Capacity:
         return self._budget.acquire(query_id, slots)
 
     def has_room(self, query_id: str) -> bool:
-        """Whether there is room for what a query has asked for before."""
         return self._budget.has_room(query_id)
 
     def release(self, query_id: str) -> None:

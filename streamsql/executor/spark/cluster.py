@@ -103,7 +103,6 @@ def task_slots(master: str) -> int | None:
 
 
 def cluster_settings(master: str, jars: Sequence[Path], scratch: Path) -> Mapping[str, str]:
-    """Spark settings for the master, in addition to the constant ones."""
     settings: dict[str, str] = {}
     if is_this_machine(master):
         settings |= {

@@ -33,7 +33,6 @@ def write_records(
 
 
 def java_producer(spark: SparkSession, settings: Mapping[str, str]) -> Any:
-    """A KafkaProducer of bytes."""
     jvm = cast(Any, spark)._jvm
     serializers = {f"{side}.serializer": _BYTES for side in ("key", "value")}
     told = java_map(jvm, {**settings, **serializers})

@@ -70,7 +70,6 @@ class JvmCommand:
     class_path: Sequence[str]
 
     def arguments(self) -> list[str]:
-        """The command line, from the program on."""
         path = os.pathsep.join(self.class_path)
         return [
             str(self.java.program),

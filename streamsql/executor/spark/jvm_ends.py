@@ -23,7 +23,6 @@ class JvmEnds:
         self._was_killed = False
 
     def begun(self, process: subprocess.Popen[bytes]) -> None:
-        """The next one runs."""
         self._note()
         self._process, self._out_of_memory = process, processes_out_of_memory()
 

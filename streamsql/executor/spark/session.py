@@ -160,7 +160,6 @@ class SparkRuntime:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a session, and its JVM lives."""
         process = self._process
         return self._session is not None and process is not None and process.poll() is None
 
@@ -177,7 +176,6 @@ class SparkRuntime:
 
     @property
     def log_file(self) -> Path:
-        """What the JVM writes."""
         return self._data_dir / "logs" / "spark.log"
 
     def start(self) -> SparkSession:

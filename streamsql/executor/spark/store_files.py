@@ -51,7 +51,6 @@ class SparkStoreFiles:
         self._asked(url, lambda: self._java.write(url, content))
 
     def names(self, url: str) -> list[str]:
-        """Of the files and folders in a folder."""
         return [str(name) for name in self._asked(url, lambda: self._java.names(url))]
 
     def exists(self, url: str) -> bool:
@@ -59,11 +58,9 @@ class SparkStoreFiles:
         return bool(self._asked(url, lambda: self._java.exists(url)))
 
     def delete(self, url: str) -> None:
-        """A file, or a folder with all in it."""
         self._asked(url, lambda: self._java.delete(url))
 
     def copy(self, url: str, to: str) -> None:
-        """A file, or all that is in a folder."""
         self._asked(url, lambda: self._java.copy(url, to))
 
     def _asked(self, url: str, ask: Callable[[], Any]) -> Any:

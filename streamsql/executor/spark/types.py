@@ -43,7 +43,6 @@ _SQL: dict[type[spark.DataType], SQLType] = {
 
 
 def spark_type(sql_type: SQLType) -> spark.DataType:
-    """The Spark type that holds values of a SQL type."""
     if types.is_decimal(sql_type):
         return spark.DecimalType(*types.precision_scale(sql_type))
     if types.is_array(sql_type):

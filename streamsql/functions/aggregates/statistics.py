@@ -53,7 +53,6 @@ def _all_values(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 
 
 def _total(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    """The sum as a DOUBLE, 0.0 of none."""
     value = value.cast("double")
     return F.coalesce(F.sum(value if call.sign is None else value * call.sign), F.lit(0.0))
 

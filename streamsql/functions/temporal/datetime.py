@@ -48,7 +48,6 @@ _DATE_TO_TEXT = _java("formatDate", types.STRING)
 
 
 def _parse(F: Any, call: Call, text: SparkColumn, pattern: SparkColumn, *zone: SparkColumn) -> Any:
-    """The moment that a text in a pattern means."""
     given = zone[0] if zone else F.lit("UTC")
     return call.java("DateTimes.parseTimestamp", types.TIMESTAMP, text, pattern, given)
 

@@ -39,7 +39,6 @@ _OF_HOURS: dict[str, _Part] = {
 
 
 def _both(names: Any) -> frozenset[str]:
-    """In either number."""
     return frozenset(form for name in names for form in (name, f"{name}S"))
 
 

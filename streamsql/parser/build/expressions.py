@@ -19,7 +19,6 @@ from streamsql.values.intervals import interval
 
 
 def identifier(name: str) -> exp.Identifier:
-    """A name as an expression's part."""
     return exp.Identifier(this=name, quoted=True)
 
 

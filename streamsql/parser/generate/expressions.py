@@ -37,7 +37,6 @@ def string(text: str) -> str:
 
 
 def type_sql(t: SQLType) -> str:
-    """A type as it is written in a statement."""
     if types.is_array(t):
         return f"ARRAY<{type_sql(types.element_type(t))}>"
     if types.is_map(t):

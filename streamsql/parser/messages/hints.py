@@ -158,7 +158,6 @@ def _clause_order(trouble: Trouble) -> str | None:
 
 
 def reserved_word(trouble: Trouble) -> str | None:
-    """A hint for a reserved word used as a name."""
     position = trouble.position
     if trouble.found not in RESERVED or "IDENTIFIER" not in position.accepted:
         return None

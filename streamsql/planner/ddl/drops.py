@@ -41,7 +41,6 @@ class DropPlan(Planned):
 
 
 def plan_drop(statement: DropSource, catalog: Catalog) -> DropPlan | NothingToDo:
-    """DROP STREAM | TABLE."""
     source = catalog.sources.get(statement.name)
     kind = statement.kind.value
     if source is None:

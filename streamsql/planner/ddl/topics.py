@@ -27,7 +27,6 @@ class Growth:
 
     @staticmethod
     def of(existing: Source, catalog: Catalog) -> Growth:
-        """Of the existing object's topic."""
         return Growth(existing.topic.name, growth_obstacle(existing, catalog))
 
 

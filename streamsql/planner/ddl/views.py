@@ -50,7 +50,6 @@ class ViewPlan(CatalogChange):
 def plan_create_view(
     statement: CreateView, catalog: Catalog, session: Mapping[str, str]
 ) -> ViewPlan | NothingToDo:
-    """The view, if its query can be planned."""
     name = statement.name
     check_source_name(name)
     check_not_a_sink(name, catalog, statement.span)

@@ -222,7 +222,6 @@ def _window(within: nodes.Within | None) -> JoinWindow:
 
 
 def _key_name(scans: Sequence[Leaf]) -> str:
-    """The name of the key column of the last join."""
     return synthetic_name([column.name for scan in scans for column in scan.schema])
 
 

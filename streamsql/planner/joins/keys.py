@@ -50,7 +50,6 @@ class SourceKey:
         """Nothing: a key that is not selected has been refused before."""
 
     def over(self, selected: Selected) -> Selected:
-        """The selected expressions, unchanged."""
         return selected
 
 

@@ -55,7 +55,6 @@ class Side:
         return self.scans[0].source.topic.window
 
     def scan(self, alias: str) -> Leaf:
-        """The source of that name."""
         return next(scan for scan in self.scans if scan.alias == alias)
 
 

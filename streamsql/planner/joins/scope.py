@@ -31,7 +31,6 @@ class JoinScope(Scope):
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Of all sources, in the order of FROM."""
         return tuple(alias for alias, _ in self.sources)
 
     def resolve(self, column: exp.Column, clause: str) -> exp.Column:

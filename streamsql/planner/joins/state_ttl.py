@@ -93,7 +93,6 @@ def growth_warning(root: LogicalPlan, properties: WithProperties | None) -> str 
 
 
 def _windows(root: LogicalPlan) -> Iterator[JoinWindow]:
-    """Those of joins of two streams."""
     for node in operators(root):
         if isinstance(node, JoinPlan) and node.window is not None:
             yield node.window

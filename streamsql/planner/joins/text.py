@@ -21,7 +21,6 @@ def join_text(plan: Join) -> str:
 
 
 def within_text(window: JoinWindow) -> str:
-    """WITHIN and GRACE PERIOD."""
     if window.is_forever:
         return "AT ANY TIME"
     before, after = (words(duration(ms)) for ms in (window.before_ms, window.after_ms))

@@ -30,7 +30,6 @@ class Sorting:
 
 
 def with_order_columns(query: Query) -> tuple[Query, Sorting]:
-    """The query without ORDER BY, with additional sort columns."""
     if not query.order_by:
         return query, Sorting()
     aliases = {

@@ -52,7 +52,6 @@ _MODE = ModeDecision(Mode.MICRO_BATCH, "a pull query ends where its topics end")
 
 
 def plan_pull(statement: SelectQuery, planning: Planning) -> PullPlan:
-    """The plan of a SELECT without EMIT."""
     asked = statement.query
     check_enabled(asked, planning)
     if asked.limit is not None and asked.limit < 0:

@@ -58,7 +58,6 @@ class Scope:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """What the sources are called."""
         return (self.alias,)
 
     def names(self, taken: Collection[str] = ()) -> NameGenerator:

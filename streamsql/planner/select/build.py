@@ -231,7 +231,6 @@ def _source(query: Query, place: _Place) -> tuple[Query, From]:
 
 
 def _build_ranking(place: _Place, ranking: Ranking, subquery: Subquery | MatchRecognize) -> Derived:
-    """The subquery of a Top-N."""
     assert isinstance(subquery, Subquery)
     name = subquery.alias or "SUBQUERY"
     inner, source = _source(subquery.query, replace(place, inner=name))

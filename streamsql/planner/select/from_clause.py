@@ -68,7 +68,6 @@ class From:
 
     @property
     def key_format(self) -> FormatSpec:
-        """Default key format of a result."""
         return self.origin.source.topic.key_format
 
     @property

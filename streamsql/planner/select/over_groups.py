@@ -52,7 +52,6 @@ class _Groups:
         )
 
     def rewritten(self, node: Expression) -> Expression:
-        """An expression of the query, over the groups' columns."""
         if isinstance(node, exp.Window):
             return self._window(node)
         meant = self._meant(node)

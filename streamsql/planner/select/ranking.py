@@ -54,7 +54,6 @@ class Ranking:
 
     @property
     def name(self) -> str:
-        """The column that holds the rank."""
         return _name(self.item)
 
 

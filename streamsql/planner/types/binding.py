@@ -68,7 +68,6 @@ def _clock(column: exp.Column) -> Expression:
 
 
 def reference(name: str, like: Expression) -> exp.Column:
-    """A reference to the column that holds the value of a typed expression."""
     node = exp.Column(this=exp.to_identifier(name, quoted=True))
     node.type = type_of(like)
     return _like(node, like)
@@ -92,7 +91,6 @@ def replace(
 
 
 def is_lambda_parameter(column: exp.Column) -> bool:
-    """Whether the name is a parameter of a lambda around it."""
     if column.table:
         return False
     node = column.parent
@@ -131,7 +129,6 @@ def _check_lambda(node: exp.Lambda, scope: Scope) -> None:
 
 
 def is_aggregate(node: Expression) -> bool:
-    """Whether a node calls an aggregate function."""
     # A typed call of a user aggregate is a scalar call over the collected values.
     return (
         isinstance(node, exp.Anonymous)

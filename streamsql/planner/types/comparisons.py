@@ -151,7 +151,6 @@ def _regexp_like(
 
 
 def escape(node: exp.Escape, scope: Scope) -> Expression:
-    """Types LIKE .. ESCAPE, of one character."""
     character = scope.infer(node.expression)
     text = character.name if isinstance(character, exp.Literal) else ""
     if len(text) != 1:

@@ -139,7 +139,6 @@ class WithProperties:
         return delimiter
 
     def schema_id(self, side: str) -> int | None:
-        """KEY_SCHEMA_ID or VALUE_SCHEMA_ID."""
         return self.integer(self.schema_property(side, SCHEMA_ID), minimum=1)
 
     def schema_property(self, side: str, option: str) -> str:
@@ -255,7 +254,6 @@ def _text(value: str | int | float | bool) -> str:
 
 
 def names_taken(place: Place) -> tuple[str, ...]:
-    """The properties that WITH may hold there."""
     return _TAKEN[place]
 
 

@@ -32,9 +32,7 @@ _CLASS, _CONSTRAINT = SYSTEM_OIDS["pg_class"], SYSTEM_OIDS["pg_constraint"]
 class Described(Protocol):
     """The required part of an engine's inspection (api/inspection.py)."""
 
-    def sources(self, kind: Kind | None = None) -> list[SourceFacts]:
-        """All streams and tables."""
-        ...
+    def sources(self, kind: Kind | None = None) -> list[SourceFacts]: ...
 
     def views(self) -> list[ViewFacts]: ...
 
@@ -67,7 +65,6 @@ class Relation:
 
 
 def relations_of(described: Described) -> list[Relation]:
-    """All that clients see."""
     found = [_source(facts) for facts in described.sources()]
     for view in described.views():
         columns = described.view_schema(view.name).columns

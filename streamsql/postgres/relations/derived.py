@@ -93,7 +93,6 @@ SELECT {_CONSTRAINT}, a.attname AS column_name {_WITH_KEYS}
 
 
 def derived() -> list[str]:
-    """The statements that fill them."""
     return [
         statement
         for name, select in _DERIVED.items()

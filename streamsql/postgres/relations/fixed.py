@@ -236,7 +236,6 @@ _SUBSCRIPTS = {
 
 
 def _type(codec: ScalarCodec) -> dict[str, object]:
-    """What a type and its arrays have in common."""
     modifies = codec.name in _MODIFIED
     return {
         "typnamespace": PG_CATALOG,

@@ -289,7 +289,6 @@ def asks_system(text: str, is_own: Callable[[str], bool], *, relations_only: boo
 
 
 def _calls(tokens: Sequence[tuple[str, str]]) -> bool:
-    """Whether a function of the system's is called."""
     return any(
         kind == "WORD" and piece.lower() in FUNCTIONS and behind == "("
         for (kind, piece), (_, behind) in pairwise(tokens)

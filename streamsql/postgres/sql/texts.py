@@ -36,7 +36,6 @@ class Piece:
 
 
 def statements(text: str) -> list[Piece]:
-    """The statements of a text, without their semicolons."""
     return [Piece(found, span.start) for found, span in split(text)]
 
 
@@ -76,7 +75,6 @@ class Template:
 
     @property
     def parameters(self) -> int:
-        """The highest number of one."""
         return max((number for number, _ in self.gaps), default=0)
 
     @property
@@ -85,7 +83,6 @@ class Template:
         return frozenset(number for number, count in self.gaps if count)
 
     def filled(self, values: Sequence[str]) -> Written:
-        """The statement with texts for its parameters."""
         written = Written()
         for (piece, old), (number, _) in zip(self.pieces, self.gaps, strict=False):
             written.add(piece, old)

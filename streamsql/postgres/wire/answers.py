@@ -41,7 +41,6 @@ def text(value: str) -> bytes:
 
 
 def sasl_mechanisms(names: Iterable[str]) -> bytes:
-    """Which ways to log in there are."""
     return message(b"R", b"\0\0\0\x0a" + b"".join(map(text, names)) + b"\0")
 
 
@@ -56,7 +55,6 @@ def parameter_status(name: str, value: str) -> bytes:
 
 
 def backend_key(process: int, secret: int) -> bytes:
-    """What a Cancel has to name."""
     return message(b"K", struct.pack("!II", process, secret))
 
 
@@ -80,7 +78,6 @@ def row_description(columns: Sequence[ColumnForm]) -> bytes:
 
 
 def parameter_description(types: Sequence[int]) -> bytes:
-    """The types of a statement's parameters."""
     return message(b"t", struct.pack(f"!H{len(types)}I", len(types), *types))
 
 
@@ -102,17 +99,14 @@ def complete(tag: str) -> bytes:
 
 
 def copy_out(columns: int, format: int) -> bytes:
-    """COPY TO STDOUT begins."""
     return message(b"H", struct.pack(f"!bH{columns}H", format, columns, *[format] * columns))
 
 
 def copy_in(columns: int, format: int) -> bytes:
-    """COPY FROM STDIN begins."""
     return message(b"G", struct.pack(f"!bH{columns}H", format, columns, *[format] * columns))
 
 
 def copy_data(data: bytes) -> bytes:
-    """A piece of what COPY gives."""
     return message(b"d", data)
 
 

@@ -211,7 +211,6 @@ def _utf8(data: bytes) -> str:
 
 
 def first_message(body: bytes) -> First:
-    """The first message, without its length."""
     reader = _Reader(body)
     code = reader.number("!I", 4)
     if code in (_TLS, _GSS):

@@ -45,7 +45,6 @@ class Call:
         self._body = body
 
     def path(self, name: str) -> str:
-        """A part of the path, decoded."""
         return _with_slashes(str(self._request.path_params[name]))
 
     def given(self, name: str) -> str | None:
@@ -79,7 +78,6 @@ class Call:
         return int(given)
 
     def schema(self) -> Schema:
-        """The schema that the body gives."""
         body = self.body()
         if not isinstance(body.get("schema"), str):
             raise RegistryError(42201, "Empty schema")

@@ -311,7 +311,6 @@ PATHS: Json = {
 
 
 def description() -> Json:
-    """The whole document."""
     return {
         "openapi": "3.1.0",
         "info": {

@@ -59,7 +59,6 @@ class Executed:
         ]
 
     def entity(self, kind: str, /, **content: Any) -> JSON:
-        """An entity for this statement."""
         return {
             "@type": kind,
             "statementText": statement_text(self.statement),

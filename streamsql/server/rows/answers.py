@@ -61,7 +61,6 @@ class AnswerWriter:
         return Piece(texts, last=True)
 
     def close(self) -> None:
-        """Discards the rest."""
         close = getattr(self._rows, "close", None)
         if callable(close):
             close()

@@ -30,7 +30,6 @@ class Feed(Generic[T]):
         self._thread = threading.Thread(target=self._pump, name="feed", daemon=True)
 
     def start(self) -> None:
-        """Starts a thread that reads the rows."""
         self._thread.start()
 
     async def take(self) -> list[T]:

@@ -81,7 +81,6 @@ def cookie_name(config: ServerConfig) -> str:
 
 
 def browser_sessions(config: ServerConfig, sessions: Sessions) -> Middleware:
-    """The middleware for a server's settings."""
     return Middleware(
         BrowserSessions,
         sessions=sessions,

@@ -80,14 +80,12 @@ class ServerState:
 
 
 def state_of(request: Request) -> ServerState:
-    """The server's state in an endpoint."""
     state = request.app.state.server
     assert isinstance(state, ServerState)
     return state
 
 
 async def statement_request(request: Request) -> StatementRequest:
-    """The checked body of a request with statements."""
     state = state_of(request)
     body = await read_body(request, state.config.max_statement_bytes, SEVERAL_REQUESTS)
     given = StatementRequest.of(parse_json(body))

@@ -61,7 +61,6 @@ class Item:
 
     @property
     def meaning(self) -> str:
-        """Description of the action."""
         return REWRITTEN if self.keeps else self.change.change.meaning
 
     @property

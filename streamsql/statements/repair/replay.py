@@ -122,7 +122,6 @@ class _Replay:
         rows: Mapping[Place, list[NewRecord]],
         failed: dict[Place, str],
     ) -> None:
-        """Collects the resulting rows and the failing records."""
         if not records:
             return
         found = self.rerun.results(records)
@@ -162,7 +161,6 @@ class _Replay:
         self.writer.write(batch)
 
     def _read(self, places: Iterable[Place]) -> Iterator[tuple[Place, Record]]:
-        """The records that still exist."""
         by_partition: dict[tuple[str, int], list[int]] = defaultdict(list)
         for place in places:
             by_partition[place.topic, place.partition].append(place.offset)

@@ -109,7 +109,6 @@ def _obstacle(plan: QueryPlan) -> str | None:
 
 
 def _begun(ranges: OffsetRanges, definition: Definition) -> OffsetRanges:
-    """Start offsets of the query."""
     chosen = definition.starting_offsets or {}
     return {
         topic: {

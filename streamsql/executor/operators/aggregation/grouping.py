@@ -92,7 +92,6 @@ class Grouping:
 
     @property
     def key_type(self) -> StructType:
-        """The type of `key`."""
         fields = [(item.name, spark_type(type_of(item.expression))) for item in self.node.keys]
         return StructType([StructField(*field) for field in fields or [("$all", IntegerType())]])
 

@@ -21,7 +21,6 @@ _STREAM_TIME = "$stream_time"
 
 
 def lower(rows: DataFrame, window: Window, grouped: Grouping, scope: Scope) -> DataFrame:
-    """The sessions of rows that have the grouping's columns."""
     assert window.grace is not None, "the planner fills in the default"
     # SessionWindows finds the row's stream time in the first column.
     names = [_STREAM_TIME, *grouped.needed, ORDER]

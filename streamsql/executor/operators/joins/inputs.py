@@ -65,7 +65,6 @@ class Side:
 
     @property
     def type(self) -> StructType:
-        """That of a packed row."""
         return columns_type(self.rows, packed_columns(self.rows, self.columns))
 
     def keyed(self, number: int, scope: Scope) -> DataFrame:

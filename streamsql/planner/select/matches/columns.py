@@ -49,8 +49,6 @@ class MatchColumns:
     made: dict[str, MatchColumn] = field(default_factory=dict)
 
     def bind(self, expression: Expression, clause: str) -> Expression:
-        """The expression over columns of a match, typed."""
-
         def change(node: Expression) -> Expression:
             if isinstance(node, exp.Anonymous):
                 return self._call(node, clause)
