@@ -45,7 +45,7 @@ class Replay:
     """By topic name; only Kafka knows whether they are done."""
 
     def copy(self) -> Replay:
-        """A replay that goes on from here, and leaves this one as it is."""
+        """An independent replay that continues from here."""
         return Replay(
             self.catalog.copy(),
             dict(self.properties),

@@ -98,7 +98,7 @@ class LoweringContext:
     """Settings of Kafka's consumer, without the prefix `kafka.`."""
     producer_settings: Mapping[str, str] = field(default_factory=dict)
     lease: Mapping[str, str] = field(default_factory=dict)
-    """What a sink's producer has besides: the lease under which it writes, if it needs one."""
+    """Additional settings of a sink's producer: its write lease, if it needs one."""
     sleeps: bool = True
     """Whether a query goes idle without new records. A query driven by `processAllAvailable` must
     not."""
