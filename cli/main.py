@@ -53,7 +53,7 @@ def guarded(handler: Handler, args: argparse.Namespace) -> int:
     """Call a handler; whatever it raises becomes a message and an exit code."""
     signal.signal(signal.SIGTERM, _terminated)
     if not args.debug:
-        # What libraries have to say to programmers is not for the users of this one.
+        # Warnings of libraries for programmers are not shown to users.
         warnings.simplefilter("ignore")
     try:
         return handler(args)

@@ -69,7 +69,7 @@ class Source:
     """Id of the CREATE .. AS SELECT query that writes it."""
     statement: str = ""
     comment: str | None = None
-    """What COMMENT ON says of it."""
+    """Text of COMMENT ON."""
     constraints: tuple[Constraint, ...] = ()
     """Constraints in order of evaluation: on write for the result of a query, otherwise on read."""
     lookup: Lookup | None = None

@@ -1,4 +1,4 @@
-"""What the shell needs of an engine, wherever that is: in this process, or on a server."""
+"""The shell's interface to an engine in this process or on a server."""
 
 from __future__ import annotations
 

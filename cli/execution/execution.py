@@ -135,7 +135,7 @@ class Execution:
             return None
 
     def gathered(self, first: Row) -> tuple[list[Row], _Item | None]:
-        """The rows that have come by now, and what came after them, if anything did."""
+        """The available rows, and the end of the rows if reached."""
         rows = [first]
         while len(rows) < GATHER:
             try:

@@ -1,4 +1,4 @@
-"""What `streamsql server --openlineage-url` makes."""
+"""Implementation of `streamsql server --openlineage-url`."""
 
 from __future__ import annotations
 

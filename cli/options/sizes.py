@@ -18,7 +18,8 @@ SIZES = {
 
 
 def add_size_options(parser: argparse.ArgumentParser, default: object) -> None:
-    """Those of an engine that runs queries; `default` is what an option is that is not given."""
+    """Size options of engines that run queries; `default` is the value of options that are not
+    given."""
     group = parser.add_argument_group(
         "sizes",
         "Defaults derive from the memory and CPUs of the machine or container.",

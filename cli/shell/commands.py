@@ -14,13 +14,13 @@ from streamsql.results import Field, Rows
 
 
 class Shell(Protocol):
-    """What commands may do to the shell that runs them."""
+    """Interface of the shell for its commands."""
 
     renderer: Renderer
 
     @property
     def history(self) -> Sequence[str]:
-        """What was typed, the oldest first."""
+        """The input, the oldest first."""
 
     def leave(self) -> None:
         """End the shell after this command."""
@@ -28,7 +28,7 @@ class Shell(Protocol):
     def clear(self) -> None: ...
 
     def status(self) -> Sequence[tuple[str, str]]:
-        """What the shell is connected to: names and values."""
+        """The shell's connection: names and values."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What `help` knows: each statement's syntax, meaning and an example, as data."""
+"""Content of `help`: syntax, meaning and an example of each statement, as data."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _interactive(args: argparse.Namespace) -> int:
-    # All that the prompt needs is loaded before the engine's threads compete for the time.
+    # The prompt's imports are loaded before the engine's threads compete for CPU time.
     from streamsql.cli.shell.prompt import Prompt, load_language
     from streamsql.data_folder import DataDir
 
@@ -92,7 +92,7 @@ def _piped(args: argparse.Namespace) -> int:
 
 
 def read_statements(shell: Shell) -> int:
-    """Statements from standard input, each run as soon as it is complete; ends at an error."""
+    """Runs statements from standard input as soon as each is complete; stops at an error."""
     from streamsql.api.language import is_complete
 
     pending = ""
@@ -188,7 +188,7 @@ class Shell:
 
     @property
     def history(self) -> Sequence[str]:
-        """What was entered, the oldest first."""
+        """The input, the oldest first."""
         return self.history_of()
 
     def leave(self) -> None:
@@ -201,7 +201,7 @@ class Shell:
             sys.stdout.flush()
 
     def status(self) -> Sequence[tuple[str, str]]:
-        """What the command `status` lists: names and how each is."""
+        """Lines of the command `status`: names and states."""
         steps = [
             (STEP_NAMES.get(step.name, step.name), f"{step.state.value}  {step.detail}".strip())
             for step in self._engine.startup().steps

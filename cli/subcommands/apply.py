@@ -54,7 +54,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _undoing(args: argparse.Namespace) -> ChangePlan:
-    """What would be taken back."""
+    """The changes of an undo."""
     if args.server is None:
         return undo_plan_of_log(engine_config(args))
     with server_of(args) as server:

@@ -96,7 +96,7 @@ def _place(engine: RemoteEngine) -> tuple[str, str]:
 
 
 def _history() -> Path:
-    """Where the shell over a server remembers what was typed; the user's alone."""
+    """History file of the remote shell, private to the user."""
     import platformdirs
 
     folder = Path(platformdirs.user_state_dir("streamsql"))

@@ -117,7 +117,7 @@ def _suggest(
     keys: Mapping[str, str],
     key_format: str | None,
 ) -> None:
-    """The statement that makes a stream of what was written."""
+    """The statement that declares a stream over the loaded records."""
     style = Style.of(sys.stdout)
     print(style.dim("-- A stream over it:"))
     print(create_stream(columns, topic, value_format, keys, key_format))

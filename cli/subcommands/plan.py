@@ -37,7 +37,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def show_errors(found: ChangePlan, style: Style) -> None:
-    """Those of statements that cannot be run as they are."""
+    """Shows the errors of invalid statements."""
     for error in found.errors:
         print("\n".join(error_lines(error, error.sql, error.file, style)))
 

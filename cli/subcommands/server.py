@@ -201,7 +201,7 @@ def _warn_if_open(config: ServerConfig) -> None:
 def _listening(state: ServerState, url: str, began: float, postgres: str | None) -> None:
     """Printed while the engine starts: /info and /healthcheck already respond."""
     _say(f"Listening at {url}, starting ...")
-    # What follows the # is not sent to any server, nor kept in the browser's history.
+    # A URL's fragment is not sent to servers, nor kept in the browser's history.
     token = "" if state.config.users_file else f"#token={state.sessions.token}"
     _say(f"Console: {url}/{token}")
     if postgres:

@@ -49,8 +49,8 @@ def _none(query: QueryInfo) -> bool:
 
 
 def _made_by(paths: list[str], args: argparse.Namespace) -> Callable[[QueryInfo], bool]:
-    """Whether a query is one that files make. ConfigError where what runs is not what they say; a
-    StreamSQLError for a statement that cannot be run as it is."""
+    """Whether the files define a query. ConfigError if the running pipeline differs from them; a
+    StreamSQLError for an invalid statement."""
     variables = assignments(args.define, "--define")
     found = plan_of_log(engine_config(args), read_texts(paths), variables, prune=False)
     if found.errors:

@@ -15,8 +15,8 @@ _SHOWN_READERS = 5
 
 
 def plan_lines(plan: ChangePlan, style: Style) -> list[str]:
-    """What changes, each below the first of what it reads that changes too; then the sum. With
-    errors the sum alone: what they stand in is not known."""
+    """Changes as a tree, each below the first changed source that it reads; then the totals. With
+    errors only the totals, since the affected objects are unknown."""
     if plan.errors:
         return [_sum(plan, style)]
     changes = plan.changes

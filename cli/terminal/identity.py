@@ -1,4 +1,4 @@
-"""What a command says of itself: its version, and how it ended."""
+"""Messages about a command itself: version and exit."""
 
 from __future__ import annotations
 

@@ -64,7 +64,6 @@ class Renderer:
                 raise ConfigError(f"cannot write to {path}: {error.strerror}") from error
 
     def write(self, lines: Iterable[str], stream: TextIO | None = None) -> None:
-        """Lines as they are, at once."""
         text = "".join(line + "\n" for line in lines)
         target = stream or self.out
         target.write(text)

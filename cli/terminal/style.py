@@ -36,23 +36,23 @@ class Style:
         return self._paint("38;5;244", text)
 
     def dim(self, text: str) -> str:
-        """What matters less than its surroundings."""
+        """Less important text."""
         return self._paint("38;5;246", text)
 
     def null(self, text: str) -> str:
         return self._paint("38;5;244", text)
 
     def good(self, text: str) -> str:
-        """What has succeeded, or is well."""
+        """Success."""
         return self._paint("32", text)
 
     def warning(self, text: str) -> str:
-        """What the user should know of."""
+        """A warning."""
         return self._paint("33", text)
 
     def error(self, text: str) -> str:
         return self._paint("1;31", text)
 
     def hint(self, text: str) -> str:
-        """What to do about an error."""
+        """A hint for an error."""
         return self._paint("36", text)

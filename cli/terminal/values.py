@@ -30,7 +30,7 @@ def row_to_json(fields: Sequence[Field], values: Sequence[Value]) -> str:
 
 
 def to_text(value: Value) -> str:
-    """What a table shows; a null is the caller's business."""
+    """Text of a cell; the caller handles nulls."""
     match value:
         case list() | tuple():
             return "[" + ", ".join(map(_name, value)) + "]"

@@ -109,7 +109,6 @@ class Changes:
         return self._leading("promoting the staged change failed", lambda: promote(context))
 
     def discard(self, session: Session | None = None) -> list[Result]:
-        """Drops the staged change; CatalogError if there is none."""
         context = self._context({}, session)
         return self._leading("discarding the staged change failed", lambda: discard(context))
 

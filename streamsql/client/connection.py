@@ -1,8 +1,5 @@
-"""What Python programs work with: `streamsql.connect()`, to a server or to an engine of their own.
-
-Both kinds of engine look the same; only a connection with an engine of its own starts Kafka, Spark
-and a JVM.
-"""
+"""API of Python programs: `streamsql.connect()`, to a server or to an embedded engine. Both have
+the same interface; only an embedded engine starts Kafka, Spark and a JVM."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AnyEngine(Protocol):
-    """What Engine and RemoteEngine have in common."""
+    """Common interface of Engine and RemoteEngine."""
 
     @property
     def session(self) -> Session: ...
@@ -124,7 +121,7 @@ class Connection:
             raise error.located(name) from None
 
     def catalog(self) -> Catalog:
-        """Streams, tables, views and types as they are known now."""
+        """The cached streams, tables, views and types."""
         return self._engine.catalog()
 
     def queries(self) -> list[QueryInfo]:

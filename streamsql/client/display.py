@@ -25,7 +25,7 @@ class Shown(Protocol):
 
     @property
     def messages(self) -> Sequence[str]:
-        """What the statements have said, one text each."""
+        """Messages of the statements."""
 
     @property
     def text(self) -> str:
@@ -57,7 +57,7 @@ def as_text(result: Shown) -> str:
 
 
 def as_html(result: Shown) -> str:
-    """The same as HTML; every text in it is escaped."""
+    """The result as escaped HTML."""
     above = [*result.messages, *result.text.splitlines()]
     if result.is_push:
         above.append("(a push query: iterate it)")

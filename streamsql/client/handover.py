@@ -54,7 +54,7 @@ class Handover(Generic[T]):
             self.abandon()
 
     async def take(self, timeout: float | None = None) -> list[T] | None:
-        """All that waits; empty after `timeout` seconds without anything, None at the end."""
+        """All buffered items; empty after `timeout` seconds without any, None at the end."""
         try:
             await asyncio.wait_for(self._filled.wait(), timeout)
         except TimeoutError:

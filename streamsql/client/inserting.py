@@ -93,7 +93,7 @@ def _cells(name: str, kinds: Mapping[str, SQLType], row: Any) -> dict[str, Any]:
 
 
 def _column(name: str, kinds: Mapping[str, SQLType], given: str) -> str:
-    """The column of that name, in another case if there is none in this one."""
+    """The column of that name, otherwise ignoring case."""
     for candidate in (given, given.upper()):
         if candidate in kinds or candidate == ROWTIME.name:
             return candidate

@@ -53,7 +53,7 @@ class Magic:
         return self._guarded(self._cell, line, cell)
 
     def _guarded(self, work: Any, *arguments: str) -> QueryResult | None:
-        """What goes wrong is shown as the shell shows it, without a stack trace."""
+        """Shows errors like the shell, without a stack trace."""
         try:
             result: QueryResult | None = work(*arguments)
             return result

@@ -16,7 +16,7 @@ from streamsql.session import Session
 from streamsql.status import QueryInfo, StartupStatus
 
 if TYPE_CHECKING:
-    # What these need of the language is loaded with the first statement.
+    # Language data is loaded with the first statement.
     from streamsql.api.catalogs import Catalog
     from streamsql.client.remote_changes import RemoteChanges
     from streamsql.client.scripts import Piece
@@ -37,7 +37,8 @@ class RemoteEngine:
     # -- life ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Reach the server; ExternalError where there is none, ConfigError where it refuses."""
+        """Connects to the server; ExternalError without one, ConfigError if it rejects the
+        login."""
         try:
             self._watch.look()
         except BaseException:

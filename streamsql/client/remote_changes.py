@@ -20,7 +20,7 @@ _LEFT = {"fromWhatIsLeft": True}
 
 
 class RemoteChanges:
-    """What Engine.changes is, of a server."""
+    """Engine.changes of a server."""
 
     def __init__(self, transport: Transport, session: Session) -> None:
         self._transport = transport
@@ -33,7 +33,6 @@ class RemoteChanges:
         *,
         prune: bool = False,
     ) -> ChangePlan:
-        """What `apply` would change, without changing it."""
         return self._plan(self._files(texts, variables or {}, prune))
 
     def apply(
@@ -44,7 +43,7 @@ class RemoteChanges:
         prune: bool = False,
         from_what_is_left: bool = False,
     ) -> list[Result]:
-        """Have what runs become what files say, all of it at once: what was done."""
+        """Applies the files atomically; returns messages."""
         files = self._files(texts, variables or {}, prune)
         return self._apply(files | _LEFT if from_what_is_left else files)
 
@@ -68,7 +67,6 @@ class RemoteChanges:
         return self._apply({"discard": True})
 
     def plan_undo(self) -> ChangePlan:
-        """What `undo` would change, without changing it."""
         return self._plan(_UNDO)
 
     def undo(self, *, from_what_is_left: bool = False) -> list[Result]:

@@ -46,7 +46,7 @@ class QueryResult:
         self.columns: tuple[Field, ...] = ()
         """Names and SQL types of the rows' cells; a type is None where SHOW has no types."""
         self.messages: list[str] = []
-        """What the statements had to say, warnings too."""
+        """Messages of the statements, including warnings."""
         self.query_id: str | None = None
         self.text = ""
         """Of EXPLAIN and DESCRIBE FUNCTION, which have no rows."""

@@ -65,7 +65,7 @@ class Watch:
         return self._catalog
 
     def refresh(self) -> None:
-        """Have the catalog as it is now; raises what keeps it from being asked for."""
+        """Refreshes the catalog; raises the error of the request."""
         self._ask_catalog()
 
     def hurry(self) -> None:

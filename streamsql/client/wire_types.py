@@ -1,4 +1,4 @@
-"""Types as they are sent between server and client."""
+"""Encoding of types between server and client."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def _missing(name: str) -> CatalogError:
 
 
 def _message(answer: Any) -> str | None:
-    """What Connect says of an error."""
+    """The message of Connect's error response."""
     message = str(answer.get("message") or "").strip() if isinstance(answer, dict) else ""
     # Connect's web server responds with an HTML page.
     return None if message.startswith("<") else message or None

@@ -1,7 +1,5 @@
-"""What a record format is to the planner: its properties and which columns it can hold.
-
-Decoding and encoding of records is done in the JVM by the executor.
-"""
+"""Record formats for the planner: properties and supported columns. The executor decodes and
+encodes records in the JVM."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ class Format(ABC):
     """Whether it is read, though never written, by schemas of a registry."""
 
     remedy: ClassVar[str | None] = None
-    """What to do about columns it cannot hold, where that is not another format."""
+    """Remedy for unsupported columns other than another format."""
 
     @abstractmethod
     def problem(self, columns: Sequence[Column]) -> str | None:

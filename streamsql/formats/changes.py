@@ -23,11 +23,11 @@ from streamsql.types import (
 
 OP, BEFORE, AFTER, SOURCE, TIME = "OP", "BEFORE", "AFTER", "SOURCE", "TS_MS"
 STREAM_COLUMNS = (OP, BEFORE, AFTER, SOURCE, TIME)
-"""What a stream of changes may have as value columns."""
+"""Value columns of a stream of changes."""
 
 TIMESTAMPS, TIMES, DECIMALS = "timestamp.precision", "time.precision", "decimal.mode"
 UNAVAILABLE = "unavailable.values"
-"""What the codecs call the options that `OPTIONS` lists."""
+"""The codecs' names of the options in `OPTIONS`."""
 _PRECISIONS = ("MILLISECONDS", "MICROSECONDS", "NANOSECONDS")
 OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "TIMESTAMP_PRECISION": (TIMESTAMPS, _PRECISIONS),
@@ -43,8 +43,8 @@ PLACEHOLDER = "__debezium_unavailable_value"
 
 
 def stored_columns(spec: FormatSpec, kind: Kind, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The value columns of a source that hold what a database may store out of line, if such a
-    value is to be kept where it has not changed; else none."""
+    """Value columns of a source that a database may store out of line, if unchanged values are
+    kept; otherwise empty."""
     if kind is not Kind.TABLE or spec.properties.get(UNAVAILABLE) != KEPT:
         return ()
     return tuple(column for column in columns if _may_be_large(column.type))
@@ -79,7 +79,7 @@ class ChangeFormat(Format):
 
 
 def _wanted(name: str, kind: SQLType) -> str | None:
-    """What a column should be; None: it is that."""
+    """The expected type of a column; None if it is correct."""
     match name:
         case "OP":
             return None if kind == STRING else "STRING"

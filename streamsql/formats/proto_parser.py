@@ -52,7 +52,7 @@ _LABELS = {
 
 
 def parse_proto(text: str, name: str = "schema.proto") -> FileDescriptorProto:
-    """The file that the text describes; ConfigError names what it stumbles over."""
+    """Parses a file; ConfigError names the unexpected token."""
     return _Parser(text, name).file()
 
 

@@ -214,7 +214,7 @@ def _scalar(field: Field, value: Any) -> JSON:
 
 
 def _fill(message: Any, value: JSON) -> None:
-    """Sets the message to what the JSON value says; null leaves it as it is."""
+    """Sets the message from a JSON value; null leaves it unchanged."""
     target: Any = message
     match message.DESCRIPTOR.full_name:
         case "google.protobuf.Timestamp":

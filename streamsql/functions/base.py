@@ -32,7 +32,7 @@ ReturnRule = Callable[[tuple[SQLType, ...]], SQLType]
 
 @dataclass(frozen=True)
 class Call:
-    """What a meaning may ask about one call of its function."""
+    """Properties of one call for its implementation."""
 
     arguments: tuple[SQLType, ...]
     result: SQLType
@@ -53,7 +53,7 @@ class Call:
 
 @dataclass(frozen=True)
 class AggregateCall(Call):
-    """The same for an aggregate; `order` is a Column that sorts rows by their arrival."""
+    """The same for an aggregate; `order` is a column that sorts rows by arrival."""
 
     order: SparkColumn
     bounded: Callable[[str, SparkColumn, int, bool], SparkColumn]
@@ -68,7 +68,7 @@ class AggregateCall(Call):
 
 
 Safe = Callable[[Call], bool]
-"""Whether a call of a fallible function can't fail, by what is known of it beforehand."""
+"""Whether a call of a fallible function cannot fail."""
 
 
 Check = Callable[[Sequence[object]], str | None]
@@ -84,7 +84,7 @@ def always(call: Call) -> bool:
 
 @dataclass(frozen=True)
 class Overload:
-    """One signature and what it means."""
+    """A signature and its implementation."""
 
     signature: Signature
     impl: Impl

@@ -19,7 +19,7 @@ def _extract(F: Any, call: Call, text: SparkColumn, path: SparkColumn) -> SparkC
 
 
 def _items(F: Any, text: SparkColumn) -> SparkColumn:
-    """The elements of a JSON array as variants; null if it is none."""
+    """Elements of a JSON array as variants; null for other JSON."""
     return F.try_parse_json(text).try_cast("array<variant>")
 
 

@@ -31,7 +31,7 @@ def _mask_text(F: Any, text: SparkColumn, masks: tuple[SparkColumn, ...]) -> Spa
 
 
 def _checked(F: Any, call: Call, value: SparkColumn, masks: tuple[SparkColumn, ...]) -> SparkColumn:
-    """A mask is one character, or null to leave characters of that class as they are."""
+    """A mask is one character, or null to keep characters of that class."""
     for mask, constant in zip(masks, call.constants[-4:], strict=False):
         if isinstance(constant, str) and len(constant) == 1:
             continue

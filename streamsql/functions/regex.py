@@ -1,8 +1,6 @@
-"""Functions with regular expressions, in Java's syntax.
-
-A pattern that is none does not end the query: the call fails. They run in the JVM part, because
-Spark's own end the query then, and take a group's number as a literal only.
-"""
+"""Regular expression functions in Java's syntax. An invalid pattern fails the call, not the query.
+They run in the JVM part, because Spark's own functions would end the query, and accept only literal
+group numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ def _split(F: Any, call: Call, *arguments: SparkColumn) -> SparkColumn:
 
 
 def _find(method: str, result: SQLType) -> Any:
-    """No match is no failure; a pattern that is none is."""
+    """A missing match is not a failure; an invalid pattern is."""
 
     def impl(
         F: Any, call: Call, pattern: SparkColumn, text: SparkColumn, *group: SparkColumn

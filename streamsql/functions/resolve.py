@@ -1,8 +1,6 @@
-"""Which overload of a function a call means, and what is said when there is none.
-
-ksqlDB's rule: the overloads whose types fit exactly, else those that fit after implicit widening;
-of several, those without variadic parameters and with fewer type variables; a tie is ambiguous.
-"""
+"""Overload resolution, and its errors. ksqlDB's rule: overloads with exactly matching types,
+otherwise those that match after implicit widening; of several, those without variadic parameters
+and with fewer type variables; a tie is ambiguous."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ class Resolution:
 def resolve(
     function: Function, arguments: Sequence[ArgumentType], span: Span | None = None
 ) -> Resolution:
-    """The overload for arguments of these types; TypeMismatchError if there is none or several."""
+    """The overload for arguments of these types; TypeMismatchError for none or several."""
     for implicit in (False, True):
         fitting = [
             Resolution(index, candidate, bindings)

@@ -79,7 +79,7 @@ class Parameter:
 
     @property
     def type(self) -> str:
-        """As it is written in signatures; `...` behind a parameter that may be repeated."""
+        """Text in signatures; `...` follows a variadic parameter."""
         return f"{self.pattern}..." if self.variadic else str(self.pattern)
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ class Signature:
 
     @property
     def returns(self) -> str:
-        """The type of the result, as it is written."""
+        """The result type as text."""
         return str(self.result)
 
     @property

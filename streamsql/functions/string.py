@@ -8,7 +8,7 @@ from streamsql.functions.base import Call, SparkColumn, each, overload, scalar
 
 _CATEGORY = "string"
 _BLANKS = "".join(map(chr, range(33)))
-"""What Java's String.trim removes."""
+"""Characters that Java's String.trim removes."""
 
 
 def _substring(F: Any, text: SparkColumn, position: SparkColumn, *length: SparkColumn) -> Any:

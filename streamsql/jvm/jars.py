@@ -32,7 +32,7 @@ def ensure_jars(group: Group, progress: Progress | None = None) -> list[Path]:
 def ensure(
     name: str, jars: Sequence[Jar], folder: Path, progress: Progress | None = None
 ) -> list[Path]:
-    """As `ensure_jars`, for any jars and folder; `name` names the marker of what was verified."""
+    """As `ensure_jars`, for any jars and folder; `name` names the marker of verified files."""
     paths = [folder / jar.path for jar in jars]
     marker = folder / f"{name}.verified"
     if not _is_verified(marker, jars, folder):
@@ -89,7 +89,7 @@ def check(jar: Jar, path: Path) -> None:
 
 
 def _stamp(jars: Sequence[Jar], folder: Path) -> list[list[str | int]]:
-    """What a verified file looks like from outside: enough to notice a change, cheap to read."""
+    """A cheap fingerprint of a verified file to detect changes."""
     stamp: list[list[str | int]] = []
     for jar in jars:
         stat = (folder / jar.path).stat()

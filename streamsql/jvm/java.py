@@ -58,10 +58,8 @@ def install_hint() -> str:
 
 
 def find_java() -> Java:
-    """The Java of JAVA_HOME, else of the PATH.
-
-    Raises ExternalError where there is none, ConfigError where it is too old or JAVA_HOME wrong.
-    """
+    """Java of JAVA_HOME, otherwise of the PATH. ExternalError if missing, ConfigError if it is too
+    old or JAVA_HOME is invalid."""
     return _find(os.environ.get("JAVA_HOME") or None, os.environ.get("PATH", ""))
 
 

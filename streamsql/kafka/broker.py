@@ -74,7 +74,6 @@ class _Record:
 
     @classmethod
     def read(cls, path: Path) -> _Record | None:
-        """None where there is none that can be read."""
         try:
             found = json.loads(path.read_text("utf-8"))
             return cls(Ports(**found["ports"]), found["pid"], found["attached"], found["owner"])
@@ -159,7 +158,7 @@ class EmbeddedBroker:
 
 
 def start_detached(data: DataDir, progress: Progress | None = None) -> BrokerStatus:
-    """Start a broker that outlives this process; one that runs already is left as it is."""
+    """Starts a broker that outlives this process, unless one is running."""
     _find_or_spawn(data, attached=False, timeout=START_SECONDS, progress=progress)
     return broker_status(data)
 

@@ -140,7 +140,7 @@ def write_config(data: DataDir, ports: Ports) -> Path:
 
 
 def command(data: DataDir, config: Path, jars: Sequence[Path], *, attached: bool) -> list[str]:
-    """What to run; `attached` makes the process end with its standard input."""
+    """The command line; `attached` makes the process end with its standard input."""
     return [
         str(find_java().program),
         marker(data),

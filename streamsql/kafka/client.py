@@ -275,7 +275,7 @@ class KafkaClient:
         return self._offsets(topic, OffsetSpec.latest())
 
     def all_end_offsets(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-        """Those of many topics, in two requests; none of a topic that cannot be asked."""
+        """End offsets of many topics in two requests; inaccessible topics have none."""
         found: dict[str, dict[int, int]] = {}
         try:
             known = self._admin.list_topics(timeout=self.timeout).topics
@@ -325,7 +325,7 @@ class KafkaClient:
             raise self._failure(f"read the offsets of {names}", error) from error
 
     def readers(self) -> dict[str, Readers]:
-        """Who reads each topic, as far as they are members of consumer groups."""
+        """Readers of each topic that are members of consumer groups."""
         try:
             return readers(self._admin, self.timeout)
         except KafkaException as error:
@@ -356,13 +356,10 @@ class KafkaClient:
         limit: int | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[Record]:
-        """The topic's records as they come, partitions interleaved, for ever unless ended.
-
-        Begins at the offsets `start` (per partition), else at the topic's beginning or, not
-        `from_beginning`, at its end as it is when this is called. Ends within 0.2 s of `stop`
-        turning true, after `limit` records, or when each partition has reached its offset of
-        `until`.
-        """
+        """Records of the topic as they arrive, partitions interleaved. Starts at the offsets
+        `start` (per partition), otherwise at the topic's beginning or, not `from_beginning`, at its
+        current end. Ends within 0.2 s after `stop` returns true, after `limit` records, or when
+        each partition has reached its offset in `until`."""
         begin = self.begin_offsets(topic) if from_beginning else self.end_offsets(topic)
         positions = {**begin, **(start or {})}
         reader = Reader(self.bootstrap, self._settings, topic, positions, until, limit, stop)

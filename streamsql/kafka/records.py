@@ -34,7 +34,7 @@ _log = logging.getLogger("streamsql.kafka")
 LOOK_SECONDS = 1.0
 """How often a writer looks whether it was closed."""
 POLL_SECONDS = 0.05
-"""How long a reader may take to notice that it is to stop."""
+"""Maximum delay until a reader stops."""
 _AHEAD_KBYTES = 4_096
 """How much a reader fetches before it is asked for."""
 
@@ -85,7 +85,7 @@ def failure(bootstrap: str, action: str, error: KafkaException) -> ExternalError
 
 
 def error_text(error: KafkaException) -> str:
-    """What went wrong, in the client library's words."""
+    """The client library's error message."""
     cause = error.args[0]
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause)
 
@@ -185,7 +185,7 @@ class Writer:
 
 
 class Written:
-    """What has become of the records of one call, all of one topic."""
+    """Results of one call's records, all of one topic."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -27,7 +27,7 @@ class Input:
         self.name = spec.name
         self.size: int | None = None
         self.live = True
-        """Whether more may come as time goes by: a pipe, which is to be read as it fills."""
+        """Whether more may arrive: a pipe, which is read as it fills."""
         try:
             self._raw, self.stream = self._open(spec.source)
         except (OSError, zipfile.BadZipFile) as error:

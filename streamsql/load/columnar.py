@@ -1,8 +1,6 @@
-"""Records out of columns (CSV and Parquet), encoded by Arrow a column at a time.
-
-A CSV column is of numbers or booleans when all its cells of the first blocks are; a cell that does
-not fit later goes as text. Numbers are copied as they are written, so they keep every digit.
-"""
+"""Records from columns (CSV and Parquet), encoded by Arrow column by column. A CSV column is
+numeric or boolean if all its cells in the first blocks are; a later cell that does not fit is text.
+Numbers are copied as text, so they keep every digit."""
 
 from __future__ import annotations
 

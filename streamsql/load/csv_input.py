@@ -73,11 +73,8 @@ def _allow_long_cells() -> None:
 
 
 def _arriving(source: Input) -> Iterator[io.BytesIO]:
-    """The whole records that have arrived, as they arrive.
-
-    Arrow reads ahead of what it gives: it would hold back the last records of a pipe until more
-    come, and could not be interrupted meanwhile.
-    """
+    """Complete records as they arrive. Arrow reads ahead: it would withhold the last records of a
+    pipe until more arrive, and could not be interrupted."""
     ready: deque[bytes] = deque()
     taken: list[bytes] = []
 
@@ -166,10 +163,8 @@ class _Marked(io.RawIOBase):
 def _explained(
     source: Input, error: Exception, rejected: list[Any], before: int, done: int
 ) -> ExternalError:
-    """What Arrow's error means; rows are numbered with the header as the first.
-
-    `before`: rows before the stream; `done`: rows before the batch that failed.
-    """
+    """Explains an Arrow error; rows are numbered with the header as the first. `before`: rows
+    before the stream; `done`: rows before the failed batch."""
     text = str(error)
     if "straddling" in text:
         return _too_long(source, done + 2)

@@ -56,7 +56,7 @@ _PERSONS, _AUCTIONS, _PERIOD = 1, 3, 50
 _OPEN_AUCTIONS, _ACTIVE_PERSONS = 100, 1000
 """Number of recent auctions and persons that are active."""
 _SELLER, _BIDDER = 0, 1
-"""Who sells most is another one than who bids most."""
+"""The most frequent seller differs from the most frequent bidder."""
 _FIRST_CATEGORY, _CATEGORIES = 10, 5
 _CHUNK = 5_000
 
@@ -72,7 +72,7 @@ _CITIES = {
 }
 _CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 _LETTERS = "".join(random.Random(0).choices("abcdefghijklmnopqrstuvwxyz", k=5_000))
-"""What texts are cut out of."""
+"""Source of generated texts."""
 
 Event = dict[str, object]
 
@@ -102,8 +102,8 @@ def _event(dice: random.Random, period: int, place: int, at: int) -> tuple[str, 
 
 
 def _person_id(dice: random.Random, period: int, favourite: int) -> int:
-    """One of those that have come last; three of four times the last favourite: of each hundred the
-    one of that place."""
+    """A recent person; in three of four cases the last favorite: of each hundred persons the one at
+    that position."""
     if dice.random() < 0.75:
         return _FIRST_ID + min(period // 100 * 100 + favourite, period)
     return _FIRST_ID + _between(dice, max(0, period - _ACTIVE_PERSONS), period)

@@ -1,4 +1,4 @@
-"""What a load is asked to do, what passes through it, and what it reports: plain data."""
+"""Options, records and report of a load: plain data."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a load did; `columns` maps names to SQL types."""
+    """Result of a load; `columns` maps names to SQL types."""
 
     records: int
     skipped: int

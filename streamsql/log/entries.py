@@ -67,8 +67,7 @@ class StatementLog(Protocol):
     """A log of statements. Not thread-safe: the engine serialises its changes."""
 
     @property
-    def entries(self) -> Sequence[Entry]:
-        """All that have taken effect."""
+    def entries(self) -> Sequence[Entry]: ...
 
     @property
     def next_sequence(self) -> int:

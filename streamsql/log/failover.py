@@ -107,7 +107,8 @@ class Failover:
             self._thread.join(RETRY_SECONDS + 2 * POLL_SECONDS)
         self._leadership.close()
 
-    # -- what it says ----------------------------------------------------------------------------
+    # -- announcements
+    # ------------------------------------------------------------------------------
 
     @property
     def leads(self) -> bool:
@@ -152,7 +153,7 @@ class Failover:
     # -- the thread ------------------------------------------------------------------------------
 
     def read_to_end(self) -> None:
-        """Have all that is in the log now take effect; ExternalError if Kafka does not give it."""
+        """Applies the current content of the log; ExternalError if Kafka does not respond."""
         end = self._log.committed_end()
         # Reading waits for a record itself.
         if not await_condition(
@@ -213,8 +214,8 @@ class Failover:
         self._read()
 
     def _read(self) -> None:
-        """Have the next record take effect, if one comes within a moment. An entry that could not
-        take effect is tried again: no later one may come before it."""
+        """Applies the next record, if one arrives soon. A failed entry is retried before any later
+        one."""
         found = self._due or self._log.poll(POLL_SECONDS)
         if isinstance(found, Entry):
             self._apply(found)

@@ -35,7 +35,7 @@ _CLIENT_ID = "streamsql-signing"
 
 
 class Leadership:
-    """This server's membership; what it says may be read from any thread."""
+    """This server's membership; results can be read from any thread."""
 
     def __init__(
         self,

@@ -19,11 +19,8 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 
 
 def joined(config: EngineConfig) -> EngineConfig:
-    """The same, with the service that its data folder belongs to.
-
-    ConfigError for a name that cannot be part of a topic's, or another than the folder's;
-    ExternalError where the folder's cannot be read.
-    """
+    """The configuration with the service of its data folder. ConfigError for an invalid name, or
+    another than the folder's; ExternalError if the folder is unreadable."""
     known = _known(config)
     given = config.service_id
     if given is not None and (not given or set(given) - _NAME_CHARACTERS or len(given) > 200):
@@ -52,7 +49,7 @@ def data_of(config: EngineConfig, store: Callable[[], StoreFiles] = no_store) ->
 
 
 def claim(config: EngineConfig, data: DataDir) -> None:
-    """Have the data folder belong to the service, where the broker is the folder's own."""
+    """Assigns the data folder to the service, if the broker is the folder's own."""
     if config.bootstrap_servers is None and config.service_id is not None:
         try:
             data.service.write_text(config.service_id, "utf-8")
@@ -61,7 +58,7 @@ def claim(config: EngineConfig, data: DataDir) -> None:
 
 
 def entries_before(config: EngineConfig, data: DataDir) -> list[Entry]:
-    """What an engine by itself has left in the folder that a service now begins with."""
+    """Entries of a single engine in a folder that a service now uses."""
     return read_file(data.statements) if config.bootstrap_servers is None else []
 
 

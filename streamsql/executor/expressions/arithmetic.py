@@ -21,8 +21,8 @@ _INEXACT = "The quotient has more digits than its DECIMAL type; divide DOUBLEs t
 
 
 def _of_values(rule: Rule) -> Rule:
-    """In a lambda an operand that is null is a failure, as it is in Java; elsewhere the result is
-    null, which comes to the same."""
+    """In a lambda, a null operand is a failure, as in Java; elsewhere the result is null, which is
+    equivalent."""
 
     @functools.wraps(rule)
     def lower(node: Expression, lowering: Lowering) -> Column:

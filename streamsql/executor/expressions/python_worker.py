@@ -1,7 +1,5 @@
-"""What runs in Spark's Python workers: a user's function over batches of Arrow arrays.
-
-Everything here is sent to the workers by value, so that they need not have streamsql.
-"""
+"""Code for Spark's Python workers: user functions over batches of Arrow arrays. It is sent to the
+workers by value, so they do not need streamsql."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ HEADERS_COLUMN = "$headers"
 
 START_COLUMN = "$start"
 END_COLUMN = "$end"
-"""The bounds of the window that is part of the row's key, BIGINT ms; null where there is none."""
+"""Bounds of the window in the row's key, BIGINT ms; null without window."""
 
 PARTITION_COLUMN = "$partition"
 OFFSET_COLUMN = "$offset"
@@ -107,7 +107,7 @@ class LoweringContext:
     rests: bool = False
     """Whether a live query in micro-batches rests between two of them."""
     goes_on: frozenset[str] = frozenset()
-    """What a query does not stop for, by the names of the properties: see `accepted`."""
+    """Failures that the query tolerates, by property name: see `accepted`."""
     include_rows_in_log: bool = False
     max_ahead_ms: int | None = None
     """How far the time that a column gives may be ahead of the clock; None: as far as it likes."""
@@ -127,7 +127,7 @@ class LoweringContext:
     """Whether there is such a checkpoint."""
 
     muted: Muted | None = None
-    """Of a query that is not to write what it makes; None: it writes."""
+    """Replaces the output of a query before its switch; None: normal output."""
 
     checkpoint_folder: Place | None = None
     """Where the checkpoints of persistent queries are, if not in the data folder."""
@@ -171,11 +171,11 @@ class Scope:
     """Of operators, by their `id`: the columns that operators above read, or that the checkpoint
     has."""
     read: Mapping[int, frozenset[str]] | None = None
-    """The same without those that only the checkpoint has; None: there is none."""
+    """The same without columns for the checkpoint; None: there are none."""
     layouts: Layouts = field(default_factory=Layouts)
     """The stores of the operators that were lowered so far."""
     shuffles: list[str] = field(default_factory=list)
-    """What moves rows to their keys' tasks: as many stages behind the sources' run at a time."""
+    """The shuffle stages between the sources and the sink, which run concurrently."""
     replay: Replay | None = None
     """Identifies committed rows; None: at-least-once delivery."""
     scans: list[Scan] = field(default_factory=list)
@@ -244,7 +244,7 @@ class StreamingQuerySpec:
     files: FileTarget | None = None
     """Where its rows become files."""
     muted: Muted | None = None
-    """What takes its rows in place of the sink; None: the sink."""
+    """Replaces the sink; None: the sink."""
     limit: int | None = None
     """How many rows a push query wants; the reader of its topic counts them."""
 

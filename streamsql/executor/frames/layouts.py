@@ -54,7 +54,7 @@ class Layouts:
         self.stores.append(StoreLayout(kind, operator, key, columns, encoding))
 
     def next_kept(self, kind: str, ahead: int = 0) -> StoreLayout | None:
-        """What the checkpoint has of the store that comes next, or of one further ahead."""
+        """The checkpoint's layout of the next matching store."""
         place = len(self.stores) + ahead
         if self.kept is None or place >= len(self.kept) or self.kept[place].kind != kind:
             return None
@@ -74,7 +74,7 @@ class Layouts:
 
 
 _OWN = ("$id", "$null", "$foreign_key", "$order")
-"""What the columns begin with that an operator adds by itself."""
+"""Prefix of columns that an operator adds."""
 
 
 def names_of(kept: Iterable[StoreLayout]) -> frozenset[str]:

@@ -1,8 +1,5 @@
-"""Match: a row for each match of a pattern, by a state operator of ours: Spark has none.
-
-The operator finds the rows of a match and evaluates conditions over them; what a condition is, and
-an aggregate, Spark knows.
-"""
+"""Match: one row per match of a pattern, by our own state operator: Spark has none. The operator
+finds the rows of a match and evaluates conditions over them with Spark's expressions."""
 
 from __future__ import annotations
 
@@ -60,7 +57,7 @@ _AT_THE_END = 2**63 - 1
 _FOR_EVER = -1
 _LAST_ROW = (None, Place())
 _Where = tuple[str | None, Place]
-"""A row of a match: of which variable, and which of those."""
+"""A row of a match: its variable, and its position among the rows of the variable."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ def lower(node: Match, inputs: tuple[DataFrame, ...], scope: Scope) -> DataFrame
 
 
 def _values(node: Match) -> dict[str, Expression]:
-    """What of a row is read by itself: its columns, and expressions over them."""
+    """Values of a single row: its columns, and expressions over them."""
     wanted = [key.expression for key in node.keys]
     wanted += [c.expression for c in node.all_columns if c.place is not None]
     return {_value_name(expression): expression for expression in wanted}

@@ -49,7 +49,7 @@ _WAITING = "aggregates.WaitingRows"
 _STEP = "Over"
 _GROUP, _ROW, _MADE = "$group", "$row", "$made"
 _OWN_TIME = "$own_time"
-"""That of a row which is taken in another order."""
+"""Own time of a row with another order."""
 _BOUNDS = (START_COLUMN, END_COLUMN)
 """System columns that are part of the row: the operator itself knows the others."""
 _AT_ONCE = -1
@@ -129,7 +129,7 @@ def _frames(node: Over, scope: Scope) -> _Frames:
 
 
 def _lagged(node: Over) -> dict[str, OverCall]:
-    """What the frame calls the values that LAG is of."""
+    """Frame names of LAG's values."""
     return {f"$lag{number}": call for number, call in enumerate(node.calls) if call.lag}
 
 

@@ -37,7 +37,7 @@ from streamsql.schema import Kind
 _STEP = "Source"
 _EVENT_TIME = "$event_time"
 _MOST_MS = 1 << 62
-"""What can be added to the clock's time."""
+"""Maximum that can be added to the clock's time."""
 _SOURCE = "io.streamsql.source.TopicSource"
 """Spark's Kafka source, which sleeps while there is nothing to read."""
 

@@ -42,7 +42,8 @@ _COPIED = ("max.message.bytes", "message.timestamp.type")
 
 
 class Rebuild:
-    """One query's; of one thread. Whatever is not handed over in the end is to be discarded."""
+    """The rebuild of one query. Not thread-safe. A rebuild that is not handed over must be
+    discarded."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Rebuild:
         checkpoints: Place,
         compared: Comparisons,
     ) -> None:
-        """`definition` is what the query is to be."""
+        """`definition` is the new definition of the query."""
         self.definition = definition
         self._launcher = launcher
         self._services = services
@@ -66,10 +67,10 @@ class Rebuild:
         self._run: Run | None = None
         self._target = None if table is None else table.topic.name
         self.topic = None if table is None else f"{REBUILD_TOPIC_PREFIX}{uuid.uuid4().hex[:12]}"
-        """Has what it makes of a table so far."""
+        """Topic with a table's results so far."""
 
     def begin(self) -> None:
-        """Make what it needs; what an earlier one has left goes. ExternalError where Kafka or the
+        """Creates its topic and checkpoint, and removes leftovers. ExternalError if Kafka or the
         disk fails."""
         self.discard()
         self._read_until(None)
@@ -127,7 +128,7 @@ class Rebuild:
                 time.sleep(_LOOK_SECONDS)
             if not self._stop():
                 raise stuck(self._own.id)
-            # All that was begun is committed by this, and what a run has failed at is done again.
+            # Commits everything that was started; a failed run is repeated.
             if not self._is_at(until) or checkpoint.is_torn(self._folder):
                 self._read()
         finally:
@@ -140,7 +141,7 @@ class Rebuild:
         return checkpoint.committed(self._folder) or self._launcher.prepare(self._own)
 
     def is_beyond(self, reached: Positions) -> bool:
-        """Whether it has read, or reads just now, something that lies behind these offsets."""
+        """Whether it has read, or is reading, records beyond these offsets."""
         own = checkpoint.begun(self._folder)
         return any(
             offset > reached[topic].get(partition, 0)
@@ -206,7 +207,7 @@ class Rebuild:
 
 
 def await_end(run: Run) -> Failure | None:
-    """Wait until a run ends by itself: what it has ended by."""
+    """Waits until a run ends; returns its error."""
     try:
         while run.active():
             time.sleep(_LOOK_SECONDS)
@@ -216,8 +217,8 @@ def await_end(run: Run) -> Failure | None:
 
 
 def committed_all(definition: Definition, launcher: SparkLauncher) -> Positions:
-    """Have a query that is stopped read all there is, and commit it; where it is then.
-    ExternalError where it fails."""
+    """Lets a stopped query read and commit all records; returns its position. ExternalError on
+    failure."""
     run = launcher.catch_up(definition, launcher.lag(definition, launcher.prepare(definition)))
     failure = await_end(run)
     launcher.stopped(definition.id)

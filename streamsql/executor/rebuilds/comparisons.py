@@ -25,7 +25,6 @@ class Comparisons:
             self._found[topic] = found
 
     def of(self, topic: str) -> Comparison | None:
-        """None: there is none."""
         with self._lock:
             return self._found.get(topic)
 

@@ -91,8 +91,8 @@ class Corrections:
             return found
 
     def write(self, before: Comparison | None, writer: str | None) -> None:
-        """Have the table's topic hold, by its keys, what the results' does; with a `writer` in
-        transactions of its own. ExternalError where Kafka or Spark fails."""
+        """Brings the table's topic to the content of the result topic, by key; with a `writer` in
+        transactions. ExternalError if Kafka or Spark fails."""
         with self._told_as("the correction of"):
             settings = producer_settings(self._context.bootstrap_servers, "catchup")
             settings = {**settings, **self._context.producer_settings}
@@ -133,8 +133,8 @@ class Corrections:
         return made.join(self._last(self._target, offsets, _THERE), "key", "full_outer")
 
     def _since(self, before: Comparison) -> DataFrame | None:
-        """The rows as they are now: of keys that have come since, with what was known of them
-        before; of others only those that differ. None: too many have come."""
+        """The rows with changes: new keys completely, others only if they differ. None: too many
+        changes."""
         ends = {topic: self._client.end_offsets(topic) for topic in self._contexts}
         offsets = {
             topic: {p: (before.read[topic].get(p, (0, 0))[1], end) for p, end in partitions.items()}
@@ -173,7 +173,7 @@ class Corrections:
         return found.select("key", *(F.col(f"last.{field}").alias(name) for field, name in fields))
 
     def _newest(self, topic: str, offsets: OffsetRanges, names: tuple[str, ...]) -> DataFrame:
-        """The same of few records, at once."""
+        """The same for few records, without a job."""
         settings = self._contexts[topic].reading_settings
         found = newest_records(self._context.spark, settings, topic, offsets[topic])
         return found.select("key", *(F.col(a).alias(b) for a, b in zip(_MADE, names, strict=False)))

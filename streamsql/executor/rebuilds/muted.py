@@ -30,7 +30,8 @@ def run(query: Definition, topic: str | None, launcher: SparkLauncher, *, follow
 
 
 def read_until(query_id: str, until: Positions | None, services: Services) -> None:
-    """Have a query's micro-batches, be it running already, read no further; None: all there is."""
+    """Limits a query's micro-batches, also of a running query, to these offsets; None:
+    unlimited."""
     offsets = None if until is None else json.dumps(until)
     rebuilds.read_until(services.spark.get().start(), query_id, offsets)
 
@@ -53,8 +54,7 @@ def laid_out(query: Definition, launcher: SparkLauncher) -> GroupLayout:
 
 
 def rewrite(old: GroupStores, new: GroupStores, services: Services) -> list[str]:
-    """Have the new stores hold what the old ones do: see rewrite_groups. ExternalError where that
-    fails."""
+    """Fills the new stores from the old ones: see rewrite_groups. ExternalError on failure."""
     with told_as(f"rewriting the state in {old.checkpoint}"):
         return rebuilds.rewrite_groups(services.spark.get().start(), old, new)
 

@@ -20,7 +20,7 @@ _COPIED = ("commits", "offsets", "sources", "state", "state.json")
 
 
 class Repartition(KeptState):
-    """Of operators of ours."""
+    """Of our own operators."""
 
     def begin(self) -> None:
         """There is nothing to be done before the old query stops."""

@@ -45,8 +45,7 @@ def check_committed(query: Definition, folder: Place) -> None:
 
 
 class KeptState:
-    """What the ways of making a new checkpoint of one query's state have in common; as a Rebuild
-    is, of one thread."""
+    """Common part of state migrations. Not thread-safe."""
 
     topic: str | None = None
     """Its output is not visible before the switch."""
@@ -59,7 +58,7 @@ class KeptState:
         services: Services,
         checkpoints: Place,
     ) -> None:
-        """`definition` is what the query is to be, `old` what it is."""
+        """`definition` is the new definition, `old` the running query."""
         self.definition = definition
         self.old = old
         self._launcher = launcher
@@ -88,7 +87,7 @@ class Rewrite(KeptState):
         there cannot become its; ExternalError where Spark or the disk fails."""
         self.discard()
         there = checkpoint_metadata.read(self._there)
-        # One that has not committed yet was begun by this version.
+        # A checkpoint without commits was created by this version.
         if checkpoint.has_commits(self._there) and not _is_packed(there):
             raise StateNotKeptError(self.old.id, "an earlier version has begun it")
         at = self._launcher.positions(self.old)
@@ -108,8 +107,8 @@ class Rewrite(KeptState):
         self._filled = False
 
     def finish(self, until: Positions) -> None:
-        """Be where the old query has stopped, with its state. StateNotKeptError where there is
-        none, ExternalError where that fails."""
+        """Completes the migration at the old query's position. StateNotKeptError if its state is
+        missing, ExternalError on failure."""
         from streamsql.executor.rebuilds.muted import rewrite
         from streamsql.executor.spark.rebuilds import GroupStores
 
@@ -178,7 +177,7 @@ class Rewrite(KeptState):
         return properties
 
     def _offsets(self, definition: Definition, at: Positions) -> Offsets:
-        """Of all partitions, of those that have come since the commit too."""
+        """Offsets of all partitions, including those added since the commit."""
         begins = self._services.kafka.get().begin_offsets
         return {
             topic: {str(p): at.get(topic, {}).get(p, first) for p, first in begins(topic).items()}

@@ -38,8 +38,8 @@ class Rerun:
     """The topic that takes what fails."""
 
     def results(self, records: Sequence[Record]) -> list[tuple[Cause, NewRecord]]:
-        """What the query writes of the records, each with the record that caused it, in their
-        order. ExternalError where Spark fails."""
+        """The query's results for the records, each with its source record, in order. ExternalError
+        if Spark fails."""
         with told_as("the replay"):
             made = self._lowered(records)
             rows = made.frame.collect()

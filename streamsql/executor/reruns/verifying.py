@@ -75,9 +75,9 @@ class Verification:
     plan: QueryPlan
     context: LoweringContext
     committed: Positions
-    """What the query has certainly written all rows of."""
+    """Positions before which all rows have been written."""
     inputs: OffsetRanges
-    """What it may have written rows of."""
+    """Positions before which rows may have been written."""
     sink: str
     written: OffsetRanges
     query_id: str

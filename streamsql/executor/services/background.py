@@ -14,7 +14,7 @@ from streamsql.status import StepState
 T = TypeVar("T")
 
 Report = Callable[[str, float | None], None]
-"""Called by a service while it is made: what it is doing, and how far it is."""
+"""Called by a starting service with its current step and progress."""
 
 
 class Service(Generic[T]):

@@ -209,7 +209,7 @@ class Services:
 
     @property
     def is_closing(self) -> bool:
-        """Whether what runs in the background is to end."""
+        """Whether background work should stop."""
         return self._closing.is_set()
 
     def kill_spark(self) -> None:

@@ -1,4 +1,4 @@
-"""Who is asked for files of an object store: Spark's JVM, which has a client of it."""
+"""Object-store access through Spark's Hadoop client."""
 
 from __future__ import annotations
 

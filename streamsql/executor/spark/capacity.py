@@ -1,7 +1,5 @@
-"""What queries may take of the engine: task slots, parts of their state, records of a batch.
-
-Who gets slots where there are not enough is decided in slots.py.
-"""
+"""Resource limits of queries: task slots, shuffle partitions, records of a batch. slots.py decides
+which queries get scarce slots."""
 
 from __future__ import annotations
 
@@ -98,7 +96,7 @@ class Capacity:
         return max(1, int(most / self._divisor(query_id or "")))
 
     def shrink(self, query_id: str) -> None:
-        """A query has not had the memory for its batch: the next ones are to be smaller."""
+        """Reduces a query's batches after an out-of-memory error."""
         self._divided[query_id] = self._divisor(query_id) * SHRINKS, time.monotonic()
 
     def _divisor(self, query_id: str) -> float:

@@ -207,7 +207,7 @@ class Jvm:
         return _column(self._io.expressions.Expressions.pack(_java(struct), schema.json()))
 
     def unpack(self, packed: Column, schema: StructType) -> Column:
-        """What `pack` has packed; null for null."""
+        """The inverse of `pack`; null for null."""
         return _column(self._io.expressions.Expressions.unpack(_java(packed), schema.json()))
 
     def stream_time(self, time: Column) -> Column:
@@ -254,8 +254,8 @@ class Jvm:
         log: ProcessingLog,
         step: str,
     ) -> Column:
-        """What a look-up table (io.streamsql.lookups.LookupTable says what of it is to be said) has
-        for a struct of its `keys` first columns, as a struct of its schema; null for nothing."""
+        """Row of a lookup table (defined by io.streamsql.lookups.LookupTable) for a struct of its
+        `keys` first columns, as a struct of its schema; null without a row."""
         files = self._jvm.java.util.ArrayList()
         for jar in jars:
             files.add(jar)
@@ -342,7 +342,7 @@ class Jvm:
         return writer
 
     def rehearse(self, query: StreamingQuery) -> None:
-        """Have the JVM compile, in the background, what runs between the query's batches."""
+        """Compiles in the background the code that runs between the query's batches."""
         self._io.queries.Rehearsal.begin(cast(Any, query)._jsq)
 
     def finish(self, query: StreamingQuery, milliseconds: int) -> bool:

@@ -1,4 +1,4 @@
-"""What Spark's JVM logs, and where: the configuration of its Log4j."""
+"""Logging of Spark's JVM: its Log4j configuration."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from streamsql.executor.spark.java_maps import java_map
 
 
 def read_until(spark: SparkSession, query_id: str, offsets: str | None) -> None:
-    """Have the micro-batches of a query read no further than these offsets, Spark's JSON, be it
-    running already; None: they read all there is."""
+    """Limits the micro-batches of a query, also of a running one, to these offsets in Spark's JSON;
+    None: unlimited."""
     until = cast(Any, spark)._jvm.io.streamsql.source.ReadUntil
     if offsets is None:
         until.clear(query_id)
@@ -84,8 +84,7 @@ def write_corrections(
 
 
 class GroupLayout:
-    """What Spark keeps of the groups of a query, as a batch of it was planned: see
-    io.streamsql.state.GroupLayout."""
+    """Spark's layout of a query's groups in a planned batch: see io.streamsql.state.GroupLayout."""
 
     def __init__(self, spark: SparkSession, query: StreamingQuery) -> None:
         """ValueError for a query whose state is of another kind, for example an ended one."""
@@ -110,7 +109,7 @@ class GroupStores:
     """Of the batch, in the offset log."""
     version: int
     ids: Sequence[str]
-    """What was committed, by partitions."""
+    """Committed ids by partition."""
     layout: GroupLayout
 
 

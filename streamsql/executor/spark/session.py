@@ -76,8 +76,8 @@ SETTINGS: dict[str, str] = {
     "spark.sql.streaming.statefulOperator.allowMultiple": "false",
     # A worker waits so long for a query to stop; one that takes longer is looked at again.
     "spark.sql.streaming.stopTimeout": "10000",
-    # What the classes of one query take, times the queries that an engine may have: a class that is
-    # forgotten is compiled again while records wait.
+    # Classes of one query, times the queries of an engine: an evicted class is compiled again while
+    # records wait.
     "spark.sql.codegen.cache.maxEntries": "2000",
     # The plan printed for Spark's UI before every batch is unused: use the shortest.
     "spark.sql.ui.explainMode": "simple",
@@ -89,7 +89,7 @@ SETTINGS: dict[str, str] = {
     # Hadoop's own start some 60 processes for one commit of one query, and sync nothing.
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.streamsql.files.LocalFiles",
     "spark.hadoop.fs.file.impl": "io.streamsql.files.CheckedLocalFiles",
-    # Parts of ours at Spark's state operators, which checks what runs in Real-Time Mode itself.
+    # Registers our state operators with Spark's check of Real-Time Mode.
     "spark.sql.extensions": "io.streamsql.state.StateOperators",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # A failed task would fail again: the query restarts from its checkpoint.
@@ -115,7 +115,7 @@ LONG_RUNNING = (
     # saves. What each record passes is called as often within a second.
     *OPTIMIZED_LATE,
 )
-"""What a JVM is tuned for that runs queries for long."""
+"""JVM options for long-running queries."""
 
 
 class SparkRuntime:
@@ -229,7 +229,7 @@ class SparkRuntime:
             if session is not None and process is not None and process.poll() is None:
                 _stop_session(session)
             if process is not None:
-                # Only its own: by now, another runtime may have the process's one Spark.
+                # Only its own: the process's single Spark may belong to another runtime by now.
                 _forget_gateway()
                 _end_process(process, STOP_SECONDS if self._archive_to is None else 120)
             if self._scratch is not None:

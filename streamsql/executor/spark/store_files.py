@@ -19,7 +19,7 @@ SETTINGS: Mapping[str, str] = {
 """Settings of Spark with checkpoints in a store."""
 
 DEFAULTS: Mapping[str, str] = {
-    # What else there is takes jars that are not among ours.
+    # Other implementations require further jars.
     "spark.hadoop.fs.s3a.input.stream.type": "classic",
     "spark.hadoop.fs.s3a.audit.enabled": "false",
     # Uploads are buffered in the JVM's temporary files, not in a shared folder.
@@ -47,7 +47,7 @@ class SparkStoreFiles:
         return None if found is None else bytes(found)
 
     def write(self, url: str, content: bytes) -> None:
-        """Have a file hold this, whole or not at all."""
+        """Writes a file atomically."""
         self._asked(url, lambda: self._java.write(url, content))
 
     def names(self, url: str) -> list[str]:

@@ -1,8 +1,6 @@
-"""Aggregate functions: one value from the rows of a group. Each says what it does with nulls.
-
-`call.order` sorts rows by their arrival; Spark itself promises no order within a group. A function
-with undo=True heeds `call.sign`, by which rows of a table are taken back.
-"""
+"""Aggregate functions: one value from the rows of a group, each with its own rule for nulls.
+`call.order` sorts rows by arrival, because Spark guarantees no order within a group. Functions with
+undo=True use `call.sign`, by which rows of a table are retracted."""
 
 from __future__ import annotations
 
@@ -101,7 +99,7 @@ def _collect_list(
 
 
 def _if_met(F: Any, call: AggregateCall, value: SparkColumn, *met: SparkColumn) -> SparkColumn:
-    """The value with its sign; null, which is none, for a row that does not meet the condition."""
+    """The value with its sign; null for a row that does not meet the condition."""
     entry = _with_sign(F, call, value)
     return F.when(met[0], entry) if met else entry
 

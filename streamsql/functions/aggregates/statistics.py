@@ -45,7 +45,7 @@ def _different(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
 
 
 def _all_values(F: Any, call: AggregateCall, value: SparkColumn) -> SparkColumn:
-    """All values, not null, each as often as it is there, sorted."""
+    """All values that are not null, with duplicates, sorted."""
     repeated = F.transform(
         _counted(F, call, value), lambda e: F.array_repeat(e["value"], e["count"].cast("int"))
     )

@@ -35,7 +35,7 @@ def _now(F: Any) -> SparkColumn:
 
 
 def _java(method: str, result: SQLType) -> Any:
-    """A method of DateTimes that takes the arguments as they are."""
+    """A method of DateTimes with unchanged arguments."""
 
     def impl(F: Any, call: Call, *arguments: SparkColumn) -> SparkColumn:
         del F
@@ -119,7 +119,7 @@ def _with_zone(text: str, result: str, impl: Any, safe: Safe | None = None) -> t
 
 
 def _of_millis(impl: Any) -> Any:
-    """The same over ms since the epoch in place of a TIMESTAMP."""
+    """The same for ms since the epoch instead of a TIMESTAMP."""
     return lambda F, call, millis, *rest: impl(F, call, F.timestamp_millis(millis), *rest)
 
 

@@ -44,11 +44,11 @@ _PART = re.compile(
 
 
 class _Unknown(Exception):
-    """What of a template is not known."""
+    """An unsupported part of a template."""
 
 
 def java_pattern(template: str) -> str:
-    """The pattern of java.time that means the same; _Unknown, with what is not known."""
+    """The equivalent pattern of java.time; _Unknown for an unsupported part."""
     found, text, place = "", "", 0
     while place < len(template):
         part = _PART.match(template, place)

@@ -37,7 +37,7 @@ from streamsql.schema import Kind, WindowType
 _EVENT = "$event"
 _WINDOW = "$window"
 _KIND = "GROUP BY"
-"""That of Spark's own aggregation."""
+"""Store kind of Spark's own aggregation."""
 _STREAM_TIME = "$stream_time"
 
 
@@ -64,8 +64,8 @@ def lower_stream(node: Aggregate, rows: DataFrame, scope: Scope) -> DataFrame:
 
 
 def _stored(totals: DataFrame, grouped: Grouping, scope: Scope) -> DataFrame:
-    """The groups, of which Spark keeps all aggregates: it drops those that nothing reads, and what
-    is read depends on rules, Spark's and ours. (Not for a checkpoint that knows no better.)"""
+    """The groups with all aggregates: Spark would drop unused ones, and usage depends on optimizer
+    rules. (Not for a checkpoint without this information.)"""
     node, layouts = grouped.node, scope.layouts
     kept = layouts.next_kept(_KIND)
     read = _all_are_read(node, scope.root)
@@ -161,8 +161,8 @@ def _system_columns(window: Window | None) -> dict[str, Column]:
 
 
 def output_mode(operators: Iterable[LogicalPlan], emit: Emit) -> str:
-    """Spark's own windows append their final results; everything else updates what was written,
-    and final results of our operators are updates of nothing."""
+    """Spark's own windows append final results; all others update, since final results of our
+    operators are never updated."""
     final = emit is Emit.FINAL
     windows = (o.window for o in operators if isinstance(o, Aggregate) and o.window is not None)
     return (

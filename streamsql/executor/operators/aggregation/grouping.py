@@ -1,4 +1,4 @@
-"""What all kinds of GROUP BY share: keys and arguments as columns, and the frame of the result."""
+"""Shared parts of GROUP BY: keys and arguments as columns, and the frame of the result."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Grouping:
 
     @property
     def key_names(self) -> list[str]:
-        """What the frame calls the expressions of GROUP BY."""
+        """Frame names of the GROUP BY expressions."""
         return [f"$key{i}" for i in range(len(self.keys))]
 
     @property

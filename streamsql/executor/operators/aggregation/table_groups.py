@@ -1,5 +1,5 @@
-"""GROUP BY over a table, by two state operators of ours: the first knows what a row was before, the
-second takes that back from its group and adds what the row has become."""
+"""GROUP BY over a table, by two of our state operators: the first has the previous rows, the second
+retracts them from their groups and adds the new rows."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from streamsql.schema import ROWTIME, Kind
 from streamsql.types import type_of
 
 ON_COLUMN = "$on"
-"""What the side is joined on."""
+"""The side's join key."""
 
 _STEP = "Join"
 
@@ -54,7 +54,7 @@ class Side:
 
     @property
     def key(self) -> Column:
-        """What rows that meet have in common, as a struct."""
+        """The common key of matching rows, as a struct."""
         return F.struct(quoted(ON_COLUMN).alias("key"), *map(quoted, self.bounds))
 
     @property

@@ -30,7 +30,7 @@ _HOW = {
 }
 _BOUNDS = (START_COLUMN, END_COLUMN)
 _OWN = (ON_COLUMN, TIME_COLUMN, OFFSET_COLUMN, *_BOUNDS)
-"""What both sides have."""
+"""Columns of both sides."""
 
 
 def join_rows(node: Join, left: Side, right: Side) -> DataFrame:
