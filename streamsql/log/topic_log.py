@@ -73,8 +73,8 @@ class CommandLog:
     # -- reading ---------------------------------------------------------------------------------
 
     def poll(self, seconds: float) -> Entry | Leader | None:
-        """The next record, waited for; None if none has come, or one that says nothing. Which of
-        the entries are this server's own, and have taken effect long ago, `is_new` tells."""
+        """Waits for the next record; None on timeout or for an empty record. `is_new` identifies
+        the server's own entries, which have already taken effect."""
         message = self._consumer.poll(seconds)
         if message is None:
             return None
@@ -115,8 +115,7 @@ class CommandLog:
         return self._client.end_offsets(self.topic)[0]
 
     def committed_end(self) -> int:
-        """Where that ends whose transactions are over: what a crash has left half written must not
-        be waited for."""
+        """End of completed transactions: a partial write of a crash must not be awaited."""
         partition = TopicPartition(self.topic, 0)
         timeout = self._client.timeout
 
@@ -138,10 +137,7 @@ class CommandLog:
         return self._producer is not None
 
     def take_over(self) -> None:
-        """Become the one who writes: whoever was it before cannot do so any more.
-
-        What they have written is there to be read when this returns.
-        """
+        """Becomes the writer and fences the previous one, whose records are readable on return."""
         self.give_up()
         producer = Producer(
             {
@@ -158,7 +154,7 @@ class CommandLog:
         self._producer = producer
 
     def give_up(self) -> None:
-        """Write no more; what was not committed never was."""
+        """Stops writing; uncommitted records are discarded."""
         self._producer = None
 
     def append(self, entry: Entry) -> None:
@@ -181,12 +177,10 @@ class CommandLog:
         self._write((SEAL, new_seal()))
 
     def announce(self, leader: Leader) -> None:
-        """Tell all servers who leads."""
         content = {"url": leader.url, "version": leader.version}
         self._write((LEADER, json.dumps(content).encode()))
 
     def _write(self, *records: tuple[bytes, bytes]) -> None:
-        """Write records, all of them or none."""
         producer = self._producer
         if producer is None:
             raise ExternalError("this server does not lead", retryable=True)
@@ -213,7 +207,6 @@ class CommandLog:
         return found
 
     def close(self) -> None:
-        """Write no more, and let go of Kafka."""
         self.give_up()
         self._consumer.close()
 
@@ -243,7 +236,7 @@ def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
     later version has written it."""
     topic = COMMAND_TOPIC_PREFIX + service_id
     if client.partitions(topic) is None:
-        raise ExternalError(f"there is no command topic {topic}")
+        raise ExternalError(f"the command topic {topic} does not exist")
     records = CommandRecords(topic)
     found = (
         records.read(record.key, record.value, record.headers, record.offset)

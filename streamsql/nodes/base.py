@@ -14,7 +14,7 @@ class Effect(Enum):
 
     READS = "nothing but its own session"
     WRITES = "records of topics"
-    DEFINES = "what exists and runs: it is logged, and of several servers only the leader runs it"
+    DEFINES = "whether it changes the catalog: it is logged, and only the leader runs it"
     DEFINES_CODE = "as DEFINES, and it brings code of the user's"
     DEFINES_FILES = "as DEFINES, and it writes files wherever the user says"
     ACTS_OUTSIDE = "another system, which it has act"

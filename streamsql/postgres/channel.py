@@ -44,7 +44,6 @@ class Channel:
 
     @property
     def address(self) -> str:
-        """Of the client."""
         peer = self._writer.get_extra_info("peername")
         return str(peer[0]) if peer else "unknown"
 
@@ -59,7 +58,6 @@ class Channel:
         return first_message(await self._exactly(length))
 
     async def read(self) -> Message:
-        """The next message."""
         head = await self._exactly(5)
         bound = self._max_message if head[0] in _LONG else self._max_statement
         return message_of(head[:1], await self._exactly(body_length(head, bound)))
@@ -96,7 +94,7 @@ class Channel:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that it is to be sent."""
+        """Whether the buffer should be flushed."""
         return len(self._out) >= BUFFER
 
     async def flush(self) -> None:

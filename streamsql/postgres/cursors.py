@@ -29,11 +29,9 @@ class Cursors:
 
     @property
     def names(self) -> list[str]:
-        """Of all that are open."""
         return list(self._open)
 
     def close(self, name: str) -> None:
-        """End one."""
         self.get(name).close()
         del self._open[name]
 
@@ -43,6 +41,5 @@ class Cursors:
             self.close(name)
 
     def close_all(self) -> None:
-        """End all."""
         for name in list(self._open):
             self.close(name)

@@ -18,7 +18,7 @@ from streamsql.users.scram import MECHANISM, Exchange, LoginRefused, Verifier
 
 _log = logging.getLogger("streamsql.access")
 FAILURES, PER_SECOND = 10, 0.2
-"""Of one address: so many wrong passwords at once, and then one in five seconds."""
+"""Per address: burst of wrong passwords, and then one per five seconds."""
 Say = Callable[[bytes], Awaitable[None]]
 Hear = Callable[[], Awaitable[Message]]
 
@@ -32,7 +32,7 @@ class Caller:
 
 
 def is_private(address: str, tls: bool) -> bool:
-    """Whether nobody between can read what is sent."""
+    """Whether the connection is protected from eavesdropping."""
     try:
         return tls or ipaddress.ip_address(address).is_loopback
     except ValueError:

@@ -34,7 +34,7 @@ LINE = Field("line")
 
 @dataclass(frozen=True)
 class Remark:
-    """Told to the client beside the result."""
+    """A notice sent with the result."""
 
     text: str
     severity: str = "NOTICE"
@@ -66,10 +66,10 @@ class Results:
         return f"SELECT {self.sent}" if self._tag == "SELECT" else self._tag
 
     async def begin(self) -> None:
-        """Wait until the columns are known; raises what is wrong with the statement."""
+        """Waits until the columns are known; raises the statement's error."""
 
     async def take(self, limit: int | None) -> list[Any]:
-        """Rows, at most so many, waited for while there is none; none at the end (`done`)."""
+        """At most that number of rows, waiting for the first; empty at the end (`done`)."""
         if not self._rows:
             await self._more()
         taken = [self._rows.popleft() for _ in range(min(len(self._rows), limit or 1 << 30))]
@@ -77,9 +77,9 @@ class Results:
         return taken
 
     async def gather(self, limit: int | None, seconds: float | None) -> list[Any]:
-        """Rows as FETCH wants them: of a result that goes on those that are there once there is
-        one, or all that come within some seconds; else as many as were asked for. Whoever is
-        interrupted has taken none."""
+        """Rows for FETCH: of a continuous result the available ones after the first, or all within
+        a number of seconds; otherwise as many as requested. An interrupted call consumes
+        nothing."""
         enough = limit if limit is not None else 1 << 30
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         try:
@@ -97,7 +97,6 @@ class Results:
         self.done = True
 
     def close(self) -> None:
-        """Nobody wants the rest."""
         self.done = True
 
 
@@ -133,7 +132,7 @@ class Working(Results):
         self._closed = False
         self._begun = False
         self._told = False
-        """Whether the columns of a result were told."""
+        """Whether the columns of a result were sent."""
         self.ended = asyncio.Event()
         """Set once the thread is through."""
         self._loop = asyncio.get_running_loop()

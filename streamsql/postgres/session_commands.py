@@ -18,16 +18,12 @@ Rows = Sequence[tuple[object, ...]]
 class Talk(Protocol):
     """What a command can do to the exchange of messages."""
 
-    def remark(self, text: str, severity: str = "NOTICE") -> None:
-        """A notice to the client."""
-        ...
+    def remark(self, text: str, severity: str = "NOTICE") -> None: ...
 
-    def forget(self, name: str | None) -> None:
-        """DEALLOCATE."""
-        ...
+    def forget(self, name: str | None) -> None: ...
 
     def report(self) -> None:
-        """Tell the client of settings that have changed."""
+        """Reports changed settings to the client."""
         ...
 
 

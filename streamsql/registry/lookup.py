@@ -29,12 +29,12 @@ class RegistrySchemas:
         return self._told[name]
 
     def to_json(self) -> dict[str, dict[str, Any] | None]:
-        """All that was told, for `RememberedSchemas`."""
+        """Recorded lookups, for `RememberedSchemas`."""
         return {name: asdict(s) if s is not None else None for name, s in self._told.items()}
 
 
 class RememberedSchemas:
-    """Tells again what was told when a statement was first planned."""
+    """Returns the recorded lookups of a planned statement."""
 
     def __init__(self, facts: Mapping[str, Mapping[str, Any] | None]) -> None:
         self._facts = facts

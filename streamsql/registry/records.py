@@ -32,7 +32,6 @@ class RegistryError(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return int(str(self.code)[:3])
 
 
@@ -53,7 +52,6 @@ class Reference:
             raise RegistryError(42201, f"invalid reference {given}") from error
 
     def to_json(self) -> dict[str, Any]:
-        """As answers have it."""
         return {"name": self.name, "subject": self.subject, "version": self.version}
 
 
@@ -86,11 +84,9 @@ class Version:
     deleted: bool = False
 
     def marked(self, *, deleted: bool) -> Version:
-        """The version, softly deleted or not."""
         return replace(self, deleted=deleted)
 
     def to_json(self) -> dict[str, Any]:
-        """As answers have it."""
         return {
             "subject": self.subject,
             "version": self.version,

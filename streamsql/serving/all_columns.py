@@ -1,9 +1,6 @@
-"""Lookups of a table's columns just as they are share one program: that of all its columns.
-
-To compile a program takes tenths of a second in a young JVM, longer than a first lookup may. The
-program of all columns is compiled before anybody asks (warm_up.py), and of one row the columns that
-nobody asked for cost little, unless there are very many.
-"""
+"""Lookups of plain columns share one program: that of all columns. Compiling takes tenths of a
+second in a young JVM, longer than a first lookup may. The program of all columns is compiled in
+advance (warm_up.py), and unused columns of one row cost little."""
 
 from __future__ import annotations
 

@@ -41,7 +41,6 @@ class CurrentChannel:
         return channels.choose()
 
     def close(self) -> None:
-        """Close what is open."""
         channels, self._channels = self._channels, None
         if channels is not None:
             channels.close()

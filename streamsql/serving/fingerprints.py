@@ -31,7 +31,6 @@ class Literal:
 
     @property
     def text(self) -> str:
-        """What a string literal stands for."""
         return self.written[1:-1].replace("''", "'")
 
 
@@ -45,11 +44,11 @@ class Fingerprint:
 
 KEPT = 1_000
 _KNOWN: dict[tuple[str, str], str] = {}
-"""Of statements with one literal: the fingerprint's text by what stands before it and after."""
+"""Of statements with one literal: the fingerprint's text by the parts before and after it."""
 
 
 def fingerprint_of(sql: str) -> Fingerprint | None:
-    """None for what is not worth it or not simple: comments, variables, other statements."""
+    """None for complex statements: comments, variables, other kinds."""
     parts = _around_literal(sql)
     if parts is None:
         return _read(sql)

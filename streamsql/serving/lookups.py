@@ -78,7 +78,7 @@ class _Parameter:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """Statements of one shape whose other literals are the same too."""
+    """Statements with the same shape and the same other literals."""
 
     parameters: tuple[_Parameter, ...]
     """One for each key column."""
@@ -132,8 +132,8 @@ class Lookups:
     def find_soon(
         self, sql: str, session: Session, catalog: Catalog
     ) -> Coroutine[object, object, Answer] | None:
-        """As `find`, for an event loop: the JVM is asked only by what is awaited, and for a
-        bounded time. None also where something would block."""
+        """As `find`, for an event loop: awaits the JVM with a timeout. None also where it would
+        block."""
         if CONSISTENCY_TOKEN in session.properties:
             return None
         found = self._understood(sql, session, catalog, None)
@@ -150,7 +150,7 @@ class Lookups:
     def rehearse(
         self, sql: str, statement: Statement, session: Session, catalog: Catalog, times: int
     ) -> None:
-        """Do what `find` does, so often, in a table that may be incomplete yet; for nobody."""
+        """Repeats `find` on a possibly incomplete table, for warm-up."""
         found = self._understood(sql, session, catalog, statement)
         if found is None:
             return  # a key of a type that is not looked up this way
@@ -361,7 +361,6 @@ def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _constants(shape: Fingerprint, parameters: tuple[_Parameter, ...]) -> tuple[str, ...]:
-    """The literals that are not parameters."""
     if len(shape.literals) == len(parameters):
         return ()
     variable = {p.literal for p in parameters}

@@ -13,7 +13,7 @@ from streamsql.planner.plans.statements import PullPlan
 Origins = dict[Thing, object]
 """The objects of the catalog, by their kinds and names."""
 _EXPANDED = ("view", "type", "function")
-"""The kinds of things whose definitions a plan contains."""
+"""Kinds of objects whose definitions a plan contains."""
 _words = re.compile(r"\w+").findall
 
 
@@ -34,7 +34,6 @@ def origins(plan: PullPlan, catalog: Catalog) -> Origins:
 
 
 def unchanged(found: Origins, catalog: Catalog) -> bool:
-    """Whether all of them are what the catalog has."""
     return all(catalog.things(kind).get(name) is thing for (kind, name), thing in found.items())
 
 

@@ -51,7 +51,7 @@ class WarmUp:
         self._looked_up: object = None
 
     def go_on(self, source: Source, stores: TableStores, rehearse: Rehearse) -> None:
-        """Do what can be done now with a table whose store is open. Once for each JVM."""
+        """Prepares what is possible for an open store. Once per JVM."""
         spark = self._services.current_spark()
         if spark is None or self._looked_up is spark:
             return

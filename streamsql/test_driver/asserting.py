@@ -1,9 +1,6 @@
-"""Runs a pipeline whose statements say themselves what must come out.
-
-The statements take effect one after the other: what is inserted is processed, record by record
-where that makes a difference, before the next ASSERT or change of queries. An ASSERT VALUES is
-about the next record of its topic; records that no statement asks for are of no interest.
-"""
+"""Runs a pipeline with assertions. Statements take effect in order: inserted records are processed,
+one by one if necessary, before the next ASSERT or change of queries. An ASSERT VALUES applies to
+the next record of its topic; other records are ignored."""
 
 from __future__ import annotations
 

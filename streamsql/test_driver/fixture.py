@@ -57,7 +57,6 @@ class Fixture:
         return TopicRecords(self.spark, self.kafka.java_settings)
 
     def next_prefix(self) -> str:
-        """A prefix for the topics and queries of one test."""
         return f"{self.prefix}{next(self._numbers)}-"
 
     def context(self, prefix: str) -> LoweringContext:
@@ -101,7 +100,7 @@ def open_fixture(
         try:
             yield fixture
         except KeyboardInterrupt:
-            # Tests that are under way end with the JVM, at once; what py4j logs of that is no news.
+            # Running tests end with the JVM; py4j's messages about it are not relevant.
             logging.disable(logging.CRITICAL)
             runtime.abort()
             raise

@@ -1,4 +1,4 @@
-"""JSON as tests have it: values whose numbers keep their digits, their text, and when two agree."""
+"""JSON of tests: numbers with all digits, formatting, and comparison."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def from_text(text: str | bytes) -> JSON:
 
 
 def agree(expected: JSON, found: JSON) -> bool:
-    """Whether `found` is what is `expected`; names of fields may be found upper-cased."""
+    """Whether `found` equals `expected`; field names may be in upper case."""
     if expected is None or found is None:
         return expected is found
     if isinstance(expected, dict):

@@ -10,7 +10,7 @@ from streamsql.test_driver.json_values import JSONObject
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Statements and the records put before them; these are JSON objects as tests write them."""
+    """Statements and input records as JSON objects of tests."""
 
     statements: tuple[str, ...]
     inputs: Sequence[JSONObject] = ()

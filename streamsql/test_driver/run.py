@@ -42,7 +42,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Target:
-    """What is known of a topic that is written to. `writers` is how many queries write to it."""
+    """A written topic. `writers` is its number of queries."""
 
     kind: Kind
     writers: int
@@ -60,7 +60,6 @@ class PipelineRun:
 
     @property
     def context(self) -> LoweringContext:
-        """Where the queries run."""
         return replace(
             self.fixture.context(self._prefix),
             schemas=self.script.registry.schemas,
@@ -111,7 +110,7 @@ class PipelineRun:
             self.fixture.kafka.create_topics(missing)
 
     def renamed(self, name: str) -> str:
-        """A topic's name as this run has it: no other run meets it."""
+        """A topic's name in this run, unique across runs."""
         return self._prefix + name
 
     def input(self, record: JSONObject) -> Input:
@@ -145,7 +144,6 @@ class PipelineRun:
         return [self.decoded(r, source) for r in self.fixture.records.read(self.renamed(topic))]
 
     def decoded(self, record: Record, source: Source) -> JSONObject:
-        """A record in the form of the test files."""
         return decode(record, source, source.topic.name, self.script.registry)
 
     def target(self, topic: str) -> Target | None:
@@ -174,18 +172,18 @@ class PipelineRun:
     # -- queries ---------------------------------------------------------------------------------
 
     def specs(self) -> list[StreamingQuerySpec]:
-        """The queries, lowered, each after those whose output it reads."""
+        """The lowered queries, upstream queries first."""
         return [self.spec(query) for query in self.queries()]
 
     def queries(self) -> list[QueryPlan]:
-        """Those that run, each after those whose output it reads."""
+        """The running queries, upstream queries first."""
         levels = in_order(self.script.catalog)
         ids = [query_id for level in levels for query_id in level]
         return [self.script.queries[i] for i in ids if i in self.script.queries]
 
     def spec(self, query: QueryPlan) -> StreamingQuerySpec:
-        """The query, lowered, over the topics of this run and on its checkpoint: what replaces a
-        query goes on from the state of that."""
+        """A lowered query over the topics of this run and on its checkpoint: a replacement resumes
+        from its predecessor's state."""
         plan, context = moved(query, self.renamed), self.context
         folder = context.checkpoints / str(plan.query_id)
         was = checkpoint_metadata.read(folder)

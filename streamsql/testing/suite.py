@@ -21,7 +21,7 @@ def run_cases(
     jobs: int = JOBS,
     begun: Callable[[Case], None] = lambda case: None,
 ) -> Iterator[Result]:
-    """The results in the order in which the tests end; tells what is `begun`."""
+    """The results in the order of completion; reports each started test to `begun`."""
 
     def run(case: Case) -> Result:
         begun(case)

@@ -33,12 +33,10 @@ def name(text: str) -> str:
 
 
 def string(text: str) -> str:
-    """A text literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def type_sql(t: SQLType) -> str:
-    """A type as it is written in a statement."""
     if types.is_array(t):
         return f"ARRAY<{type_sql(types.element_type(t))}>"
     if types.is_map(t):

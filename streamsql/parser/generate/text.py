@@ -14,7 +14,7 @@ def to_sql(node: object) -> str:
 
 
 def words(*parts: object) -> str:
-    """The texts among the parts; what is absent (None, False, ()) leaves nothing."""
+    """The texts of the parts, without absent ones (None, False, ())."""
     return " ".join(part for part in parts if isinstance(part, str) and part)
 
 

@@ -37,12 +37,10 @@ class Position:
 
     @property
     def wants_expression(self) -> bool:
-        """Whether an expression can begin here."""
         return {"INTEGER_LITERAL", "CASE", "IDENTIFIER"} <= self.accepted
 
     @property
     def wants_type(self) -> bool:
-        """Whether a type can begin here."""
         return not self.wants_expression and self.keywords >= _TYPE_KEYWORDS
 
     @property

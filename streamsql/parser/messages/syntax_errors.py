@@ -120,7 +120,6 @@ def _span(token: Token, lines: Lines) -> Span:
 
 
 def _lexical_error(token: Token, lines: Lines) -> ParseError | None:
-    """The error of a piece of text that is no token at all."""
     if token.type == "ILLEGAL":
         hint = _CHARACTER_HINTS.get(str(token))
         if hint is None and str(token).isalpha():
@@ -167,7 +166,7 @@ def _alternatives(position: Position) -> list[str]:
     rest = set(position.accepted - KEYWORDS | position.keywords)
     kinds: list[str] = []
     if rest >= _AFTER_ITEMS:
-        # Nearly all queries have a FROM: the clauses that may follow without one are no help.
+        # Nearly all queries have a FROM: the clauses that may follow without one are not helpful.
         rest -= _CLAUSES
     if position.wants_expression:
         rest -= _EXPRESSION_STARTS

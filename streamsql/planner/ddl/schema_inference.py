@@ -15,7 +15,7 @@ from streamsql.properties import DEFAULT_KEY_FORMAT, DEFAULT_VALUE_FORMAT, get_t
 from streamsql.schema import Column, FormatSpec, Namespace, Schema
 
 KEY_COLUMN = "ROWKEY"
-"""What an inferred key is called that stands for itself."""
+"""Name of an inferred unwrapped key."""
 VALUE_COLUMN = "ROWVAL"
 """The same for a value, with WRAP_SINGLE_VALUE=false."""
 

@@ -89,7 +89,7 @@ def _retention(statement: CreateAsSelect, built: Built, properties: WithProperti
         if given is not None:
             raise PlanError(
                 "Non-windowed tables do not support retention.",
-                hint="Their topics are compacted: the latest value of each key stays.",
+                hint="Their topics are compacted, and Kafka keeps the latest value of each key.",
                 span=properties.span("RETENTION_MS"),
             )
         return None

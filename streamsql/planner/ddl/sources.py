@@ -48,7 +48,6 @@ def plan_create_source(
     topics: TopicLookup | None,
     schemas: SchemaLookup | None = None,
 ) -> SourcePlan | NothingToDo:
-    """The source and whether its topic is to be made."""
     check_source_name(statement.name)
     existing = catalog.sources.get(statement.name)
     if existing is not None and statement.if_not_exists:
@@ -111,7 +110,6 @@ def _no_key(statement: CreateSource) -> PlanError:
 
 
 def already_exists(source: Source) -> str:
-    """The warning of IF NOT EXISTS."""
     kind = source.kind.value.lower()
     return f"Cannot add {kind} {quote(source.name)}: A {kind} with the same name already exists."
 
@@ -309,7 +307,7 @@ def check_pattern(pattern: str, properties: WithProperties) -> None:
         elif not quoted and character.isalpha() and character not in _PATTERN_LETTERS:
             raise properties.invalid(
                 "TIMESTAMP_FORMAT",
-                f"Unknown pattern letter: {character}. Text stands between single quotes: "
+                f"Unknown pattern letter: {character}. Text is quoted by single quotes: "
                 "yyyy-MM-dd''T''HH:mm:ss",
             )
         elif not quoted and character in "{}#":

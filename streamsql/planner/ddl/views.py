@@ -50,7 +50,6 @@ class ViewPlan(CatalogChange):
 def plan_create_view(
     statement: CreateView, catalog: Catalog, session: Mapping[str, str]
 ) -> ViewPlan | NothingToDo:
-    """The view, once its query has been seen to be one that can be planned."""
     name = statement.name
     check_source_name(name)
     check_not_a_sink(name, catalog, statement.span)
@@ -118,7 +117,6 @@ def check_not_a_view(name: str, catalog: Catalog, span: Span | None) -> None:
 
 
 def plan_drop_view(statement: DropView, catalog: Catalog) -> ViewPlan | NothingToDo:
-    """DROP VIEW."""
     name = statement.name
     if name not in catalog.views:
         if name in catalog.sources:

@@ -26,7 +26,7 @@ _GROWS = "A join of streams without a WITHIN keeps every row of both: its state 
 
 
 def state_ttl(properties: WithProperties) -> Within | None:
-    """What the property stands for: rows are kept as long, and no longer; None: it is not given."""
+    """How long rows are kept; None if the property is not given."""
     given = properties.text(_NAME)
     if given is None:
         return None
@@ -66,7 +66,7 @@ def check_ttl_is_used(root: Operator, properties: WithProperties) -> None:
     if properties.text(_NAME) is None or any(_windows(root)):
         return
     raise ConfigError(
-        f"{_NAME} is for joins of two streams, of which the query has none.",
+        f"{_NAME} applies to stream-stream joins, and the query has none.",
         hint=f"Leave {_NAME} out.",
         span=properties.span(_NAME),
     )

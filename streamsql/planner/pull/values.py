@@ -34,7 +34,7 @@ def constant_of(expression: Expression) -> Value | Unknown:
 
 
 def fitting(value: Value | Unknown, source: SQLType, target: SQLType) -> Value | Unknown:
-    """The value of a key column of type `target` that equals the constant, as results have it."""
+    """The key value of type `target` that equals the constant, in the form of results."""
     if isinstance(value, Unknown):
         return value
     if value is None:

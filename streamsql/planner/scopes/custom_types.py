@@ -1,4 +1,4 @@
-"""Custom types (CREATE TYPE): references to them are replaced by what they stand for."""
+"""Resolves references to custom types (CREATE TYPE)."""
 
 from __future__ import annotations
 

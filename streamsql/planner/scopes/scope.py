@@ -19,11 +19,9 @@ _BOUND_NAMES = frozenset(column.name for column in WINDOW_BOUNDS)
 
 @dataclass(frozen=True)
 class Scope:
-    """The columns of one source under its alias, system columns included.
-
-    `windowed_query` tells that the query has a WINDOW clause, whose bounds exist only after the
-    aggregation; `types` are the custom types that CAST may name.
-    """
+    """The columns of one source under its alias, including system columns. `windowed_query` means
+    that the query has a WINDOW clause, whose bounds exist only after the aggregation; `types` are
+    the custom types for CAST."""
 
     alias: str
     schema: Schema
@@ -116,7 +114,7 @@ def suggestion(name: str, alias: str, schema: Schema) -> str:
         return f"Did you mean {quote(other_case)}? Backticks keep the case of a name."
     own = ", ".join(c.name for c in schema if c not in PSEUDO_COLUMNS)
     if not own:
-        return "There is no FROM that a column could come from."
+        return "Without a FROM, there are no columns."
     return did_you_mean(name, columns) or f"{alias} has the columns {own}."
 
 

@@ -85,7 +85,7 @@ def build_aggregation(
     selected = divide(items, keys)
     if sink is not None:
         check_stored(selected, keys, sink, query.span, inner=inner)
-    # All rows of a window are one group, whose key comes out of it.
+    # All rows of a window are one group, whose key comes from the window.
     named = () if of_window else _named_keys(groups, selected, scope)
     grouping = Grouping(named, _named_aggregates(calls))
     emit = query.emit or Emit.CHANGES

@@ -1,4 +1,4 @@
-"""OVER beside a GROUP BY, in queries that end: the groups are written out as a subquery."""
+"""OVER with GROUP BY in queries that end: the groups become a subquery."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _name(expression: Expression) -> str | None:
 
 
 class _Groups:
-    """What the subquery selects: what is grouped by, and each aggregate of a group once."""
+    """The columns of the subquery: group keys, and each aggregate once."""
 
     def __init__(self, query: Query, scope: Scope) -> None:
         self._scope = scope

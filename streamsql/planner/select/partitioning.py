@@ -51,8 +51,7 @@ def _check_source(query: Query, source: From) -> None:
     if source.kind is Kind.TABLE:
         raise PlanError(
             f"PARTITION BY is only supported on streams: {quote(name)} is a table.",
-            hint="A table's key is what identifies its rows; use GROUP BY to aggregate over "
-            "another key.",
+            hint="A table's key identifies its rows; use GROUP BY to aggregate over another key.",
             span=span,
         )
     if source.window is not None:

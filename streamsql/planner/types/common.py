@@ -1,7 +1,5 @@
-"""The one type of several expressions: of an IN list, an ARRAY's elements, a MAP's values.
-
-Literals follow the lax rules of the dialect: text may stand for a number, a number for text.
-"""
+"""The common type of several expressions: of an IN list, an ARRAY's elements, a MAP's values.
+Literals follow the lax rules of the dialect: text can be used as a number, a number as text."""
 
 from __future__ import annotations
 
@@ -67,7 +65,7 @@ def _widened(target: SQLType, expression: Expression, prefix: str) -> SQLType | 
 
 
 def _widened_by_parts(target: SQLType, expression: Expression, prefix: str) -> SQLType | None:
-    """The same of a constructor, whose literals are taken one by one."""
+    """The same for a constructor, whose literals are handled separately."""
     inner = _places(target)
     for part, name in _parts(expression):
         widened = _widened(inner.get(name, types.NULL), part, prefix)

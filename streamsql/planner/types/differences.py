@@ -72,8 +72,8 @@ def _length(side: Expression, node: Expression, scope: Scope) -> Expression:
         found = None if text is None else (text, None)
     if found is None:
         raise TypeMismatchError(
-            "the difference of two TIMESTAMPs is compared with an INTERVAL, and "
-            f"{describe(scope.infer(inner))} is none",
+            "the difference of two TIMESTAMPs is compared with an INTERVAL, but "
+            f"{describe(scope.infer(inner))} is not one",
             hint="For example a - b < INTERVAL '5' MINUTE, or EXTRACT(EPOCH FROM a - b) < 300.",
             span=span_of(node),
         )

@@ -228,7 +228,7 @@ def _distinct(node: exp.Distinct, scope: Scope) -> Expression:
 def _filter(node: exp.Filter, scope: Scope) -> Expression:
     del scope
     raise TypeMismatchError(
-        f"FILTER belongs behind an aggregate function, and {node.this.name} is none",
+        f"FILTER requires an aggregate function: {node.this.name} is not one",
         span=span_of(node),
     )
 

@@ -47,6 +47,6 @@ def _part(path: str, given: SQLType, target: SQLType, fits: Fits) -> Mismatch | 
 
 def _unknown(path: str, name: str, wanted: dict[str, SQLType]) -> Mismatch:
     return Mismatch(
-        f"There is no field {path}->{name}",
+        f"unknown field {path}->{name}",
         did_you_mean(name, wanted) or f"{path} has the fields {', '.join(wanted)}.",
     )

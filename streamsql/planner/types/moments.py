@@ -47,7 +47,7 @@ def length_of(node: Expression) -> tuple[Interval, Expression | None] | None:
     unit = node.args.get("unit")
     length = interval(node.name, unit.name if unit else None)
     if length is None:
-        raise InternalError(f"{node.name} is no INTERVAL")
+        raise InternalError(f"{node.name} is not an INTERVAL")
     return length, None
 
 
@@ -105,7 +105,7 @@ def _check_shifted(typed: Expression, kind: SQLType, length: Interval, node: exp
         if types.is_numeric(kind):
             hint = f"FROM_UNIXTIME({text_of(typed)}) makes a TIMESTAMP of milliseconds."
         raise TypeMismatchError(
-            f"an INTERVAL is added to a DATE, TIME or TIMESTAMP, but {describe(typed)} is none",
+            f"an INTERVAL is added to a DATE, TIME or TIMESTAMP, but {describe(typed)} is not one",
             hint=hint,
             span=span_of(node),
         )

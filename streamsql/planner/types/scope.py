@@ -52,7 +52,6 @@ class Scope:
         return self.columns[node.name]
 
     def is_column(self, name: str) -> bool:
-        """Whether it is the name of a column, where columns are known by name."""
         return not callable(self.columns) and name in self.columns
 
 
@@ -84,7 +83,6 @@ def cast_to(node: Expression, target: SQLType) -> Expression:
 
 
 def cast_node(node: Expression, target: SQLType) -> Expression:
-    """The typed expression inside a Cast."""
     new = exp.Cast(this=node, to=target.copy())
     new.meta.update(node.meta)
     new.type = target.copy()
@@ -96,7 +94,7 @@ COMPARES = "compares"
 
 
 def is_comparison(node: Expression) -> bool:
-    """Whether it is a call that stands for an operator, `~` or SIMILAR TO."""
+    """Whether it is the call of an operator, `~` or SIMILAR TO."""
     return COMPARES in node.meta
 
 

@@ -14,11 +14,11 @@ def file_format(given: WithProperties) -> str:
     """FORMAT, by default the first; ConfigError for one that is none of files."""
     format = (given.text("FORMAT") or FORMATS[0]).upper()
     if format not in FORMATS:
-        raise given.invalid("FORMAT", f"'{format}' is none of {', '.join(FORMATS)}")
+        raise given.invalid("FORMAT", f"'{format}' is not one of {', '.join(FORMATS)}")
     return format
 
 
 def check_path(path: str, given: WithProperties, example: str) -> None:
     """ConfigError where PATH depends on a folder that a process happens to be in."""
     if not _ABSOLUTE.match(path) or not path.isprintable():
-        raise given.invalid("PATH", "it is no absolute path and no URI", example)
+        raise given.invalid("PATH", "it is not an absolute path or a URI", example)

@@ -69,7 +69,7 @@ def _of_changes(
 
 
 def _refuse_changes(properties: WithProperties, side: str, name: str) -> None:
-    """ConfigError for a format of changes, where records are written or it stands for keys."""
+    """Raises ConfigError for a CDC format of written records or of keys."""
     if _named(properties, side, name).written_as is not None:
         raise ConfigError(
             f"{name.upper()} is read alone, as the VALUE_FORMAT of CREATE STREAM | TABLE over a "

@@ -19,7 +19,7 @@ _NAMES = ("WORD", "QUOTED")
 _UNNAMED = "?column?"
 _Token = tuple[str, str]
 _REMEMBERED = 1_000
-"""Of so many texts: a prepared statement is run again and again."""
+"""Cache size: a prepared statement is executed repeatedly."""
 
 
 @lru_cache(_REMEMBERED)
@@ -34,7 +34,6 @@ def column_names(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _items(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
-    """The items of the SELECT list."""
     at = next((n for n, depth in _depths(tokens) if not depth and _is(tokens[n], "SELECT")), None)
     if at is None:
         return

@@ -38,7 +38,7 @@ def type_name(tokens: Sequence[str]) -> tuple[int, str] | None:
 
 
 def _with_rest(name: str, tokens: Sequence[str], at: int) -> tuple[int, str]:
-    """With what stands behind the name: a length or precision, and brackets."""
+    """With length or precision, and brackets."""
     found = _WORDS[name]
     if tokens[at : at + 1] == ["("]:
         end = list(tokens).index(")", at) if ")" in tokens[at:] else at

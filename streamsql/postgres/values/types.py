@@ -144,7 +144,6 @@ def _array_binary(values: list[Any], oid: int, to_cell: Encode) -> bytes:
 
 
 def decoder(found: PgType, format: int) -> Decode:
-    """From a parameter's bytes to its value; ValueError (or what is one) where they are none."""
     codec = found.codec
     of_cell = codec.of_binary if format else codec.of_text
     if not found.array:

@@ -123,7 +123,7 @@ def _alternatives(schema: Any) -> list[Any] | None:
 
 
 def _resolve(schema: Any, root: Any) -> Any:
-    """What a reference inside of the document stands for."""
+    """Resolves a reference inside of the document."""
     while isinstance(schema, dict) and str(schema.get("$ref", "")).startswith("#"):
         found = root
         for step in schema["$ref"].strip("#/").split("/") if schema["$ref"] != "#" else ():

@@ -229,8 +229,7 @@ class Store:
         return found
 
     def versions(self, name: str, *, deleted: bool = False) -> list[int]:
-        """The numbers of a subject's versions; RegistryError 40401 where there is no such
-        subject."""
+        """Version numbers of a subject; RegistryError 40401 if it does not exist."""
         with self._lock:
             return [v.version for v in self._subject(name, deleted=deleted).live(deleted=deleted)]
 
