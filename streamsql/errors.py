@@ -1,21 +1,21 @@
-"""Every error a user can see, whose fault it is, and how it is shown.
+"""User-visible errors: their classes, and their display.
 
     StreamSQLError
-    ├── UserError            the statement or the settings: the user can mend it (exit code 1)
-    │   ├── ParseError           the text is not a statement
-    │   ├── BindError            a name that is unknown or ambiguous
-    │   ├── TypeMismatchError    an expression whose types do not fit
-    │   ├── PlanError            a query that breaks a rule of streams and tables
+    ├── UserError            the user can correct the statement or settings (exit code 1)
+    │   ├── ParseError           invalid syntax
+    │   ├── BindError            an unknown or ambiguous name
+    │   ├── TypeMismatchError    an expression with incompatible types
+    │   ├── PlanError            a query that violates a rule of streams and tables
     │   ├── CatalogError         an object that exists already, is missing, or is in use
-    │   ├── ConfigError          a property or an option
-    │   └── ForbiddenError       a statement that the user's role may not run
-    ├── UnsupportedError     valid SQL that streamsql does not run yet (exit code 1)
+    │   ├── ConfigError          an invalid property or option
+    │   └── ForbiddenError       a missing permission
+    ├── UnsupportedError     valid SQL that is not supported (exit code 1)
     ├── ExternalError        Kafka, Spark, Java or a file failed (exit code 2)
     └── InternalError        a bug of streamsql (exit code 3)
 
-A message is short and has no full stop of its own making; `detail` and `hint` are full sentences.
-`ksqldb` is what ksqlDB says in its place, where that is another sentence: `told` joins the two for
-programs that know ksqlDB, `render` is for people and shows ours alone.
+A message is short, without a full stop; `detail` and `hint` are full sentences. `ksqldb` is ksqlDB's
+sentence if it differs: `told` joins both for programs that know ksqlDB, `render` is for people and
+shows streamsql's only.
 """
 
 from __future__ import annotations
@@ -209,10 +209,10 @@ _PLACE = "Line: {line}, Col: {column}: "
 
 
 def told(error: StreamSQLError, statement: str | None = None) -> str:
-    """The error in one text: ours (place, message, detail, hint), then ksqlDB's sentence.
+    """The error in one text: streamsql's (position, message, detail, hint), then ksqlDB's sentence.
 
-    What both say is said once: a sentence that ours holds is left out, and one that holds our
-    message stands in its place. `statement`: the text that the error is about, if it knows none.
+    A sentence that ours contains is omitted, and one that contains our message replaces it.
+    `statement`: the text of the error, if it has none.
     """
     place, where = "", {}
     if error.span is not None:

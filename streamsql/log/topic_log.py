@@ -34,9 +34,9 @@ _SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes"
 
 
 class CommandLog:
-    """The log of one service. Append and take_over are for its leader alone; `poll` is for one
-    thread. Every method raises ExternalError where Kafka fails, and `poll` ConfigError for
-    what it cannot read."""
+    """The log of one service. Append and take_over are for its leader; `poll` is for one thread.
+    Every method raises ExternalError if Kafka fails, and `poll` ConfigError for an unreadable
+    record."""
 
     def __init__(self, client: KafkaClient, service_id: str) -> None:
         """Makes the topic if it is not there; reads nothing yet."""
@@ -68,7 +68,7 @@ class CommandLog:
         self.position = 0
         """The offset of the record that `poll` gives next."""
         self.entries: list[Entry] = []
-        """Those that have taken effect here."""
+        """Entries that took effect on this server."""
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class CommandLog:
         return self._records.signatures.sealed
 
     def seal(self) -> None:
-        """Have all later records signed; it holds once the seal is read."""
+        """Signs all later records, once the seal has been read."""
         self._write((SEAL, new_seal()))
 
     def announce(self, leader: Leader) -> None:
@@ -232,8 +232,8 @@ def _abort(producer: Producer) -> bool:
 
 
 def entries_of(client: KafkaClient, service_id: str) -> list[Entry]:
-    """All that a service's log holds now; ExternalError where there is none, ConfigError where a
-    later version has written it."""
+    """Current content of a service's log; ExternalError without one, ConfigError if a later version
+    has written it."""
     topic = COMMAND_TOPIC_PREFIX + service_id
     if client.partitions(topic) is None:
         raise ExternalError(f"the command topic {topic} does not exist")

@@ -17,7 +17,7 @@ from streamsql.types import SQLType
 
 
 class ColumnRole(Enum):
-    """What a column of CREATE is marked as."""
+    """Role of a column in CREATE."""
 
     VALUE = ""
     KEY = "KEY"

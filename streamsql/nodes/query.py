@@ -208,8 +208,8 @@ Relation = Side | Join
 
 
 WINDOW_COLUMNS = {"WINDOW_START": "WINDOWSTART", "WINDOW_END": "WINDOWEND"}
-"""What a window function adds to its rows, TIMESTAMPs, and what the same are, as BIGINT, where a
-query has a WINDOW clause."""
+"""Columns that a window function adds to its rows, as TIMESTAMPs, and their BIGINT equivalents in a
+query with a WINDOW clause."""
 
 
 @dataclass(frozen=True)

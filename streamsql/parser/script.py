@@ -64,8 +64,8 @@ def parse(sql: str, variables: Mapping[str, str] | None = None) -> list[Statemen
 def parse_in_turn(
     sql: str, variables: Mapping[str, str] | None = None
 ) -> Iterator[Statement | ParseError]:
-    """The statements of a script, an error in the place of a wrong one; DEFINE and UNDEFINE take
-    effect on the statements after them, and leave `variables` as they are."""
+    """The statements of a script, with an error for an invalid one; DEFINE and UNDEFINE take effect
+    on later statements without changing `variables`."""
     known = None if variables is None else {k.upper(): v for k, v in variables.items()}
     for statement in parse_each(sql, known):
         if known is not None and isinstance(statement, DefineVariable):
@@ -174,7 +174,7 @@ def run(
     lines: Lines,
     variables: Mapping[str, str] | None,
 ) -> Any:
-    """Parses one statement's tokens from the rule `start` and returns what was built."""
+    """Parses one statement's tokens from the rule `start`; returns the built value."""
     tokens = resolve_words(substitute(tokens, variables))
     lark = load(BUILDERS)
     parser: Any = lark.parse_interactive("", start=start)

@@ -32,7 +32,7 @@ class StoreFiles(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """What is known of a folder by those who delete it or have it be elsewhere."""
+    """The part of a folder that is preserved when it is deleted or moved."""
 
     owner: str
     nobody: str

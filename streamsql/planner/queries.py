@@ -162,7 +162,7 @@ def query_plan(
 
 
 def _check_repeatable(root: Operator, planning: Planning, query: Query) -> None:
-    """What goes by the clock gives another result when it is run again."""
+    """Nondeterministic functions give another result on repetition."""
     if guarantee(planning.session) is not Guarantee.EXACTLY_ONCE or not isinstance(root, Sink):
         return
     if any(isinstance(node, Derived) and node.by_clock for node in operators(root)):

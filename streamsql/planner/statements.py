@@ -1,7 +1,5 @@
-"""One statement: what it will do (`plan`), and the catalog after it (`apply`).
-
-The one path for check, EXPLAIN and execution; nothing here touches Kafka or Spark.
-"""
+"""One statement: its effect (`plan`), and the resulting catalog (`apply`). Used by check, EXPLAIN
+and execution, without Kafka or Spark."""
 
 from __future__ import annotations
 

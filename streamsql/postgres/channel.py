@@ -75,7 +75,7 @@ class Channel:
         if context is None:
             return
         try:
-            # Bytes that are here already were sent in the clear: they are not what was encrypted.
+            # Bytes received before were not encrypted.
             if getattr(self._reader, "_buffer", b""):
                 raise ProtocolError("received unencrypted data after SSL request")
             await self._writer.start_tls(context)
@@ -111,7 +111,7 @@ class Channel:
             self._writer.write(bytes(self._out))
             self._out.clear()
         try:
-            # Not wait_for, which may swallow that it is cancelled.
+            # Not wait_for, which may swallow a cancellation.
             async with asyncio.timeout(SLOW_SECONDS):
                 await self._drain()
         except TimeoutError:

@@ -52,7 +52,7 @@ class Asker:
 
 
 class System(Protocol):
-    """What answers for pg_catalog and its like."""
+    """Answers queries of pg_catalog and similar schemas."""
 
     def takes(self, text: str) -> bool: ...
 
@@ -94,7 +94,7 @@ class Client:
         return await self.gates.short(lambda: self.preparer.prepare(piece, types))
 
     async def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
-        """The columns that its rows will have; None where there are none."""
+        """Columns of the result; None without rows."""
         match prepared.command:
             case commands.ShowSetting(name):
                 return (Column(Settings.shown(name), TEXT),)
@@ -288,8 +288,7 @@ def _park(place: Place, results: Results) -> None:
 
 
 def _when_ended(results: Working, release: Callable[[], None]) -> None:
-    """Give back what was taken once the thread is through, which may be after the client has lost
-    interest."""
+    """Releases the slots when the thread has ended, possibly after the client has disconnected."""
 
     async def wait() -> None:
         try:

@@ -46,7 +46,7 @@ _NOT_SETTINGS = frozenset({"user", "database", "replication", "options"})
 
 
 class Others(Protocol):
-    """What a connection knows of the others."""
+    """A connection's view of the other connections."""
 
     @property
     def full(self) -> bool:
@@ -60,7 +60,7 @@ class Others(Protocol):
 
 @dataclass(frozen=True)
 class Shared:
-    """What all connections of a listener have in common."""
+    """Shared state of a listener's connections."""
 
     engine: Engine
     config: PostgresConfig
@@ -224,7 +224,7 @@ def _of_engine(engine: Engine) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _settings(given: dict[str, str]) -> Settings:
-    """What a client wants of its session, in its first message."""
+    """Session settings in the client's first message."""
     settings = Settings()
     wanted = {name.lower(): value for name, value in given.items() if name not in _NOT_SETTINGS}
     words = given.get("options", "").replace("--", "-c ").split()

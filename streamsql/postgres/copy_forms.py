@@ -132,7 +132,7 @@ class CopyReader:
         """Rows so far, with the header."""
 
     def feed(self, data: bytes, *, last: bool = False) -> Iterator[Cells]:
-        """The rows that are whole by now."""
+        """The complete rows received so far."""
         self._rest += data
         rows = self._binary(last) if self._form.code else self._texts(last)
         for cells in rows:

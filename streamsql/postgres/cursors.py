@@ -22,7 +22,6 @@ class Cursors:
             raise PgError("42P03", f'cursor "{name}" already exists')
 
     def get(self, name: str) -> Results:
-        """The cursor of that name; PgError where there is none."""
         if name not in self._open:
             raise PgError(NO_SUCH_CURSOR, f'cursor "{name}" does not exist')
         return self._open[name][0]

@@ -40,7 +40,7 @@ BAD_COPY = "22P04"
 
 
 class PgError(Exception):
-    """What goes wrong in this room itself."""
+    """An error of the protocol layer."""
 
     def __init__(
         self, code: str, message: str, *, hint: str | None = None, detail: str | None = None

@@ -41,7 +41,7 @@ class Gates:
         self.work.leave()
 
     def push(self) -> None:
-        """Take a place of a push query, which `pushed` gives back; PgError where there is none."""
+        """Acquires a push-query slot, which `pushed` releases; PgError at the limit."""
         if not self._pushes:
             raise PgError(
                 TOO_MANY,
@@ -61,7 +61,7 @@ class Gates:
 
 
 class Place:
-    """What one statement holds until its thread has ended."""
+    """Slot of a statement until its thread has ended."""
 
     def __init__(self, gates: Gates, release: Callable[[], None], *, parked: bool) -> None:
         self._gates = gates
@@ -69,8 +69,8 @@ class Place:
         self._parked = parked
 
     def park(self) -> None:
-        """Hold the place of a push query instead: the statement waits for its client from now on.
-        PgError where there is none."""
+        """Switches to a push-query slot, since the statement now waits for its client. PgError at
+        the limit."""
         if not self._parked:
             self._gates.push()
             self._release()

@@ -143,7 +143,7 @@ class Preparer:
     _columns: dict[tuple[object, ...], tuple[Column, ...] | None] = field(default_factory=dict)
 
     def known(self, piece: Piece, given: Sequence[int] = ()) -> Prepared | None:
-        """As `prepare`, of what it has prepared before; does not block."""
+        """As `prepare`, for cached statements; does not block."""
         self._forget()
         return self._prepared.get(self._prepared_key(piece, given))
 

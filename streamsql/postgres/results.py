@@ -1,4 +1,4 @@
-"""What a statement answers, as it comes: the engine works in a thread, the client takes rows."""
+"""Results of a statement as they arrive: the engine works in a thread, the client takes rows."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ def _nothing() -> None:
 
 
 class Results:
-    """The rows of one statement, written in a form. `columns` are known once `begin` has returned;
-    None where there are none."""
+    """Rows of one statement in a form. `columns` are known after `begin`; None without rows."""
 
     def __init__(self, tag: str) -> None:
         self.columns: tuple[Column, ...] | None = None
@@ -62,7 +61,6 @@ class Results:
 
     @property
     def tag(self) -> str:
-        """What CommandComplete says."""
         return f"SELECT {self.sent}" if self._tag == "SELECT" else self._tag
 
     async def begin(self) -> None:
@@ -138,7 +136,7 @@ class Working(Results):
         self._loop = asyncio.get_running_loop()
 
     async def begin(self) -> None:
-        """Start the thread, and wait for what it says first."""
+        """Starts the thread, and waits for its first result."""
         if not self._begun:
             self._begun = True
             run = contextvars.copy_context().run
@@ -168,7 +166,7 @@ class Working(Results):
             self.done = True
 
     def close(self) -> None:
-        """End the query under way; what it still gives is dropped."""
+        """Ends the running query and drops its remaining rows."""
         super().close()
         self._outbox.abandon()
         with self._lock:

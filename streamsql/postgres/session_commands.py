@@ -1,4 +1,4 @@
-"""What the statements do that are the session's: settings, transactions, cursors."""
+"""Session statements: settings, transactions, cursors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rows = Sequence[tuple[object, ...]]
 
 
 class Talk(Protocol):
-    """What a command can do to the exchange of messages."""
+    """A command's interface to the message exchange."""
 
     def remark(self, text: str, severity: str = "NOTICE") -> None: ...
 

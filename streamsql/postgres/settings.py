@@ -14,7 +14,7 @@ from streamsql.postgres.errors import NO_SUCH_SETTING, WRONG_SETTING, PgError
 from streamsql.postgres.sql.commands import seconds_of
 
 VERSION = "15.0"
-"""Of PostgreSQL, what clients go by when they look for what it can do."""
+"""PostgreSQL version that clients see."""
 DEFAULT_PORT = 5433
 
 
@@ -42,7 +42,7 @@ class PostgresConfig:
     login_seconds: float = 15.0
 
     def tls(self) -> ssl.SSLContext | None:
-        """What TLS is spoken with; None without a certificate."""
+        """TLS context; None without a certificate."""
         if self.tls_cert is None or self.tls_key is None:
             return None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

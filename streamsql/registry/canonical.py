@@ -29,7 +29,7 @@ def canonical(schema_type: str, text: str, references: Mapping[str, str]) -> str
 
 
 def serialized(schema_type: str, text: str, name: str = "default") -> str:
-    """A Protobuf schema as its descriptor in base64; others as they are."""
+    """A Protobuf schema as its descriptor in base64; others unchanged."""
     if schema_type != PROTOBUF:
         return text
     from streamsql.formats.proto_parser import parse_proto

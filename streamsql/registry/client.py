@@ -1,4 +1,4 @@
-"""What the engine asks of a schema registry, its own or the user's, through Confluent's client."""
+"""The engine's schema registry client over Confluent's client."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RegistryClient:
         return self.connection.url
 
     def latest(self, subject: str) -> SchemaText | None:
-        """The newest schema of a subject, None where there is none."""
+        """The newest schema of a subject, or None."""
         found = self._find(f"read {subject}", lambda client: client.get_version(subject))
         return None if found is None else self._text(found.schema, found.schema_id)
 
@@ -114,7 +114,6 @@ class RegistryClient:
             references[name] = str(found.schema_str)
 
     def _version(self, subject: str, version: int) -> Schema | None:
-        """One version, also of those that are deleted."""
         found = self._find(
             f"read {subject}", lambda client: client.get_version(subject, version, deleted=True)
         )

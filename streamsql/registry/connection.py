@@ -76,7 +76,7 @@ class Connection:
         return dict(self.settings).get(ISSUER_URL)
 
     def for_codecs(self) -> dict[str, str]:
-        """What Java's `SchemaRegistry` reads, which takes a bearer token of either source."""
+        """Properties of Java's `SchemaRegistry`, which accepts a bearer token of either source."""
         return {_FOR_CODECS + n.removeprefix(PREFIX): value for n, value in self.settings}
 
     def for_confluent(self) -> dict[str, object]:
@@ -95,7 +95,7 @@ class Connection:
 
 
 def _authorities() -> str | None:
-    """Those that this machine trusts; Confluent's client has a list of its own."""
+    """The machine's authorities; Confluent's client has its own list."""
     paths = ssl.get_default_verify_paths()
     return paths.cafile or paths.capath
 

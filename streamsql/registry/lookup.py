@@ -1,4 +1,4 @@
-"""What planning may know of registered schemas: asked once, and remembered for a replay."""
+"""Registered schemas for planning: read once, and recorded for a replay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RegistrySchemas:
         self._told: dict[str, SchemaText | None] = {}
 
     def schema(self, wanted: str | int) -> SchemaText | None:
-        """The latest schema of a subject, or the one of an id; None where there is none."""
+        """The latest schema of a subject, or the one of an id; None if unknown."""
         name = str(wanted)
         if name not in self._told:
             client = self.registry()

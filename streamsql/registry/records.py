@@ -1,4 +1,4 @@
-"""What a schema registry keeps, and its errors."""
+"""Records of the registry, and its errors."""
 
 from __future__ import annotations
 
@@ -96,5 +96,5 @@ class Version:
 
 
 def references_from_json(given: Sequence[Mapping[str, Any]] | None) -> tuple[Reference, ...]:
-    """Those of a request; none for null."""
+    """References of a request; empty for null."""
     return tuple(Reference.from_json(r) for r in given or ())

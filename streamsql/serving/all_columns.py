@@ -34,8 +34,8 @@ def all_columns(source: Source, catalog: Catalog, properties: Mapping[str, str])
 
 
 def picked(asked: PullPlan, everything: PullPlan) -> Decoder | None:
-    """What reads the rows of `asked`, which has no condition, out of the results of all columns;
-    None where it wants more than some of these columns."""
+    """Projects the rows of `asked`, which has no condition, from the results of all columns; None
+    if it needs more than some of these columns."""
     if len(everything.schema) > MANY or asked.order:
         return None
     wanted, there = _columns(asked), _columns(everything)

@@ -122,7 +122,7 @@ class Channels:
         """Per connection, the task whose end is its end, so none outlives its loop."""
 
     def choose(self) -> Channel | None:
-        """The connection with the least to do; None while there is none (it is then being made)."""
+        """The least busy connection; None while one is being opened."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop, self._channels, self._keepers = loop, [], []
@@ -134,7 +134,7 @@ class Channels:
         return min(found, key=lambda channel: channel.waiting) if found else None
 
     async def _keep(self, channels: list[Channel]) -> None:
-        """Have one more connection among the channels until it ends, or the loop does."""
+        """Adds a connection to the channels until it or the loop ends."""
         try:
             loop = asyncio.get_running_loop()
             _, channel = await loop.create_unix_connection(Channel, self._path)

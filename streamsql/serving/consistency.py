@@ -25,7 +25,7 @@ from streamsql.waiting import await_condition
 
 LOOK_SECONDS = 0.02
 REST_SECONDS = 0.1
-"""How long a real-time query's topic has to stay as it is."""
+"""Required rest of a real-time query's topic."""
 NEW_SECONDS, NEW_REST_SECONDS = 10.0, 0.5
 """The same for a young run, whose first rows wait for compilation."""
 RESTLESS_SECONDS = 1.0
@@ -107,7 +107,7 @@ class Consistency:
         )
 
     def rest(self, query: QueryLinks) -> float:
-        """How many seconds a query's topic is to be at rest, for its results to be complete."""
+        """Required rest in seconds of a query's topic for complete results."""
         if not self._in_real_time(query.id):
             return 0.0
         is_new = time.monotonic() - self._queries.live_since(query.id) < NEW_SECONDS
@@ -135,7 +135,7 @@ class _Walk:
         self._found: dict[str, Ends] = {}
 
     def ends_of(self, topic: str) -> Ends:
-        """The offsets of a topic that hold all results of what was written; empty: none can."""
+        """Topic offsets that include all results of the writes; empty if impossible."""
         if topic in self._found:
             return self._found[topic]
         self._found[topic] = ends = dict(self._wanted.get(topic, {}))

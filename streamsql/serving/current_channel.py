@@ -1,4 +1,4 @@
-"""The way of an event loop to the JVM that runs just now."""
+"""An event loop's connection to the current JVM."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LONGEST = 4_000
 
 @dataclass(frozen=True)
 class Literal:
-    """A literal as it is written, without a sign, and where it ends."""
+    """An unsigned literal, and its end."""
 
     written: str
     end: int
@@ -95,7 +95,7 @@ def _read(sql: str) -> Fingerprint | None:
         if kind == "other":
             return None
         pieces.append(sql[at : found.start()])
-        # By kind: a text in place of a number is another statement.
+        # By kind: a text instead of a number is another statement.
         pieces.append("'" if kind == "text" else "#")
         at = found.end()
         literals.append(Literal(found.group(), at))

@@ -66,7 +66,7 @@ class _Parameter:
     """Of an integer's type, without its sign; None: the column is a STRING."""
 
     def value(self, literals: tuple[Literal, ...]) -> str | int | None:
-        """What the key is; None for a number that its type does not have."""
+        """Value of the key; None for a number outside of its type."""
         literal = literals[self.literal]
         if self.bits is None:
             return literal.text
@@ -143,7 +143,7 @@ class Lookups:
         return None if channel is None else _ask(channel, *found)
 
     def _listen(self) -> None:
-        """Have the next lookup take the way of `find_soon`."""
+        """Enables `find_soon` for the next lookup."""
         with suppress(ExternalError):  # the JVM has just ended: this lookup itself says so
             self._channel.listen()
 
@@ -210,8 +210,8 @@ class Lookups:
     # -- preparing -------------------------------------------------------------------------------
 
     def _adopt(self, catalog: Catalog) -> None:
-        """Keep what was prepared from things that the catalog still has. A shape for which nothing
-        could be prepared is looked at again."""
+        """Keeps prepared lookups whose objects are unchanged. Shapes without a prepared lookup are
+        tried again."""
         with self._lock:
             before = self._prepared
             self._prepared = {
@@ -355,7 +355,6 @@ def _release(forgotten: list[KeyLookups]) -> None:
 
 
 def _relevant(properties: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """What a plan can depend on."""
     own = (CONSISTENCY_TOKEN, CONSISTENCY_TIMEOUT)
     return tuple(sorted(item for item in properties.items() if item[0] not in own))
 

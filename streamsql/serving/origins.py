@@ -1,4 +1,4 @@
-"""What a pull query was planned from: only a change of these things makes its plan another one."""
+"""Origins of a pull query: only a change of these objects changes its plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def origins(plan: PullPlan, catalog: Catalog) -> Origins:
         words = set(_words(texts.pop().upper()))
         for kind in _EXPANDED:
             for name, thing in catalog.things(kind).items():
-                # A name that is another thing's here, an alias or a column, does no harm.
+                # A name of another kind of object, an alias or a column is harmless.
                 if (kind, name) not in found and words.issuperset(_words(name.upper())):
                     found[kind, name] = thing
                     if kind == "view":

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Serving:
-    """What answers for one engine's tables; may be used from any thread."""
+    """Answers queries over one engine's tables; thread-safe."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Serving:
         return None if table is None else table.lag()
 
     def infos(self) -> list[StoreInfo]:
-        """The stores that follow their topics just now."""
+        """The stores that currently follow their topics."""
         found = []
         for source in self._catalog().of_kind(Kind.TABLE):
             table = self.stores.peek(source)

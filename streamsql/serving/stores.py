@@ -64,7 +64,7 @@ class TableStores:
         self._thread.start()
 
     def changed(self) -> None:
-        """The catalog is another one: new tables are followed, dropped ones forgotten, soon."""
+        """After a catalog change: follows new tables and drops removed ones, asynchronously."""
         self._changed.set()
 
     def get(self, source: Source) -> StoredTable:

@@ -49,7 +49,6 @@ def process_once(spec: StreamingQuerySpec) -> None:
 
 @contextmanager
 def _watched(query_id: str, query: StreamingQuery) -> Iterator[None]:
-    """Ends a query that takes too long, and raises what it dies of."""
     late = threading.Event()
 
     def give_up() -> None:

@@ -1,4 +1,4 @@
-"""What the tests of a run share: one Kafka broker and one Spark application."""
+"""Shared parts of a run's tests: one Kafka broker and one Spark application."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Fixture:
     kafka: KafkaClient
     folder: Path
     prefix: str
-    """What the names of all topics of this run begin with."""
+    """Prefix of all topics of this run."""
     log_topic: str = ""
     shuffle_partitions: int = 1
     _numbers: Iterator[int] = field(default_factory=itertools.count, repr=False)

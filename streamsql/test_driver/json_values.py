@@ -21,7 +21,7 @@ EXACT_DIGITS = 17
 
 
 def to_text(value: JSON) -> str:
-    """Strict JSON in one line; numbers that are none are the strings NaN, Infinity, -Infinity."""
+    """Strict JSON in one line; special numbers are the strings NaN, Infinity, -Infinity."""
     if isinstance(value, dict):
         pairs = (
             f"{json.dumps(str(k), ensure_ascii=False)}: {to_text(v)}" for k, v in value.items()
@@ -45,7 +45,7 @@ def _float_text(value: float) -> str:
 
 
 def from_text(text: str | bytes) -> JSON:
-    """A JSON document; numbers with a fraction are Decimals. ValueError where it is none."""
+    """A JSON document; decimal numbers are Decimals. ValueError if invalid."""
     return json.loads(text, parse_float=Decimal, parse_constant=str)
 
 

@@ -15,7 +15,7 @@ class Pipeline:
     statements: tuple[str, ...]
     inputs: Sequence[JSONObject] = ()
     outputs: Sequence[str] = ()
-    """Topics that are to be read: they are there even where no statement makes them."""
+    """Topics to be read, which exist even if no statement creates them."""
     topics: Sequence[JSONObject] = ()
     """Topics that are said to be there before, with their schemas."""
     properties: Mapping[str, str] = field(default_factory=dict)

@@ -121,7 +121,7 @@ class PipelineRun:
         return Input(topic, written, Arrival(topic, _event_time(source, written)))
 
     def inserted(self, first: int = 0) -> list[Input]:
-        """What INSERT .. VALUES statements write, from the one of that number on."""
+        """Records of INSERT .. VALUES statements, from a number on."""
         inputs = []
         for source, record in self.script.inserts[first:]:
             topic = source.topic.name
@@ -147,7 +147,7 @@ class PipelineRun:
         return decode(record, source, source.topic.name, self.script.registry)
 
     def target(self, topic: str) -> Target | None:
-        """What a topic is that queries write to; None where no stream or table is over it."""
+        """The output topic's description; None without a stream or table over it."""
         source = self.script.sink_of(topic)
         if source is None:
             return None
@@ -162,7 +162,7 @@ class PipelineRun:
         return source_differences(expected, self.script.catalog)
 
     def complaints(self) -> list[str]:
-        """What the queries had to say of records that they could not process, a line each."""
+        """The queries' reports about failed records, one line each."""
         entries = [
             from_text(r.value or b"{}") for r in self.fixture.records.read(self.fixture.log_topic)
         ]

@@ -46,7 +46,7 @@ class Topics:
         self.asked_in_vain = False
 
     def topic(self, name: str) -> TopicInfo | None:
-        """The topic as it is declared; None where it is not."""
+        """The declared topic, or None."""
         declared = self._declared.get(name)
         if declared is None:
             self.asked_in_vain = True
@@ -98,7 +98,7 @@ class Script:
                 yield statement
 
     def execute(self, statement: nodes.Statement) -> None:
-        """Plan a statement and note what it does. Raises the StreamSQLError that rejects it."""
+        """Plans a statement and records its effect. Raises the StreamSQLError of a rejection."""
         with self.located():
             self._execute(statement)
 

@@ -75,7 +75,7 @@ def _compared(case: Case, run: PipelineRun, comparison: Comparison) -> Result:
 
 
 def _rejection(case: Case, run: PipelineRun, *, each: bool) -> _Rejection | Result | None:
-    """What the engine has against the test; a Result where the runner could not run it."""
+    """The engine's rejection of the test; a Result if the runner failed."""
     if case.asserts:
         return _ended(case, run, AssertingRun(run).run)
     try:

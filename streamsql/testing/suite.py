@@ -1,4 +1,4 @@
-"""Runs many tests side by side and hands on each result as soon as it is there."""
+"""Runs many tests concurrently and yields each result as it completes."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def _inside_case(tokens: list[Token], i: int) -> bool:
 
 
 def _mark_pattern(tokens: list[Token], opening: int) -> None:
-    """Of a PATTERN from its parenthesis on: makes tokens of the marks that are none elsewhere."""
+    """From the parenthesis of a PATTERN on: marks that are tokens only there."""
     depth = 0
     for i, token in enumerate(tokens[opening:], opening):
         depth += (token.type == "LPAR") - (token.type == "RPAR")

@@ -20,7 +20,7 @@ from streamsql.types import SQLType
 # Precedence, loose to tight, as the levels of grammar/expressions.lark.
 OR, AND, NOT, PREDICATE, CONCAT, SUM, PRODUCT, UNARY, ZONED, PRIMARY = range(10)
 VALUE = CONCAT
-"""What the grammar calls `value`: the operands of comparisons, GROUP BY expressions."""
+"""The grammar's `value`: operands of comparisons, GROUP BY expressions."""
 
 _BARE = re.compile(r"[A-Z_][A-Z0-9_@]*")
 

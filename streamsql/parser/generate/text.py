@@ -1,4 +1,4 @@
-"""What all generators of SQL text share: the dispatch by class of node, and joining of pieces."""
+"""Shared parts of SQL generators: dispatch by node class, and joining of pieces."""
 
 from __future__ import annotations
 

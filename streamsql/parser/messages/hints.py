@@ -1,4 +1,4 @@
-"""What a user may have meant: one function a kind of mistake, tried in the order of HINTS."""
+"""Hints for common mistakes: one function per kind, tried in the order of HINTS."""
 
 from __future__ import annotations
 
@@ -123,7 +123,6 @@ def _known_elsewhere(trouble: Trouble) -> str | None:
 
 
 def _misplaced(trouble: Trouble) -> str | None:
-    """What the language has, but not there."""
     keywords = trouble.position.keywords
     if trouble.found == "OUTER" and "LEFT" in keywords:
         return "Say which side's rows are kept: LEFT, RIGHT or FULL OUTER JOIN."

@@ -29,7 +29,7 @@ NON_RESERVED: frozenset[str] = words() - RESERVED
 """Keywords that may also be names without quotes."""
 
 NAMES: frozenset[str] = NON_RESERVED - BY_CONTEXT
-"""Those that the parser takes for names; the rule `word` is made of them."""
+"""Words accepted as names; the rule `word` consists of them."""
 
 KEYWORDS: frozenset[str] = NON_RESERVED | RESERVED | {"VERBOSE"}
 """All words that mean something to the parser (VERBOSE only after EXPLAIN)."""

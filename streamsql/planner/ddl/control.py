@@ -19,7 +19,7 @@ class ControlPlan(Planned):
     action: QueryAction
     query_ids: tuple[str, ...]
     sinks: tuple[str, ...] = ()
-    """Those that end with their queries."""
+    """Sinks that end with their queries."""
 
     @property
     def ends(self) -> tuple[Thing, ...]:

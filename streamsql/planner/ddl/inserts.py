@@ -229,7 +229,8 @@ def _cannot(source: Source, reason: str) -> Sentence:
 
 
 def _reason(error: StreamSQLError, value: Expression | None, column: Column) -> str | None:
-    """What ksqlDB says of a value: that it has no type (None: as we do), or not the column's."""
+    """ksqlDB's reason for rejecting a value: it has no type (None: as here), or not the
+    column's."""
     if value is None:
         return None if error.ksqldb is None else error.ksqldb.text()
     given = base_name(type_of(value))

@@ -35,7 +35,7 @@ DEFAULT_ROWS = 100_000
 _OF_FILES = ("PATH", "FORMAT")
 _OF_DATABASES = ("URL", "DBTABLE", "USER", "PASSWORD", "CACHE_ROWS", "MAX_LOOKUPS_PER_SECOND")
 _OTHERS = {"FILE": _OF_DATABASES, "JDBC": _OF_FILES}
-"""What a connection does not take."""
+"""Properties that a connection does not support."""
 _KEYS = (BOOLEAN, INT, BIGINT, STRING, DATE)
 _POSTGRESQL = "jdbc:postgresql:"
 _SECRET = re.compile(r"\$\{(env:[^:{}]+|file:[^{}]+:[^:{}]+)\}")
@@ -158,7 +158,7 @@ def _database(given: WithProperties, statement: CreateSource) -> Lookup:
 
 
 def _password(given: WithProperties) -> str:
-    """What the password is called, never itself: statements are logged, exported and shown."""
+    """A reference to the password, since statements are logged, exported and shown."""
     password = given.text("PASSWORD")
     if password is not None and not _SECRET.fullmatch(password):
         raise ConfigError(

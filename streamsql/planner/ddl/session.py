@@ -1,4 +1,4 @@
-"""What leaves the catalog as it is: SET, UNSET and CREATE CONNECTOR."""
+"""Statements that do not change the catalog: SET, UNSET and CREATE CONNECTOR."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def _check_header_columns(columns: tuple[ColumnDefinition, ...]) -> None:
 def _topic(
     statement: CreateSource, properties: WithProperties, topics: TopicLookup | None
 ) -> tuple[Topic, bool]:
-    """Name and counts of the topic (formats still unset), and whether it is to be made."""
+    """Name and counts of the topic (without formats), and whether to create it."""
     name = properties.kafka_topic
     if name is None:
         missing = 'Missing required property "KAFKA_TOPIC" which has no default value.'

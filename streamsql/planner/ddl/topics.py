@@ -1,4 +1,4 @@
-"""The topic of a source: whether it exists, and with how many partitions it is to be made."""
+"""The topic of a source: whether it exists, and its partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamsql.planner.with_clause.properties import WithProperties
 
 
 def existing_topic(topics: TopicLookup | None, name: str) -> TopicInfo | None:
-    """The topic as it is, or None where there is none or that is not to be asked (check)."""
+    """The existing topic; None if it is missing or unknown (check)."""
     return None if topics is None else topics.topic(name)
 
 

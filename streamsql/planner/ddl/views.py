@@ -79,7 +79,7 @@ def plan_create_view(
         )
     reads = frozenset(names_in(query))
     view = View(name, query, reads, to_sql(statement))
-    # What it replaces must not be what it reads, were it by way of other views.
+    # A view must not read the view that it replaces, directly or through other views.
     after = catalog.copy()
     after.views[name] = view
     build_inner(query, after, name)
@@ -101,7 +101,7 @@ def _check_replacing(statement: CreateView, catalog: Catalog, session: Mapping[s
 
 
 def source_of(view: View, catalog: Catalog) -> Source:
-    """What the view looks like where it is selected from."""
+    """Schema of the view for its readers."""
     with using(functions_of(catalog)):
         return build_inner(view.query, catalog, view.name).source
 

@@ -62,7 +62,6 @@ class Condition:
 
     @property
     def typed_text(self) -> str:
-        """The same with the types of both sides."""
         if self.parts:
             return " AND ".join(part.typed_text for part in self.parts)
         return " = ".join(

@@ -127,12 +127,12 @@ def join_scope(
 
 
 def viable_columns(side: Side) -> tuple[exp.Column, ...]:
-    """The sources' columns that hold the key of what was joined."""
+    """The sources' columns that contain the key of the joined rows."""
     return _columns(side.equals)
 
 
 def viable_parts(side: Side) -> tuple[tuple[exp.Column, ...], ...]:
-    """The same of each part of the key, where several equalities have made it."""
+    """The same for each part of a key of several equalities."""
     several = [parts for e in side.equals if len(parts := parts_of(e)) > 1]
     return tuple(_columns(same) for same in zip(*several, strict=True))
 

@@ -32,7 +32,7 @@ class Side:
     plan: Operator
     scans: tuple[Leaf, ...]
     key: Expression | None
-    """The column that holds the key; None where there is none, or several."""
+    """The key column; None for none or several."""
     equals: tuple[Expression, ...]
     """The key and all expressions known to be equal to it."""
     keys: tuple[Expression, ...] = ()

@@ -72,8 +72,7 @@ class JoinScope(Scope):
         return bool(self._owners(name) or self._owners(folded(name)))
 
     def suggestion(self, column: exp.Column) -> str:
-        """What a column that cannot be found may have been meant to be; empty where nothing is
-        alike."""
+        """A suggestion for an unknown column; empty without similar names."""
         if column.table:
             elsewhere = next(iter(self._owners(column.name)), None)
             if elsewhere is not None:
@@ -108,7 +107,7 @@ class JoinScope(Scope):
 
 
 def joined_name(alias: str, name: str) -> str:
-    """What `*` calls a column of a joined source."""
+    """Name of a joined source's column in `*`."""
     return f"{alias}_{name}"
 
 

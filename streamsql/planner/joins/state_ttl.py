@@ -38,7 +38,6 @@ def state_ttl(properties: WithProperties) -> Within | None:
 
 
 def with_ttl(query: Query, ttl: Within | None) -> Query:
-    """The query with that in place of a WITHIN, wherever there is none in FROM."""
     if ttl is None:
         return query
     union = tuple(with_ttl(select, ttl) for select in query.union)
@@ -73,10 +72,8 @@ def check_ttl_is_used(root: Operator, properties: WithProperties) -> None:
 
 
 def growth_warning(root: Operator, properties: WithProperties | None) -> str | None:
-    """What to say of joins that keep every row, unless STATE_TTL says that it is meant.
-
-    `properties` are those of WITH, which a push query has not.
-    """
+    """Warning about joins that keep every row, unless STATE_TTL declares it. `properties` are those
+    of WITH; push queries have none."""
     if not any(window.is_forever for window in _windows(root)):
         return None
     if properties is None:

@@ -1,7 +1,5 @@
-"""What pull queries are not allowed to do: always, and where a property narrows it.
-
-With table scans switched off they are what they are in ksqlDB: lookups in tables by keys.
-"""
+"""Restrictions of pull queries: permanent ones, and those of properties. With table scans disabled
+they are ksqlDB's: key lookups in tables."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def constant_of(expression: Expression) -> Value | Unknown:
     try:
         value = evaluate_constant(expression)
     except StreamSQLError:
-        # What fails here fails for each row, too, where it is reported.
+        # A failure here occurs for each row, too, where it is reported.
         return Unknown.UNKNOWN
     return Unknown.UNKNOWN if value is NOT_CONSTANT else value
 

@@ -35,7 +35,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("BYTEA", "BINARY", "VARBINARY", "BLOB"), "BYTES"),
     "BOOL": "BOOLEAN",
 }
-"""What databases call types that have another name here."""
+"""Type names of databases and their equivalents."""
 
 
 def _known_elsewhere(name: str) -> str | None:

@@ -29,8 +29,8 @@ class Scope:
     types: Mapping[str, SQLType] = field(default_factory=dict)
 
     def resolve(self, column: exp.Column, clause: str) -> exp.Column:
-        """A typed reference to the column meant; BindError with a suggestion where there is none.
-        Its place in the text is the caller's to keep."""
+        """A typed reference to a column; BindError with a suggestion if unknown. The caller tracks
+        its position."""
         if column.table:
             self.check_source(column.table, span_of(column))
         found = self.schema.find(column.name) or self.schema.find(folded(column.name))
@@ -60,7 +60,7 @@ class Scope:
         return (self.alias,)
 
     def names(self, taken: Collection[str] = ()) -> NameGenerator:
-        """Names for columns of the result, none of those taken and none of a source's columns."""
+        """Names for result columns, distinct from those taken and from the source's columns."""
         return NameGenerator([*self.schema.names, *taken])
 
     def has_column(self, name: str) -> bool:

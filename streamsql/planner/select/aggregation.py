@@ -40,7 +40,7 @@ _BOUNDS = frozenset(column.name for column in WINDOW_BOUNDS)
 
 @dataclass(frozen=True)
 class Grouping:
-    """What the expressions above an aggregation are made of."""
+    """The expressions available above an aggregation."""
 
     keys: tuple[Named, ...]
     aggregates: tuple[Named, ...]
@@ -209,7 +209,7 @@ def _check_calls(query: Query, calls: Sequence[Expression], items: Sequence[Item
 
 
 def _check_grouped(query: Query, calls: Sequence[Expression], sink: str | None) -> None:
-    """What needs a GROUP BY clause: windows, and results that are stored."""
+    """Rejects windows and persistent results without GROUP BY."""
     if query.group_by:
         return
     if query.window is not None:

@@ -59,7 +59,7 @@ class Built:
     window: KeyWindow | None
     """How the result's key is windowed."""
     retention_ms: int | None = None
-    """How long the windows of a windowed aggregation are to be kept; None: for ever."""
+    """Retention of a windowed aggregation's windows; None: unlimited."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class _Place:
         return self.sink if self.inner is None else self.inner
 
     def stored(self, kind: Kind) -> str | None:
-        """What the result is called if it must have its key: a stream in FROM may lack one, and
-        all that only lives for one answer."""
+        """Name of the result if it requires a key: a stream in FROM, and transient results, may
+        lack one."""
         if self.bounded or (self.inner is not None and kind is Kind.STREAM):
             return None
         return self.named

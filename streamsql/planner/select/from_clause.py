@@ -40,7 +40,7 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class From:
-    """What the clauses after FROM are planned with."""
+    """Planning input of the clauses after FROM."""
 
     root: Operator
     scans: tuple[Leaf, ...]

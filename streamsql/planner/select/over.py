@@ -43,7 +43,7 @@ _NOT_KNOWN = {
 
 @dataclass(frozen=True)
 class _Spec:
-    """What all windows of a query have in common."""
+    """The common window specification of a query."""
 
     keys: tuple[Expression, ...]
     grace_ms: int | None
@@ -200,7 +200,7 @@ def _order(window: exp.Window, source: From, *, bounded: bool) -> tuple[Ordering
 
 
 def is_time(bound: Expression, source: From) -> bool:
-    """Whether a column holds the time of the row: ROWTIME, or what it is taken from."""
+    """Whether a column is the event time of the row: ROWTIME, or its source column."""
     if not isinstance(bound, exp.Column):
         return False
     time = source.origin.source.timestamp if isinstance(source.origin, Scan) else None

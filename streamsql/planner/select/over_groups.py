@@ -31,7 +31,7 @@ def over_groups(query: Query, scope: Scope) -> Query:
 
 
 def _name(expression: Expression) -> str | None:
-    """What the result calls a column that has no alias; None: it is numbered."""
+    """Result name of a column without alias; None: it is numbered."""
     return expression.name if isinstance(expression, exp.Column) else None
 
 
@@ -65,7 +65,7 @@ class _Groups:
         return column
 
     def _window(self, window: exp.Window) -> Expression:
-        """The function itself is about several groups; what it is given is each one's."""
+        """The function combines several groups; its arguments belong to one group each."""
         new = window.copy()
         parts = [*new.this.expressions, *(new.args.get("partition_by") or [])]
         order = new.args.get("order")

@@ -96,7 +96,7 @@ def _star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
 
 
 def _joined_star(source: From, by: tuple[Named, ...]) -> tuple[Named, ...]:
-    """The same of each source in turn; ksqlDB shows the pseudo columns here, and so do we."""
+    """The same for each source in turn, including pseudo columns, as in ksqlDB."""
     assert isinstance(source.scope, JoinScope)
     rest: list[Named] = []
     for scan in source.scans:

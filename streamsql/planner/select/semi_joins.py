@@ -81,7 +81,7 @@ def _semi_join(condition: Expression, scope: Scope) -> SemiJoin | None:
 
 
 def of_values(semi: SemiJoin, catalog: Catalog) -> SemiJoin:
-    """The same over the values that the subquery selects, whether or not they are a table's key."""
+    """The same over the subquery's selected values, whether or not they are a table's key."""
     query = semi.query
     items = [item for item in query.items if isinstance(item, SelectExpression)]
     if len(items) != len(query.items) or len(items) != 1 or query.union:

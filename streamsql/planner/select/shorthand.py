@@ -43,7 +43,7 @@ _OF_DISTINCT = {
 
 
 _TAKING_BACK = {"MAX": "ARG_MAX", "MIN": "ARG_MIN"}
-"""What gives the same and can take a value back, which ksqlDB's own can not."""
+"""Equivalents with retraction, which ksqlDB's functions lack."""
 _OF_TWO = frozenset({"ARG_MAX", "ARG_MIN"})
 """Aggregates that leave a row out where their second argument is NULL."""
 

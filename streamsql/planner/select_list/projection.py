@@ -16,7 +16,7 @@ from streamsql.types import quote
 
 @dataclass(frozen=True)
 class Keys:
-    """What identifies a row: expressions over the source's columns, and how messages call them."""
+    """Row identity: expressions over the source's columns, and their names in messages."""
 
     expressions: tuple[Expression, ...]
     noun: str

@@ -53,7 +53,7 @@ _CLOCK = {
     "CURRENT_DATE": types.DATE,
     "CURRENT_TIME": types.TIME,
 }
-"""What PostgreSQL writes as if they were columns, and the part of NOW() that they are."""
+"""PostgreSQL's column-like time functions, and their part of NOW()."""
 
 
 def _clock(column: exp.Column) -> Expression:
@@ -164,7 +164,7 @@ def columns_in(expression: Expression) -> list[exp.Column]:
 
 
 def _outermost(expression: Expression, wanted: Callable[[Expression], bool]) -> list[Expression]:
-    """Those of a window are none of the expression: they make no groups."""
+    """Excludes aggregates of a window function, which create no groups."""
     found = []
     for node in expression.dfs(prune=lambda node: wanted(node) or isinstance(node, exp.Window)):
         if wanted(node):

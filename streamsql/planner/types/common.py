@@ -51,7 +51,7 @@ def common_type_of(expressions: Sequence[Expression], prefix: str = "") -> SQLTy
 
 
 def _widened(target: SQLType, expression: Expression, prefix: str) -> SQLType | None:
-    """The type that holds values of `target` and the expression's, or None if there is none."""
+    """The type that holds values of `target` and the expression's, or None."""
     given = types.NULL if isinstance(expression, exp.Null) else type_of(expression)
     if types.is_null(given) or types.is_null(target):
         return given if types.is_null(target) else target
@@ -113,7 +113,7 @@ def _is_constructor(expression: Expression, target: SQLType) -> bool:
 
 
 def _parts(expression: Expression) -> Iterator[tuple[Expression, str]]:
-    """What a constructor is made of, each part with its place in the type."""
+    """Parts of a constructor with their path in the type."""
     if isinstance(expression, exp.Array):
         for element in expression.expressions:
             yield element, _ELEMENT

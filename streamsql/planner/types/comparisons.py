@@ -69,7 +69,7 @@ def between(node: exp.Between, scope: Scope) -> Expression:
             raise _incomparable(exp.LTE, low, high, node)
         above = cast_to(value, wide)
         if types.is_decimal(wide):
-            # DECIMALs of any precision are compared as they are, an INTEGER bound is made one.
+            # DECIMALs of any precision are compared directly; an INTEGER bound is converted.
             _, from_ = _comparable(exp.GTE, above, low, node)
             _, to = _comparable(exp.LTE, above, high, node)
         else:
@@ -166,7 +166,8 @@ def is_(node: exp.Is, scope: Scope) -> Expression:
 
 
 def magic_timestamp(text: Expression, other: Expression) -> Expression:
-    """A text literal beside a time column as ms since the epoch; anything else as it is."""
+    """A text literal compared with a time column as ms since the epoch; other expressions are
+    unchanged."""
     if not (
         isinstance(text, exp.Literal)
         and text.is_string
@@ -209,7 +210,7 @@ def _comparable(
     if common is None:
         raise _incomparable(operator, left, right, node)
     if types.is_decimal(common):
-        # DECIMALs are compared as they are, whatever their digits.
+        # DECIMALs are compared directly, regardless of their digits.
         a, b = (types.decimal(*types.precision_scale(side)) for side in (a, b))
         return cast_to(left, a), cast_to(right, b)
     return cast_to(left, common), cast_to(right, common)

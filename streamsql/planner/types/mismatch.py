@@ -21,7 +21,7 @@ class Mismatch:
 
 
 def mismatch(path: str, given: SQLType, target: SQLType, fits: Fits) -> Mismatch | None:
-    """What is wrong inside of a value for `path`; None where the value as a whole is."""
+    """The error of a nested value at `path`; None if it concerns the value as a whole."""
     if types.is_array(given) and types.is_array(target):
         return _part(f"{path}[]", types.element_type(given), types.element_type(target), fits)
     if types.is_map(given) and types.is_map(target):

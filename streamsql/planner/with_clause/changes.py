@@ -97,7 +97,7 @@ def check_change_columns(kind: Kind, columns: tuple[Column, ...], name: str) -> 
 
 
 def check_writable(name: str, target: str) -> None:
-    """UnsupportedError where records of the format are to be written."""
+    """Raises UnsupportedError if the format cannot be written."""
     if tells_changes(name):
         raise UnsupportedError(
             f"Cannot insert into {target}: its topic holds the changes of a database, {name}.",

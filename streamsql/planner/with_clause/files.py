@@ -1,4 +1,4 @@
-"""What WITH (..) says of files that are read or written outside of Kafka."""
+"""WITH (..) of files outside of Kafka."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def file_format(given: WithProperties) -> str:
-    """FORMAT, by default the first; ConfigError for one that is none of files."""
+    """FORMAT, by default the first; ConfigError for a format that files do not support."""
     format = (given.text("FORMAT") or FORMATS[0]).upper()
     if format not in FORMATS:
         raise given.invalid("FORMAT", f"'{format}' is not one of {', '.join(FORMATS)}")

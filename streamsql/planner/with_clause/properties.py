@@ -218,7 +218,7 @@ class WithProperties:
         return _refused(f"Configuration {name} is invalid: {why}{shown}", span=self.span(name))
 
     def duration(self, name: str, text: str) -> Duration:
-        """The property's text as an amount and a unit; ConfigError where it is none."""
+        """The property's text as an amount and a unit; ConfigError if invalid."""
         parts = text.split()
         unit = parts[1].upper().removesuffix("S") if len(parts) == 2 else ""
         if len(parts) == 2 and parts[0].isdecimal() and unit in Duration.UNITS_MS:

@@ -20,7 +20,7 @@ _PLACE = re.compile(r"%([sIL%])")
 _FUNCTIONS = frozenset(
     "typinput typoutput typreceive typsend typmodin typmodout typanalyze typsubscript".split()
 )
-"""Columns of pg_type that name functions; `-` where there is none."""
+"""Columns of pg_type that name functions; `-` without one."""
 _REFUSED = frozenset("pg_sleep sleep nextval setval currval getenv getvariable query".split())
 _NAMING = {
     "REGCLASS": "regclass_name",
@@ -31,7 +31,7 @@ _NAMING = {
 
 @dataclass(frozen=True)
 class Context:
-    """What a query asks of its session, and how names are found."""
+    """Session values and name lookup for a query."""
 
     user: str
     database: str

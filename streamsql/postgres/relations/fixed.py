@@ -51,7 +51,7 @@ true union unique user using variadic when where window with
 
 
 def fixed() -> dict[str, Rows]:
-    """The rows of those that are always the same, and those of pg_class that are the system's."""
+    """Rows of constant relations, and the system's rows of pg_class."""
     role = {
         "oid": OWNER,
         "rolname": OWNER_NAME,
@@ -176,7 +176,7 @@ def alignment(codec: ScalarCodec, *, array: bool = False) -> str:
 
 
 def storage(codec: ScalarCodec, *, array: bool = False) -> str:
-    """How PostgreSQL stores values of a type: p as they are, m and x elsewhere too."""
+    """PostgreSQL's storage of a type: p plain, m and x also out of line."""
     if array:
         return "x"
     if codec.size > 0 or codec.name in ("unknown", *_VECTORS):

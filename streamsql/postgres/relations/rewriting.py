@@ -61,7 +61,7 @@ def rewritten(text: str, context: Context) -> str:
 
 
 def _readable(text: str) -> str:
-    """Without what sqlglot does not read; literals and other names stay as they are."""
+    """Removes syntax that sqlglot does not support; literals and other names are unchanged."""
     runs = groupby(lexemes(text), _is_literal)
     found = ((literal, "".join(piece for _, piece, _ in run)) for literal, run in runs)
     return "".join(piece if literal else _replaced(piece) for literal, piece in found)

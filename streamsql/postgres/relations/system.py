@@ -37,7 +37,7 @@ _log = logging.getLogger("streamsql.postgres")
 LONGEST_SECONDS = 5.0
 MAX_ROWS = 100_000
 MAX_BYTES = 32 * 1024 * 1024
-"""Bounds of one answer, which is in memory as a whole. DuckDB bounds what it works with itself."""
+"""Limits of one result, which is held in memory. DuckDB limits its own memory."""
 PIECE_ROWS = 256
 """Rows that are taken from DuckDB between two looks at the bounds."""
 AT_A_TIME = 4
@@ -182,7 +182,7 @@ class Catalog:
         connection = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
         for statement in (*definitions(), *macros()):
             connection.execute(statement)
-        # What clients send reaches no file and no network.
+        # Clients' SQL has no access to files or the network.
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         _fill(connection, fixed.fixed())
@@ -320,7 +320,7 @@ def type_of(kind: str) -> PgType:
 
 
 def _plain(row: Sequence[object], columns: Sequence[Column]) -> tuple[object, ...]:
-    """What a column of text holds is text; whole numbers of NUMERIC are Decimals."""
+    """Plain Python values: text columns are text, integers of NUMERIC are Decimals."""
     cells: list[object] = []
     for value, column in zip(row, columns, strict=True):
         if value is None or column.type.array:

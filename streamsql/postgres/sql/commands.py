@@ -119,8 +119,8 @@ Command = (
 
 
 def command_of(text: str, settings: frozenset[str] | set[str]) -> Command | None:
-    """The command that a statement is; None for one of the engine's. `settings`: the names of
-    those that a session has, in lower case."""
+    """The command of a statement; None for an engine statement. `settings`: names of session
+    settings in lower case."""
     bare = _without_comments(text)
     word = re.match(r"\s*([A-Za-z]+)", bare)
     known = _FAMILIES.get(word[1].upper()) if word else None

@@ -18,7 +18,7 @@ SCHEMA = "public"
 DATABASE = "streamsql"
 MAX_PARAMETERS = 65_535
 _TYPE_TOKENS = 10
-"""What a type consists of at most."""
+"""Maximum tokens of a type."""
 _TRIVIA = ("SPACE", "COMMENT")
 
 
@@ -79,7 +79,7 @@ class Template:
 
     @property
     def counts(self) -> frozenset[int]:
-        """Those that stand where only a number can."""
+        """Parameters in positions where only a number is allowed."""
         return frozenset(number for number, count in self.gaps if count)
 
     def filled(self, values: Sequence[str]) -> Written:

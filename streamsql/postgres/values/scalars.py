@@ -299,7 +299,7 @@ CODECS = (
     _texts("uuid", 2950, 2951, 16),
     *(INT2VECTOR, OIDVECTOR),
 )
-"""All that clients may name as a parameter's type; results use fewer."""
+"""Types that clients may use for parameters; results use fewer."""
 
 
 def zoned(zone: Any) -> Encode:

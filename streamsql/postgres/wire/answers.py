@@ -1,4 +1,4 @@
-"""What the server sends: from values to bytes."""
+"""Encodes the server's messages."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def copy_data(data: bytes) -> bytes:
 
 
 def error(fields: Mapping[str, str]) -> bytes:
-    """What went wrong, by the letters of the protocol's fields."""
+    """Error fields by the letters of the protocol."""
     return _fields(b"E", fields)
 
 

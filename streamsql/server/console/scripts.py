@@ -38,7 +38,7 @@ _SAVING = threading.Lock()
 
 @dataclass(frozen=True)
 class Script:
-    """A file as it is now."""
+    """The current state of a file."""
 
     name: str
     sql: str

@@ -30,7 +30,7 @@ class Case:
     asserts: bool = False
     """The statements say themselves what must come out: ASSERT VALUES and others among them."""
     needs: tuple[str, ...] = ()
-    """What the test needs that is not there: it is skipped."""
+    """Unavailable requirements of the test: it is skipped."""
 
     @property
     def output_topics(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """How a test ended, and what was found."""
+    """Outcome of a test with the records found."""
 
     case: Case
     status: Status

@@ -1,5 +1,5 @@
-"""What conditions and measures of MATCH_RECOGNIZE read of a match, as columns of their own:
-`A.x`, `FIRST(A.x, n)`, `LAST(A.x, n)`, `PREV(A.x, n)` and aggregates."""
+"""References of MATCH_RECOGNIZE's conditions and measures to a match, as columns: `A.x`,
+`FIRST(A.x, n)`, `LAST(A.x, n)`, `PREV(A.x, n)` and aggregates."""
 
 from __future__ import annotations
 
