@@ -13,7 +13,7 @@
     ├── ExternalError        Kafka, Spark, Java or a file failed (exit code 2)
     └── InternalError        a bug of streamsql (exit code 3)
 
-A message is short, without a full stop; `detail` and `hint` are full sentences. `ksqldb` is ksqlDB's
+A message is short, without a full stop; `detail` and `hint` are sentences. `ksqldb` is ksqlDB's
 sentence if it differs: `told` joins both for programs that know ksqlDB, `render` is for people and
 shows streamsql's only.
 """
