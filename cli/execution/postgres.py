@@ -60,7 +60,7 @@ def postgres_address(text: str) -> tuple[str, int]:
     if text.strip().isdecimal():
         text = f"127.0.0.1:{text.strip()}"
     if "://" in text or ":" not in text:
-        raise ConfigError(f"{text} is not an address for --postgres", hint="Use HOST:PORT.")
+        raise ConfigError(f"invalid listen address {text}", hint="Use HOST:PORT.")
     return listen_address(text)
 
 

@@ -266,7 +266,7 @@ def test_parquet_types(tmp_path: Path) -> None:
         ("a.json", '{"a": 1}\n{"a": \n', {}, "line 2 is not JSON"),
         ("a.json", "1\n", {}, "line 1 is not a JSON object"),
         ("a.xyz", "", {}, "the format of .* is not known"),
-        ("a.csv", "id\nx\n", {"key": (KeyColumn("id", "INT"),)}, "'x' is no INT"),
+        ("a.csv", "id\nx\n", {"key": (KeyColumn("id", "INT"),)}, "'x' is not of type INT"),
         ("a.parquet", "nonsense", {}, "cannot read"),
     ],
 )
