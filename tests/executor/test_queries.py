@@ -26,7 +26,7 @@ from streamsql.executor.queries.pulse import Moment, Progress, Pulse, parse
 from streamsql.executor.queries.spark_run import Failure
 from streamsql.kafka.positions import Positions
 from streamsql.nodes import Emit
-from streamsql.planner.operators import Operator, Sink
+from streamsql.planner.operators import Sink, Values
 from streamsql.planner.plans.guarantee import Guarantee
 from streamsql.planner.plans.query_plan import Mode, ModeDecision, QueryPlan
 from streamsql.schema import FormatSpec, Kind, Schema, Topic
@@ -173,7 +173,7 @@ def definition(
 ) -> Definition:
     json = FormatSpec("JSON")
     sink = Source("SINK", Kind.STREAM, Schema(()), Topic(writes, json, json))
-    root = Sink(Operator(), sink)
+    root = Sink(Values((), Schema(())), sink)
     plan = QueryPlan(root, ModeDecision(mode, "because"), Emit.CHANGES, ("S",), query_id)
     return Definition(query_id, "CREATE ...", plan, "SINK", reads)
 
